@@ -1,0 +1,73 @@
+# What people and CI run. Works with GNU make 3.81, the one of macOS.
+#
+#   make demo      install and render a complete project with the draft voice
+#   make test      the tests, but for the slow ones       make test-all   all of them
+#   make lint      what CI checks before the tests        make format     mend what can be mended
+#   make bench     benchmarks                             make parity     compare with the official model
+#   make clean     remove the environment and what renders and tools left
+#
+# Another interpreter: make test PYTHON=python3.13
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+DEMO := projects/eleven-minutes-fast
+
+.PHONY: demo test test-all lint format bench parity clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.draft
+	$(BIN)/narrator render $(DEMO)/book.yaml --draft
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.test
+	set -e; for bench in tests/bench/*.py; do $(BIN)/python $$bench; done
+
+# PyTorch and the official package pin other releases than ours: they get an environment of their own.
+parity: $(VENV)-parity/.made
+	$(VENV)-parity/bin/python tests/voxcpm2/parity.py
+
+clean:
+	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf projects/*/build examples/*/build
+	find narrator voxcpm2 tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each set of packages, older than pyproject.toml when it has to be installed again.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "narrator needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
+	  echo "Install one and name it: make $(or $(MAKECMDGOALS),demo) PYTHON=python3.13"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.draft: $(VENV)/.made pyproject.toml
+	$(PIP) install -e '.[draft]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml
+	$(PIP) install -e '.[draft,test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.made pyproject.toml
+	$(PIP) install -e '.[lint]'
+	@touch $@
+
+$(VENV)-parity/.made: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-parity
+	$(VENV)-parity/bin/python -m pip --disable-pip-version-check -q install -e . torch voxcpm
+	@touch $@

@@ -1,0 +1,301 @@
+"""Samples: read, resample, trim, fade, level, filter; and takes as FLAC.
+
+Samples are mono float32 in [-1, 1] everywhere. Knows nothing of chapters, pauses or the loudness
+that a platform asks for.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import BinaryIO
+
+import av
+import av.error
+import numpy as np
+import soundfile
+import soxr
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.container import InputContainer
+from av.filter import Graph
+from numpy.typing import NDArray
+
+from narrator.errors import DamagedTake, UserError
+
+Samples = NDArray[np.float32]
+
+SILENCE = -120.0
+"""The level in dB that stands for digital silence, so that every figure is finite."""
+
+
+def decibels(amplitude: float) -> float:
+    """20 log10 of an amplitude, not below `SILENCE`."""
+    return max(20 * math.log10(amplitude), SILENCE) if amplitude > 0 else SILENCE
+
+
+def amplitude(decibels: float) -> float:
+    """The factor that a gain or level in dB stands for."""
+    return math.pow(10.0, decibels / 20)
+
+
+# -- reading and rates -----------------------------------------------------------------------------
+
+
+def read(source: Path | bytes | BinaryIO) -> tuple[Samples, int]:
+    """Samples and rate of any sound that libsndfile or FFmpeg reads; channels are averaged.
+
+    Raises OSError, and UserError where the bytes are no sound.
+    """
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return _read(file, str(source))
+    if isinstance(source, bytes):
+        return _read(io.BytesIO(source), "audio")
+    return _read(source, str(getattr(source, "name", "audio")))
+
+
+def _read(file: BinaryIO, name: str) -> tuple[Samples, int]:
+    start = file.tell()
+    try:
+        samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
+        return samples.mean(axis=1, dtype=np.float32), rate
+    except soundfile.LibsndfileError:
+        file.seek(start)
+    try:
+        with av.open(file, "r") as container:
+            if not container.streams.audio:
+                raise UserError(f"{name}: there is no sound in this file")
+            rate = container.streams.audio[0].rate
+            blocks = list(decoded(container))
+    except av.error.FFmpegError as error:
+        raise UserError(f"{name}: not a sound file ({error.strerror})") from error
+    return np.concatenate([np.zeros(0, np.float32), *blocks]), rate
+
+
+def decoded(container: InputContainer) -> Iterator[Samples]:
+    """The first sound stream of an open file, frame by frame, at its own rate."""
+    resampler = AudioResampler(format="fltp")
+    for frame in container.decode(audio=0):
+        for even in resampler.resample(frame):
+            channels = even.to_ndarray()
+            yield channels[0] if len(channels) == 1 else channels.mean(axis=0, dtype=np.float32)
+
+
+def resample(samples: Samples, source: int, target: int) -> Samples:
+    """Samples at another rate, by soxr's HQ recipe."""
+    return samples if source == target else soxr.resample(samples, source, target, quality="HQ")
+
+
+def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[Samples]:
+    """The same in a stream; equal to `resample` of the whole."""
+    if source == target:
+        yield from blocks
+        return
+    stream = soxr.ResampleStream(source, target, 1, dtype="float32", quality="HQ")
+    for block in blocks:
+        yield stream.resample_chunk(block)
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
+
+
+# -- filters ---------------------------------------------------------------------------------------
+
+
+def filtered(blocks: Iterable[Samples], rate: int, name: str, options: str) -> Iterator[AudioFrame]:
+    """Frames of a stream behind one of FFmpeg's filters, with the metadata that it adds."""
+    graph = Graph()
+    source = graph.add_abuffer(sample_rate=rate, format="flt", layout="mono")
+    graph.link_nodes(source, graph.add(name, options), graph.add("abuffersink")).configure()
+    position = 0
+    for block in blocks:
+        if not len(block):
+            continue
+        graph.push(as_frame(block, rate, position))
+        position += len(block)
+        yield from _pulled(graph)
+    graph.push(None)
+    yield from _pulled(graph)
+
+
+def _pulled(graph: Graph) -> Iterator[AudioFrame]:
+    while True:
+        try:
+            frame = graph.pull()
+        except (av.error.BlockingIOError, av.error.EOFError):
+            return
+        assert isinstance(frame, AudioFrame)
+        yield frame
+
+
+def as_frame(block: Samples, rate: int, position: int) -> AudioFrame:
+    """A block of samples that begins at a position of its stream, for FFmpeg."""
+    frame = AudioFrame.from_ndarray(
+        np.ascontiguousarray(block)[np.newaxis], format="flt", layout="mono"
+    )
+    frame.sample_rate = rate
+    frame.time_base = Fraction(1, rate)
+    frame.pts = position
+    return frame
+
+
+def stretch(samples: Samples, rate: int, speed: float) -> Samples:
+    """Speech spoken `speed` times as fast at the same pitch: round(len / speed) samples."""
+    if speed == 1:
+        return samples
+    length = round(len(samples) / speed)
+    # WSOLA holds back its last window: silence pushes it out
+    fed = [samples, np.zeros(rate // 2, np.float32)]
+    pieces = [f.to_ndarray()[0] for f in filtered(fed, rate, "atempo", f"tempo={speed}")]
+    return np.concatenate(pieces)[:length]
+
+
+# -- edges -----------------------------------------------------------------------------------------
+
+FADE = 0.008
+"""Seconds of a fade at a clip's edge: too short to hear, long enough not to click."""
+
+
+def fade(samples: Samples, rate: int, seconds: float = FADE) -> Samples:
+    """A copy whose edges rise from and fall to silence as a raised cosine."""
+    size = min(round(seconds * rate), len(samples) // 2)
+    ramp = _ramp(size)
+    faded = samples.copy()
+    faded[:size] *= ramp
+    faded[len(faded) - size :] *= ramp[::-1]
+    return faded
+
+
+@functools.cache
+def _ramp(size: int) -> Samples:
+    return (0.5 - 0.5 * np.cos(np.pi * (np.arange(size) + 0.5) / max(1, size))).astype(np.float32)
+
+
+HOP = 0.005
+"""Seconds between two level readings of the edge search."""
+BEFORE, AFTER = 0.025, 0.07
+"""Seconds kept before the first and after the last sound of speech: attack and decay."""
+
+
+def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
+    """Where speech starts and stops in a take, in samples; (0, 0) where there is none.
+
+    Speech begins with 30 ms at a clear level, so a click is not taken for it; from there the bounds
+    grow over weaker sound (consonants, a decay, a breath that runs into a word) and over gaps as
+    short as those of a stop consonant. Levels are relative to the take's own.
+    """
+    hop = max(1, round(HOP * rate))
+    count = len(samples) // hop
+    if not count:
+        return 0, 0
+    power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
+    level = 10 * np.log10(power + 1e-12)
+    audible = level[level > -60]
+    if not len(audible):
+        return 0, 0
+    loud = float(np.percentile(audible, 90))
+    noise = min(float(np.percentile(level, 5)), loud - 25)
+    clear = level > max(loud - 25, noise + 10)
+    weak = level > max(loud - 42, noise + 6, -66)
+    core = _long_runs(clear, gap=2, length=6)
+    if core is None:
+        return 0, 0
+    sounds = np.flatnonzero(weak)
+    first = _reach(core[0], sounds[sounds < core[0]][::-1], gap=round(0.1 / HOP))
+    last = _reach(core[1], sounds[sounds > core[1]], gap=round(0.2 / HOP))
+    start = first * hop - round(BEFORE * rate)
+    stop = (last + 1) * hop + round(AFTER * rate)
+    return max(0, start), min(len(samples), stop)
+
+
+def _long_runs(flags: NDArray[np.bool_], gap: int, length: int) -> tuple[int, int] | None:
+    """First and last index of runs of true values, bridging gaps, that have a least length."""
+    found = np.flatnonzero(flags)
+    runs = np.split(found, np.flatnonzero(np.diff(found) > gap + 1) + 1)
+    long = [run for run in runs if len(run) >= length]
+    return (int(long[0][0]), int(long[-1][-1])) if long else None
+
+
+def _reach(edge: int, further: NDArray[np.intp], gap: int) -> int:
+    """How far an edge moves over indices ever further away, until one is more than a gap away."""
+    for index in further.tolist():
+        if abs(index - edge) > gap:
+            break
+        edge = index
+    return edge
+
+
+# -- level -----------------------------------------------------------------------------------------
+
+
+def level(samples: Samples, rate: int) -> tuple[float, float]:
+    """Level of active speech, and of the highest sample, in dB full scale.
+
+    The first is the integrated loudness of ITU-R BS.1770-5 (K-weighted, gated at -70 and 10 under
+    the mean), on a take that may be shorter than its 400 ms window: it compares voices as an ear
+    does, bright with dark, whatever the pauses within.
+    """
+    if not len(samples):
+        return SILENCE, SILENCE
+    peak = decibels(float(np.abs(samples).max()))
+    step = max(1, rate // 10)
+    size = 1 << (len(samples) + step).bit_length()
+    weighted = np.fft.irfft(np.fft.rfft(samples, size) * _k_weighting(rate, size), size)
+    weighted = weighted[: len(samples)]
+    count = max(1, len(samples) // step)
+    edges = np.arange(count) * step
+    power = np.add.reduceat(np.square(weighted, dtype=np.float64), edges)
+    sizes = np.diff(np.append(edges, len(samples)))
+    width = min(4, count)  # 400 ms, or all of a shorter take
+    window = np.ones(width)
+    means = np.convolve(power, window, "valid") / np.convolve(sizes, window, "valid")
+    loud = means[means > _power(-70)]
+    if not len(loud):
+        return SILENCE, peak
+    gated = loud[loud > loud.mean() / 10]
+    return 10 * math.log10(gated.mean()) - 0.691, peak
+
+
+def _power(loudness: float) -> float:
+    return math.pow(10.0, (loudness + 0.691) / 10)
+
+
+@functools.lru_cache(maxsize=4)
+def _k_weighting(rate: int, size: int) -> Samples:
+    """Magnitude of BS.1770's two filters (their coefficients at 48 kHz) on the bins of an rfft."""
+    z = np.exp(-2j * np.pi * np.minimum(np.fft.rfftfreq(size, 1 / rate), 24_000) / 48_000)
+    shelf = (1.53512485958697 - 2.69169618940638 * z + 1.19839281085285 * z**2) / (
+        1 - 1.69065929318241 * z + 0.73248077421585 * z**2
+    )
+    highpass = (1 - z) ** 2 / (1 - 1.99004745483398 * z + 0.99007225036621 * z**2)
+    return np.abs(shelf * highpass).astype(np.float32)
+
+
+# -- takes as FLAC ---------------------------------------------------------------------------------
+
+
+def encode(samples: Samples, rate: int) -> bytes:
+    """FLAC of a take: 16 bit where that is exact, else 24 bit. Equal samples give equal bytes.
+
+    Raises ValueError where a sample is no number or beyond full scale.
+    """
+    if not bool(np.all(np.abs(samples) <= 1)):  # false for NaN too
+        raise ValueError("samples beyond full scale cannot be stored")
+    sixteen = samples * np.float32(32768)
+    exact = bool(np.all(sixteen == np.rint(sixteen)) and np.all(sixteen < 32768))
+    buffer = io.BytesIO()
+    subtype = "PCM_16" if exact else "PCM_24"
+    soundfile.write(buffer, samples, rate, format="FLAC", subtype=subtype)
+    return buffer.getvalue()
+
+
+def decode(data: bytes) -> tuple[Samples, int]:
+    """Samples and rate of a take's FLAC. Raises DamagedTake."""
+    try:
+        samples, rate = soundfile.read(io.BytesIO(data), dtype="float32")
+    except soundfile.LibsndfileError as error:
+        raise DamagedTake(f"a take's sound cannot be read: {error.error_string}") from error
+    return samples, rate

@@ -1,0 +1,548 @@
+"""Commands, progress, exit codes: the only print, the only broad except.
+
+Exit codes: 0 done; 1 finished, but takes were given up or are missing; 2 the project or the command
+line is wrong; 3 the machine is in the way (space, rights, packages, another render); 4 a file could
+not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from narrator import __version__
+from narrator.errors import NarratorError
+from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
+
+app = typer.Typer(
+    help="A manuscript and a cast in, a finished audiobook or podcast out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
+Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
+Chapters = Annotated[
+    list[str] | None, typer.Option("--chapter", "-c", help="A chapter's number or title.")
+]
+Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
+Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def main() -> None:
+    """The command `narrator`: exceptions become messages and exit codes here and nowhere else."""
+    try:
+        app()
+    except NarratorError as error:
+        for problem in error.problems:
+            err.print(f"[red]error:[/] {escape(str(problem))}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("stopped; what was finished is stored")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone, as `| head` does
+        sys.exit(0)
+    except Exception as error:
+        logging.getLogger("narrator").exception("internal error")
+        err.print(
+            f"[red]internal error:[/] {escape(type(error).__name__)}: {escape(str(error))}\n"
+            "This is a fault of narrator's own; takes that were finished are stored. "
+            "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
+        )
+        if os.environ.get("NARRATOR_TRACEBACK"):
+            raise
+        sys.exit(70)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"narrator {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="The project's folder; made, or empty.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A book to import: .epub, .txt or .md.")
+    ] = None,
+) -> None:
+    """Start a project, from a book if there is one."""
+    from narrator import importers
+
+    book = importers.import_book(source) if source else importers.starter(folder)
+    written = importers.write_project(book, folder)
+    out.print(f"{escape(book.title)}: {len(book.chapters)} chapters -> {written.manifest}")
+    if book.left_out:
+        table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
+        for item in book.left_out:
+            table.add_row(escape(item.title or item.source), item.reason, str(item.words))
+        out.print(table)
+        out.print(f"More of it in {written.report}")
+    out.print(f"Next: narrator render {written.manifest} --draft")
+
+
+@app.command()
+def check(
+    book: Book = Path("book.yaml"),
+    spoken: Annotated[
+        bool, typer.Option("--spoken", help="Show every change from written to spoken text.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Validate the manifest and all chapter text; show what is spoken and what is left out."""
+    from narrator import pipeline
+
+    manuscript = pipeline.read(book)
+    left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
+    if as_json:
+        out.print_json(data=_check_json(manuscript, left_out))
+        return
+    if spoken:
+        _print_changes(manuscript)
+    for item in left_out:
+        out.print(f"{_near(item.path)}:{item.line}: left out, {item.reason}: {_short(item.text)}")
+    words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
+    lost = sum(len(item.text.split()) for item in left_out)
+    seconds = sum(u.expected for u in manuscript.spoken)
+    speakers = {u.chunk.speaker for u in manuscript.spoken}
+    silent = [name for name in manuscript.cast if name not in speakers]
+    out.print(
+        f"{escape(manuscript.project.manifest.title)}: {len(manuscript.chapters)} chapters, "
+        f"{len(speakers)} speakers, {len(manuscript.spoken)} chunks, about {clock(seconds)}"
+    )
+    out.print(f"words: {words + lost} in the source = {words} spoken + {lost} left out")
+    if silent:
+        out.print(f"without a line: {escape(', '.join(silent))}")
+
+
+def _print_changes(manuscript: Any) -> None:
+    """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
+    for utterance in manuscript.spoken:
+        changes = sorted(utterance.spoken.changes, key=lambda c: not _has_words(c))
+        if changes:
+            line = utterance.chunk.pieces[0].line
+            shown = "  ".join(_change(change) for change in changes)
+            out.print(f"{_near(line.path)}:{line.line}: {utterance.id}  {shown}")
+
+
+def _has_words(change: Any) -> bool:
+    return any(map(str.isalnum, change.written + change.spoken))
+
+
+def _change(change: Any) -> str:
+    text = f"{change.written.strip()} -> {change.spoken.strip()}"
+    return (
+        f"{escape(text)} [dim]({change.rule})[/]"
+        if _has_words(change)
+        else f"[dim]{escape(text)}[/]"
+    )
+
+
+def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "title": manuscript.project.manifest.title,
+        "chapters": [chapter.title for chapter in manuscript.chapters],
+        "chunks": [
+            {
+                "id": u.id,
+                "speaker": u.chunk.speaker,
+                "text": u.chunk.text,
+                "spoken": u.spoken.text,
+                "seconds": round(u.expected, 1),
+                "changes": [
+                    {"written": c.written, "spoken": c.spoken, "rule": c.rule}
+                    for c in u.spoken.changes
+                ],
+            }
+            for u in manuscript.spoken
+        ],
+        "left_out": [
+            {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
+            for o in left_out
+        ],
+    }
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of book.yaml, for editors."""
+    from narrator import manifest
+
+    out.print_json(data=manifest.schema())
+
+
+# -- plan ------------------------------------------------------------------------------------------
+
+
+@app.command()
+def plan(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    chapter: Chapters = None,
+    speaker: Speakers = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a render would do, and why; nothing is rendered."""
+    _print_plan(_plan(book, draft, chapter, speaker, force), as_json)
+
+
+def _plan(
+    book: Path,
+    draft: bool,
+    chapter: Sequence[str] | None = None,
+    speaker: Sequence[str] | None = None,
+    force: bool = False,
+) -> Any:
+    from narrator import pipeline
+
+    manuscript = pipeline.read(book)
+    selection = pipeline.select(manuscript, chapter or (), speaker or (), force)
+    engine = pipeline.engine_for(manuscript.project, draft=draft)
+    return pipeline.plan(manuscript, engine, selection)
+
+
+def _print_plan(book: Any, as_json: bool) -> None:
+    from narrator import pipeline
+    from narrator.plan import EXPLAINED
+
+    costs, reasons = pipeline.estimate(book), pipeline.reasons(book)
+    rows = _chapter_rows(book)
+    voices = _speaker_rows(book)
+    if as_json:
+        out.print_json(
+            data={
+                "engine": book.engine.name,
+                "chapters": rows,
+                "speakers": voices,
+                "reasons": {str(reason): count for reason, count in reasons.items()},
+                "todo": [
+                    {"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)}
+                    for s in book.todo
+                ],
+                "seconds_to_render": round(costs.seconds, 1),
+                "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
+                "disk_bytes": costs.disk,
+                "disk_free_bytes": costs.free,
+            }
+        )
+        return
+    table = Table("", "chapter", "chunks", "cached", "audio", box=None)
+    for row in rows:
+        table.add_row(str(row["number"]), escape(row["title"]), str(row["chunks"]),
+                      str(row["cached"]), clock(row["seconds"]))  # fmt: skip
+    out.print(table)
+    cast = Table("speaker", "chunks", "audio", box=None)
+    for row in voices:
+        cast.add_row(escape(row["speaker"]), str(row["chunks"]), clock(row["seconds"]))
+    out.print(cast)
+    for reason, count in reasons.items():
+        out.print(f"{count:6} {reason}: {EXPLAINED[reason]}")
+    changed = [s for s in book.todo if book.why[s.key].changes]
+    for step in changed[:20]:
+        line = step.chunk.pieces[0].line
+        changes = escape("; ".join(book.why[step.key].changes))
+        out.print(f"       {step.id} {_near(line.path)}:{line.line}: {changes}")
+    if len(changed) > 20:
+        out.print(f"       and {len(changed) - 20} more; `narrator why CHUNK` shows each")
+    wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
+    out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
+              f"disk: {_bytes(costs.disk)} of {_bytes(costs.free)} free")  # fmt: skip
+
+
+def _chapter_rows(book: Any) -> list[dict[str, Any]]:
+    rows = []
+    for number, chapter in enumerate(book.manuscript.chapters):
+        steps = [s for s in book.steps if s.chapter == number and s in book.selection]
+        if steps:
+            rows.append(
+                {
+                    "number": number + 1,
+                    "title": chapter.title,
+                    "chunks": len(steps),
+                    "cached": sum(not book.why[s.key].render for s in steps),
+                    "seconds": round(sum(s.expected for s in steps), 1),
+                }
+            )
+    return rows
+
+
+def _speaker_rows(book: Any) -> list[dict[str, Any]]:
+    rows = []
+    for name in book.manuscript.cast:
+        steps = [s for s in book.steps if s.chunk.speaker == name and s in book.selection]
+        seconds = round(sum(s.expected for s in steps), 1)
+        rows.append({"speaker": name, "chunks": len(steps), "seconds": seconds})
+    return rows
+
+
+@app.command()
+def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
+    """Show how far a project is: takes, given-up chunks, finished files."""
+    from narrator import finish
+
+    planned = _plan(book, draft)
+    rows = _chapter_rows(planned)
+    flags = [s for s in planned.steps if planned.store.flag(s.key)]
+    files = finish.files(
+        planned.manuscript.project,
+        draft=draft and planned.engine.name != planned.manuscript.project.engine.name,
+    )
+    if as_json:
+        out.print_json(
+            data={
+                "engine": planned.engine.name,
+                "chapters": rows,
+                "given_up": [s.id for s in flags],
+                "files": [str(path) for path in files],
+            }
+        )
+        return
+    for row in rows:
+        state = "done" if row["cached"] == row["chunks"] else f"{row['cached']}/{row['chunks']}"
+        out.print(f"{row['number']:4}  {state:>9}  {escape(row['title'])}")
+    done, chunks = sum(r["cached"] for r in rows), sum(r["chunks"] for r in rows)
+    out.print(f"{done} of {chunks} chunks ({planned.engine.name})")
+    for step in flags:
+        line = step.chunk.pieces[0].line
+        faults = escape("; ".join(planned.store.flag(step.key).faults))
+        out.print(f"given up: {step.id} {_near(line.path)}:{line.line}: {faults}")
+    for path in files:
+        out.print(f"{_near(path)}  {_bytes(path.stat().st_size)}")
+
+
+@app.command()
+def why(
+    chunk: Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")],
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a chunk will or will not be rendered, and what went into it."""
+    from narrator import pipeline
+
+    planned = _plan(book, draft)
+    step = pipeline.find_step(planned, chunk)
+    reason, record = planned.why[step.key], planned.store.find(step.key)
+    if as_json:
+        out.print_json(
+            data={
+                "id": step.id,
+                "key": step.key,
+                "reason": str(reason.reason),
+                "changes": list(reason.changes),
+                "recipe": dict(step.recipe),
+                "attempt": record.attempt if record else None,
+            }
+        )
+        return
+    line = step.chunk.pieces[0].line
+    out.print(f"{step.id}  {_near(line.path)}:{line.line}  {escape(step.chunk.speaker)}")
+    out.print(f"text:   {escape(step.chunk.text)}")
+    out.print(f"spoken: {escape(step.text)}")
+    out.print(f"{escape(str(reason))}")
+    if record:
+        seconds = (record.stop - record.start) / record.sample_rate
+        out.print(f"take: {seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
+    out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
+
+
+# -- render ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def render(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    chapter: Chapters = None,
+    speaker: Speakers = None,
+    force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan only.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Render a book to its finished files; run it again to go on where it stopped."""
+    if dry_run:
+        _print_plan(_plan(book, draft, chapter, speaker, force), as_json)
+        return
+    _run(book, draft, chapter, speaker, force, as_json, speak=True)
+
+
+@app.command()
+def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
+           as_json: AsJson = False) -> None:  # fmt: skip
+    """Assemble and encode what is rendered already; nothing is spoken."""
+    _run(book, draft, chapter, None, False, as_json, speak=False)
+
+
+def _run(
+    book: Path,
+    draft: bool,
+    chapter: Sequence[str] | None,
+    speaker: Sequence[str] | None,
+    force: bool,
+    as_json: bool,
+    *,
+    speak: bool,
+) -> None:
+    from narrator import pipeline
+
+    cancel = threading.Event()
+    _stop_on_signals(cancel)
+    began = time.monotonic()
+    with (
+        err.status("reading the manuscript")
+        if err.is_terminal and not as_json
+        else contextlib.nullcontext()
+    ):
+        manuscript = pipeline.read(book)
+        selection = pipeline.select(manuscript, chapter or (), speaker or (), force)
+        engine = pipeline.engine_for(manuscript.project, draft=draft)
+    kind = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
+    with kind(err) as progress:
+        report = pipeline.run(
+            manuscript, engine, selection,
+            observer=progress, cancel=cancel, draft=draft, speak=speak,
+        )  # fmt: skip
+    if as_json:
+        out.print_json(data=pipeline.summary(report))
+    else:
+        _print_report(report, time.monotonic() - began)
+    if report.result.cancelled:
+        raise typer.Exit(130)
+    if not report.complete:
+        raise typer.Exit(1)
+
+
+def _stop_on_signals(cancel: threading.Event) -> None:
+    """The first signal ends the run after what is in flight is stored, the second at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt
+        cancel.set()
+        err.print("stopping: storing what is finished (again to stop at once)")
+
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, stop)
+
+
+def _print_report(report: Any, wall: float) -> None:
+    from narrator import pipeline
+
+    facts = pipeline.summary(report)
+    result = report.result
+    if result.rendered:
+        out.print(f"rendered {result.rendered} chunks, {clock(result.seconds)} of speech in "
+                  f"{clock(result.wall)}: {facts['real_time_factor']} x real time, "
+                  f"{result.retries} retries")  # fmt: skip
+    for row in facts["chapters"]:
+        state = "" if row["encoded"] else "  unchanged"
+        out.print(f"{row['number']:4}  {clock(row['seconds']):>8}  {row['codec']:4}  "
+                  f"{row['integrated_lufs']:6.1f} LUFS {row['true_peak_dbtp']:6.1f} dBTP  "
+                  f"{escape(row['title'])}{state}")  # fmt: skip
+    if facts["damaged_takes"]:
+        out.print(f"{_count(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
+    for item in facts["given_up"]:
+        err.print(f"[red]given up:[/] {item['chunk']} {item['source']}: "
+                  f"{escape(_short(item['text']))} ({escape(item['faults'][-1])})")  # fmt: skip
+    for path in facts["files"]:
+        out.print(f"{escape(str(_near(Path(path))))}  {_bytes(Path(path).stat().st_size)}")
+    for stale in facts.get("stale_files", ()):
+        out.print(f"{escape(str(_near(Path(stale))))}  no longer part of this book")
+    words = facts["words"]
+    out.print(
+        f"words: {words['source']} in the source = {words['spoken']} spoken + "
+        f"{words['left_out']} left out + {words['given_up']} given up + "
+        f"{words['not_rendered']} not rendered"
+    )
+    if result.cancelled:
+        out.print("stopped; run the same command to go on")
+    elif report.incomplete:
+        names = ", ".join(str(n + 1) for n in report.incomplete)
+        err.print(f"[red]incomplete:[/] chapters {names} lack takes and were not assembled")
+    else:
+        out.print(f"done in {clock(wall)}; log: {_near(report.log)}")
+
+
+@app.command()
+def gc(
+    book: Book = Path("book.yaml"),
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
+) -> None:
+    """Show takes that no manifest in the folder refers to; `--delete` removes them."""
+    from narrator import manifest, pipeline
+
+    project = manifest.load(book)
+    if delete:
+        count, size = pipeline.collect(project)
+        out.print(f"deleted {_count(count, 'take')}, {_bytes(size)}")
+        return
+    unused = pipeline.unreferenced(project)
+    out.print(f"{_count(len(unused), 'take')}, {_bytes(sum(size for _, size in unused))}, not used; "
+              "`narrator gc --delete` removes them")  # fmt: skip
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _near(path: Path) -> Path:
+    """A path as short as it can be said from here."""
+    try:
+        return path.resolve().relative_to(Path.cwd())
+    except (ValueError, OSError):
+        return path
+
+
+def _short(text: str, most: int = 60) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The engine seam: whatever speaks stands behind `Engine` and `Session`.
+
+An `Engine` is a cheap description: it answers what the plan needs (identity, sample rate, whether
+takes carry over) without loading anything. `Engine.start` gives a `Session`, a set of slots:
+`add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.errors import EngineFailure, Problem
+from narrator.voices import Voice
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The take that a request continues: what was spoken, and its latents (n, patch, dim)."""
+
+    text: str
+    latents: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One chunk for the engine to speak, with everything that may change its samples."""
+
+    key: str
+    text: str
+    """Spoken text: normalised, lexicon applied."""
+    language: str
+    """BCP 47, for example "en-GB"."""
+    voice: Voice
+    style: str | None
+    parameters: Mapping[str, Any]
+    seed: int
+    attempt: int
+    expected: float
+    """Seconds that this text should take."""
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What an engine said: mono float32 samples in [-1, 1], and latents where it has them."""
+
+    samples: NDArray[np.float32]
+    latents: NDArray[np.float32] | None = None
+    stop: str = "stop"
+    """"stop" (the engine ended by itself) or "cap" (it was cut off at its length limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of one request: speech, or the failure that took its place."""
+
+    key: str
+    attempt: int
+    speech: Speech | None = None
+    failure: EngineFailure | None = field(default=None)
+
+
+class Session(Protocol):
+    """A running engine: slots to fill and takes to collect."""
+
+    slots: int
+
+    def add(self, request: Request) -> None:
+        """Fill a free slot. The caller never adds more requests than there are slots."""
+        ...
+
+    def advance(self) -> Sequence[Outcome]:
+        """Work a little (at most about half a second) and return what has finished, maybe nothing."""
+        ...
+
+    def close(self) -> None:
+        """Give back processes, memory and devices; requests in flight are dropped."""
+        ...
+
+
+class Engine(Protocol):
+    """A cheap description of something that speaks."""
+
+    name: str
+    sample_rate: int
+    continues: bool
+    """Whether a request's prompt changes its sound; without it every chunk stands alone."""
+    uses: Sequence[str]
+    """Names of the manifest's engine settings (steps, cfg, seed …) that change its sound."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """All of the engine itself that can change samples: versions, weights, precision."""
+        ...
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """All of a voice that can change this engine's samples."""
+        ...
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """What keeps this engine from speaking this cast, before anything runs."""
+        ...
+
+    def start(self) -> Session:
+        """Load what speaking needs. Raises EngineUnavailable."""
+        ...

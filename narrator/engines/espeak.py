@@ -1,0 +1,448 @@
+"""The draft voice: eSpeak NG in worker processes, a different voice for every speaker.
+
+It is for hearing structure, cast, pauses and pronunciations before hours of GPU time. The same text
+in the same voice gives the same samples, always: retries, seeds and engine parameters change
+nothing. Styles are not heard; a voice's `speed` is applied where takes are assembled.
+
+eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `narrator[draft]`. This module
+and `espeak_worker.py` alone know of it; the library is loaded in the workers, never in this
+process. Knows nothing of chapters, takes or files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+import unicodedata
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+
+from narrator import keys
+from narrator.engines import Outcome, Request, Speech
+from narrator.engines import espeak_worker as wire
+from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
+from narrator.voices import Voice
+
+PACKAGE = "espeakng-loader"
+SAMPLER = 1
+"""Raised when the same request would give other samples with the same package."""
+WORKER = Path(wire.__file__)
+MOST_WORKERS = 8
+"""More would wait for this process to take their samples away."""
+AHEAD = 2
+"""Requests at a worker at a time: one being spoken, one for when it is done."""
+TIMEOUT = 60.0
+"""Seconds without a sign of life from a worker that has work; a line takes hundredths of one."""
+
+# Variant -> range of pitches, for speakers whose author set none: of the package's 104 variants
+# those that measured well. A recogniser (pocketsphinx) picked the right one of 20 sentences 8 to 20
+# times of 20 at every end of these pitches and rates, British and American; median pitches of 86 to
+# 120 Hz (men) and 165 to 218 Hz (women); next to no sample at full scale. Whispers, robots, echoes
+# and monotones are left out even where they are easy to recognise.
+VARIANTS: Mapping[str, tuple[int, int]] = {
+    "f1": (42, 64),
+    "f2": (36, 60),
+    "f3": (36, 54),
+    "f5": (36, 56),
+    "m2": (40, 66),
+    "m6": (38, 66),
+    "Diogo": (36, 66),
+    "Reed": (36, 58),
+    "benjamin": (38, 66),
+    "klatt3": (38, 62),
+    "mike2": (42, 64),
+}
+RATES = (160, 180)
+"""Words a minute: about the pace of a narrator."""
+
+TAIL = 0.1
+"""Seconds of silence put after every line: espeak ends some in full sound, as if they were cut."""
+
+_CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
+_T = TypeVar("_T")
+
+
+class DraftEngine:
+    """eSpeak NG as an engine; cheap until started.
+
+    `workers` is the number of processes, one for every core unless set; `slots` is how many
+    requests a session holds, four for every worker unless set.
+    """
+
+    name = "draft"
+    sample_rate = wire.SAMPLE_RATE
+    continues = False
+    uses: Sequence[str] = ()
+
+    def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
+        self.workers = workers or min(os.cpu_count() or 1, MOST_WORKERS)
+        self.slots = slots or 4 * self.workers
+
+    def identity(self) -> Mapping[str, Any]:
+        """Our sampler's version and the package's. Raises EngineUnavailable without the package."""
+        return {"name": self.name, "sampler": SAMPLER, PACKAGE: _version()}
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """The espeak voice, pitch and rate that `voice` comes out as in `language`.
+
+        What `voice.draft` leaves open follows from the speaker's name. Raises EngineUnavailable
+        without the package, UserError for a language that it does not have.
+        """
+        spoken = _espeak_language(language)
+        if spoken is None:
+            raise UserError(_unspoken(language))
+        draft = voice.draft
+        pick = functools.partial(_pick, voice.speaker)
+        variant = draft.variant or pick("variant", sorted(VARIANTS))
+        low, high = VARIANTS.get(variant, (40, 60))
+        pitch = pick("pitch", range(low, high + 1)) if draft.pitch is None else draft.pitch
+        rate = pick("rate", range(RATES[0], RATES[1] + 1)) if draft.rate is None else draft.rate
+        return {"voice": f"{spoken}+{variant}", "pitch": pitch, "rate": rate}
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """Languages and variants that the package does not have.
+
+        Raises EngineUnavailable without the package.
+        """
+        found = [_unspoken(tag) for tag in languages if _espeak_language(tag) is None]
+        variants = _variants(_package()[1])
+        for name, voice in voices.items():
+            variant = voice.draft.variant
+            if variant is not None and variant not in variants:
+                meant = nearest(variant, variants)
+                hint = f'did you mean "{meant}"?' if meant else f"try {', '.join(VARIANTS)}"
+                found.append(
+                    f'the draft voice has no variant "{variant}" (speaker "{name}"): {hint}'
+                )
+        return [Problem(None, None, message) for message in found]
+
+    def start(self) -> DraftSession:
+        """Start the workers and wait until they can speak. Raises EngineUnavailable."""
+        return DraftSession(self)
+
+
+class DraftSession:
+    """Worker processes, each with a request to speak and one to go on with; the rest wait here."""
+
+    def __init__(self, engine: DraftEngine) -> None:
+        _version()
+        self._engine = engine
+        self._library, self._folder = _package()
+        self._selector = selectors.DefaultSelector()
+        self._waiting: deque[Request] = deque()
+        self._workers: list[_Worker] = []
+        self.slots = engine.slots
+        try:
+            for _ in range(engine.workers):
+                self._hire()
+            while not all(worker.ready for worker in self._workers):
+                self.advance()
+        except EngineUnavailable:
+            self.close()
+            raise
+
+    def add(self, request: Request) -> None:
+        """Take a request on; never waits."""
+        self._waiting.append(request)
+        self._feed()
+
+    def advance(self) -> list[Outcome]:
+        """Outcomes of what has finished, after at most half a second.
+
+        Raises EngineUnavailable when a worker cannot be replaced.
+        """
+        if all(worker.ready and not worker.asked for worker in self._workers):
+            return []
+        outcomes: list[Outcome] = []
+        for key, events in self._selector.select(0.5):
+            worker: _Worker = key.data
+            if worker not in self._workers:
+                continue  # replaced a moment ago
+            if events & selectors.EVENT_WRITE:
+                self._send(worker)
+            if events & selectors.EVENT_READ:
+                outcomes += self._receive(worker)
+        now = time.monotonic()
+        for worker in self._workers:
+            if (worker.asked or not worker.ready) and now > worker.alive + TIMEOUT:
+                worker.overdue = True
+                worker.kill()  # its pipe ends, and the next call replaces it
+        self._feed()
+        return outcomes
+
+    def close(self) -> None:
+        """End the workers and what they are speaking. Requests in flight are dropped."""
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in self._workers:
+            self._dismiss(worker)
+        self._workers.clear()
+        self._waiting.clear()
+        self._selector.close()
+
+    def _hire(self) -> None:
+        try:
+            worker = _Worker(self._library, self._folder)
+        except OSError as error:
+            raise EngineUnavailable(f"the draft voice does not start: {error}") from error
+        self._workers.append(worker)
+        self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
+
+    def _dismiss(self, worker: _Worker) -> None:
+        for pipe in (worker.stdout, worker.stdin):
+            if pipe in self._selector.get_map():
+                self._selector.unregister(pipe)
+        worker.end()
+
+    def _feed(self) -> None:
+        while self._waiting:
+            worker = min(self._workers, key=lambda worker: len(worker.asked))
+            if len(worker.asked) >= AHEAD:
+                return
+            request = self._waiting.popleft()
+            content = self._engine.voice_content(request.voice, request.language)
+            if not worker.asked:
+                worker.alive = time.monotonic()
+            worker.asked.append(request)
+            worker.outbox += _packed(request.text, content)
+            self._send(worker)
+
+    def _send(self, worker: _Worker) -> None:
+        """Write what the worker's pipe takes, and the rest when it takes more."""
+        try:
+            while worker.outbox:
+                del worker.outbox[: os.write(worker.stdin.fileno(), worker.outbox)]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            worker.outbox.clear()  # it is gone: the end of its stdout tells
+        registered = worker.stdin in self._selector.get_map()
+        if worker.outbox and not registered:
+            self._selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
+        elif registered and not worker.outbox:
+            self._selector.unregister(worker.stdin)
+
+    def _receive(self, worker: _Worker) -> list[Outcome]:
+        try:
+            data = os.read(worker.stdout.fileno(), 1 << 20)
+        except BlockingIOError:
+            return []
+        if not data:
+            return self._replace(worker)
+        worker.alive = time.monotonic()
+        worker.inbox += data
+        outcomes: list[Outcome] = []
+        while (reply := worker.reply()) is not None:
+            kind, payload = reply
+            if not worker.ready:
+                if kind != wire.READY:
+                    raise EngineUnavailable(f"the draft voice does not start: {_text(payload)}")
+                worker.ready = True
+                continue
+            request = worker.asked.popleft()
+            outcomes.append(_outcome(request, kind, payload))
+        return outcomes
+
+    def _replace(self, worker: _Worker) -> list[Outcome]:
+        """The worker is gone: what it was speaking failed, what it had not begun waits again."""
+        self._workers.remove(worker)
+        self._dismiss(worker)
+        how = _ending(worker.process.returncode)
+        if not worker.ready:
+            raise EngineUnavailable(f"the draft voice does not start: its worker {how}")
+        outcomes: list[Outcome] = []
+        if worker.asked:
+            request = worker.asked.popleft()
+            what = f"took more than {TIMEOUT:.0f} s" if worker.overdue else how
+            outcomes.append(_failed(request, f"its worker {what}"))
+            self._waiting.extendleft(reversed(worker.asked))
+        self._hire()
+        return outcomes
+
+
+class _Worker:
+    """One process of `espeak_worker.py` and what is on its way to and from it."""
+
+    def __init__(self, library: Path, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            # By path, isolated: see the worker's docstring.
+            [sys.executable, "-I", "-S", str(WORKER), str(library)],
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            process_group=0,  # ctrl-C in a terminal is for us
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        self.stdin: IO[bytes] = self.process.stdin
+        self.stdout: IO[bytes] = self.process.stdout
+        os.set_blocking(self.stdin.fileno(), False)
+        os.set_blocking(self.stdout.fileno(), False)
+        self.ready = False
+        self.overdue = False
+        self.alive = time.monotonic()
+        self.asked: deque[Request] = deque()
+        self.outbox = bytearray()
+        self.inbox = bytearray()
+
+    def reply(self) -> tuple[int, bytes] | None:
+        """The next reply that has arrived whole."""
+        start = wire.REPLY.size
+        if len(self.inbox) < start:
+            return None
+        kind, length = wire.REPLY.unpack_from(self.inbox)
+        if len(self.inbox) < start + length:
+            return None
+        payload = bytes(memoryview(self.inbox)[start : start + length])
+        del self.inbox[: start + length]
+        return kind, payload
+
+    def kill(self) -> None:
+        """End the process and its fork at once, also when the fork alone is left."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Close the pipes and wait for the process, which was told to end or has ended."""
+        self.stdin.close()
+        self.stdout.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.process.wait()
+
+
+def _packed(text: str, content: Mapping[str, Any]) -> bytes:
+    # espeak looks up composed letters only, and takes control characters for commands.
+    text = unicodedata.normalize("NFC", text).translate(_CONTROLS)
+    data = json.dumps({**content, "text": text}).encode()
+    return wire.REQUEST.pack(len(data)) + data
+
+
+def _outcome(request: Request, kind: int, payload: bytes) -> Outcome:
+    if kind not in (wire.SPEECH, wire.CAPPED):
+        return _failed(request, _text(payload))
+    spoken = np.frombuffer(payload, "<i2")
+    if not spoken.any():
+        return _failed(request, "no sound came of it")
+    samples = np.zeros(len(spoken) + round(TAIL * wire.SAMPLE_RATE), np.float32)
+    np.divide(spoken, np.float32(32768), out=samples[: len(spoken)])
+    stop = "cap" if kind == wire.CAPPED else "stop"
+    return Outcome(request.key, request.attempt, speech=Speech(samples, stop=stop))
+
+
+def _failed(request: Request, why: str) -> Outcome:
+    text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
+    failure = EngineFailure(f"draft voice: {why}: {text!r}")
+    return Outcome(request.key, request.attempt, failure=failure)
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode("utf-8", "replace")
+
+
+def _ending(code: int) -> str:
+    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"
+
+
+def _pick(speaker: str, what: str, choices: Sequence[_T]) -> _T:
+    """The choice that a speaker's name stands for, in every run and on every machine."""
+    return choices[keys.number(f"{what} {speaker}") % len(choices)]
+
+
+# -- what the package holds ------------------------------------------------------------------------
+
+
+def _missing(why: str) -> EngineUnavailable:
+    return EngineUnavailable(f'{why}: pip install "narrator[draft]"')
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise _missing(f"the draft voice needs the package {PACKAGE}") from None
+
+
+def _package() -> tuple[Path, Path]:
+    """The library, and the folder that holds `espeak-ng-data`. Raises EngineUnavailable."""
+    try:
+        import espeakng_loader
+    except ModuleNotFoundError:
+        raise _missing(f"the draft voice needs the package {PACKAGE}") from None
+    library = Path(espeakng_loader.get_library_path())
+    folder = library.parent
+    if not library.exists() or not (folder / "espeak-ng-data").exists():
+        raise _missing(f"{PACKAGE} {_version()} carries no library for this machine")
+    return library, folder
+
+
+@functools.cache
+def _variants(folder: Path) -> Sequence[str]:
+    return sorted(path.name for path in (folder / "espeak-ng-data/voices/!v").iterdir())
+
+
+@functools.cache
+def _languages(folder: Path) -> Mapping[str, str]:
+    """Language tags in lower case -> espeak voices ("en-gb" -> "gmw/en"), from the voice files."""
+    data = folder / "espeak-ng-data"
+    best: dict[str, tuple[tuple[bool, int, int], str]] = {}
+    for file in sorted((data / "lang").rglob("*")):
+        if not file.is_file():
+            continue
+        words = [line.split() for line in file.read_text("utf-8", "replace").splitlines()]
+        tags = {line[1].lower(): line[2:3] for line in words if line[:1] == ["language"]}
+        if not tags:
+            continue
+        named = [line[1] for line in words if line[:1] == ["dictionary"]]
+        dictionary = named[0] if named else next(iter(tags)).partition("-")[0]
+        if not (data / f"{dictionary}_dict").exists():
+            continue  # listed by the package, but without rules: it would stay silent
+        voice = file.relative_to(data / "lang").as_posix()
+        own = file.name.lower()
+        for tag, priority in {own: [], **tags}.items():
+            # As espeak does it, smaller is better and 5 the rule; a file's own name goes first.
+            rank = (tag != own, int(priority[0]) if priority else 5, len(voice))
+            best[tag] = min(best.get(tag, (rank, voice)), (rank, voice))
+    return {tag: voice for tag, (_, voice) in best.items()}
+
+
+def _espeak_language(tag: str) -> str | None:
+    """The voice for a BCP 47 tag or the longest beginning of it ("pt-AO" -> "pt"), or None."""
+    languages = _languages(_package()[1])
+    parts = tag.lower().split("-")
+    if parts[0] == "ja":
+        return None
+    while parts:
+        if voice := languages.get("-".join(parts)):
+            return voice
+        parts.pop()
+    return None
+
+
+def _unspoken(tag: str) -> str:
+    if tag.lower().split("-")[0] == "ja":
+        return (
+            f'the draft voice cannot read Japanese ("{tag}"): it knows kana alone, not all of it, '
+            'and would say "Chinese letter" for every kanji'
+        )
+    languages = _languages(_package()[1])
+    meant = nearest(tag, list(languages)) or nearest(tag.split("-")[0], list(languages))
+    hint = f'; the nearest it has is "{meant}"' if meant else ""
+    return f'the draft voice does not speak "{tag}"{hint}'

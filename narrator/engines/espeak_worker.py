@@ -1,0 +1,188 @@
+"""One draft voice process: requests in on stdin, samples out on stdout, until stdin ends.
+
+Run by path (`python -I -S espeak_worker.py LIBRARY`, in the folder that holds `espeak-ng-data`),
+not with `-m`: that would import `narrator.engines` and with it numpy, whose threads and memory a
+process that forks for every line must not have. Standard library only; knows nothing of narrator.
+
+Each line is spoken in a fork of this process, because espeak-ng keeps state from line to line that
+no call resets (pitch flutter, gain control), so that only a copy of the untouched library gives the
+same text the same samples. It also means that a crash of the library costs one line.
+
+A request is a little-endian uint32 length and that many bytes of JSON: voice, pitch, rate, text. A
+reply is a kind (uint8), a uint32 length and that many bytes: 16-bit samples, or a message.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+from typing import Any
+
+REQUEST = struct.Struct("<I")
+REPLY = struct.Struct("<BI")
+READY, SPEECH, CAPPED, FAILED = range(4)
+
+SAMPLE_RATE = 22050
+SEED = 1
+LIMIT = 300
+"""Seconds of speech after which a line is cut off; a line of a book has ten to thirty."""
+
+PATIENCE = 120
+"""Seconds after which a fork ends itself, should the library hang and nobody be left to end it."""
+
+# From espeak-ng's speak_lib.h.
+_SYNCHRONOUS = 2
+_DONT_EXIT = 0x8000
+_UTF8 = 1
+_POSITION_CHARACTER = 1
+_RATE, _PITCH = 1, 3
+_BUFFER = 1000  # milliseconds: few callbacks a line
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+)
+
+
+class EspeakError(Exception):
+    """The library refused a call."""
+
+
+class Espeak:
+    """The library, started once; `speak` is only ever called in a fork."""
+
+    def __init__(self, path: str) -> None:
+        self._library = library = ctypes.CDLL(path)
+        library.espeak_ListVoices.restype = ctypes.c_void_p
+        library.espeak_ng_SetRandSeed.argtypes = [ctypes.c_long]
+        library.espeak_Synth.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.c_uint,
+            ctypes.c_int,
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
+        # "." because the library cuts data paths of more than about 160 characters.
+        rate = library.espeak_Initialize(_SYNCHRONOUS, _BUFFER, b".", _DONT_EXIT)
+        if rate != SAMPLE_RATE:
+            raise EspeakError(f"espeak-ng did not start (rate {rate})")
+        # Lists the voice files once, here, rather than once in every fork.
+        library.espeak_ListVoices(None)
+
+    def speak(self, request: dict[str, Any], sound: mmap.mmap) -> None:
+        """Write the reply to `request` into `sound`."""
+        library = self._library
+        start = ctypes.addressof(ctypes.c_char.from_buffer(sound)) + REPLY.size
+        room = len(sound) - REPLY.size
+        used = 0
+        kind = SPEECH
+
+        def collect(wave: Any, count: int, _events: Any) -> int:
+            nonlocal used, kind
+            if not wave:
+                return 0
+            size = 2 * count
+            if used + size > room:
+                kind = CAPPED
+                return 1
+            ctypes.memmove(start + used, wave, size)
+            used += size
+            return 0
+
+        callback = _CALLBACK(collect)
+        library.espeak_SetSynthCallback(callback)
+        # Breathy voices are noise from this generator, seeded from the clock otherwise.
+        library.espeak_ng_SetRandSeed(SEED)
+        if library.espeak_SetVoiceByName(request["voice"].encode()) != 0:
+            raise EspeakError(f"espeak-ng has no voice {request['voice']}")
+        library.espeak_SetParameter(_RATE, request["rate"], 0)
+        library.espeak_SetParameter(_PITCH, request["pitch"], 0)
+        text = request["text"].encode() + b"\0"
+        # Without the flags for SSML and phonemes, "<", "&" and "[[" are text.
+        if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, _UTF8, None, None) != 0:
+            raise EspeakError("espeak-ng refused the text")
+        library.espeak_Synchronize()
+        sound[: REPLY.size] = REPLY.pack(kind, used)
+
+
+def _write(data: memoryview | bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def _reply(kind: int, message: str) -> None:
+    payload = message.encode()
+    _write(REPLY.pack(kind, len(payload)) + payload)
+
+
+def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) -> None:
+    """The life of a fork: never returns, whatever happens."""
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        signal.alarm(PATIENCE)
+        try:
+            library.speak(request, sound)
+        except (EspeakError, UnicodeEncodeError) as error:
+            payload = str(error).encode()
+            sound[: REPLY.size + len(payload)] = REPLY.pack(FAILED, len(payload)) + payload
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def serve(library: Espeak) -> None:
+    """Answer requests in order until stdin ends."""
+    sound = mmap.mmap(-1, REPLY.size + 2 * SAMPLE_RATE * LIMIT)  # shared with the forks
+    # What lives now lives for good: keep the collector from copying its pages in every fork.
+    gc.collect()
+    gc.freeze()
+    _reply(READY, "")
+    while head := sys.stdin.buffer.read(REQUEST.size):
+        request = json.loads(sys.stdin.buffer.read(*REQUEST.unpack(head)))
+        # The end may be asked for while the fork is being made, and must not miss it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        child = os.fork()
+        if child == 0:
+            _speak_and_exit(library, request, sound)
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        except SystemExit:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise
+        if code == 0:
+            _write(memoryview(sound)[: REPLY.size + REPLY.unpack_from(sound)[1]])
+        elif code < 0:
+            _reply(FAILED, f"espeak-ng crashed ({signal.Signals(-code).name})")
+        else:
+            _reply(FAILED, f"the draft voice's process failed (exit code {code})")
+
+
+def main(path: str) -> None:
+    """Load the library at `path` and serve; a reply FAILED before READY says why it could not."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the process that started this one
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        try:
+            library = Espeak(path)
+        except (OSError, AttributeError, EspeakError) as error:
+            _reply(FAILED, str(error))
+            return
+        serve(library)
+    except BrokenPipeError:
+        pass  # the process that started this one is gone
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,115 @@
+"""One exception tree, and the shape of a problem that a user can mend.
+
+    NarratorError                      exit code
+    ├── UserError                      2   the project or the command line must change
+    │   ├── ManifestError                  book.yaml
+    │   ├── ScriptError                    chapter text
+    │   ├── ImportFailed                   a book that `narrator new` cannot take
+    │   └── UsageError                     an argument that names nothing
+    ├── EnvironmentFailed              3   the machine must change
+    │   ├── Locked                         another render holds the project
+    │   ├── StorageError                   disk full, read-only folder
+    │   └── EngineUnavailable              a package, model or device is missing
+    ├── EngineFailure                  -   one take failed; the render goes on with a retry
+    ├── DamagedTake                    -   a take's bytes are not what was stored
+    └── ExportError                    4   encoding failed, or the encoded file misses its target
+
+Knows nothing of terminals: `cli.py` alone turns these into messages and exit codes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong, where it is, and what to do about it."""
+
+    path: Path | None
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else f"{self.path}:"
+        if self.line is not None:
+            where += f"{self.line}:"
+        return f"{where} {self.message}".strip()
+
+
+class NarratorError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, problems: str | Problem | Iterable[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = [Problem(None, None, problems)]
+        elif isinstance(problems, Problem):
+            problems = [problems]
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UserError(NarratorError):
+    """The project or the command line must change."""
+
+    exit_code = 2
+
+
+class ManifestError(UserError):
+    """book.yaml is not valid."""
+
+
+class ScriptError(UserError):
+    """A chapter's text cannot be read as a script."""
+
+
+class ImportFailed(UserError):
+    """A source that `narrator new` cannot turn into a project."""
+
+
+class UsageError(UserError):
+    """An argument names nothing that exists."""
+
+
+class EnvironmentFailed(NarratorError):
+    """The machine must change: space, rights, packages."""
+
+    exit_code = 3
+
+
+class Locked(EnvironmentFailed):
+    """Another process renders this project."""
+
+
+class StorageError(EnvironmentFailed):
+    """A file could not be written or read: disk full, read-only folder."""
+
+
+class EngineUnavailable(EnvironmentFailed):
+    """An engine's package, model or device is missing."""
+
+
+class EngineFailure(NarratorError):
+    """One take failed; the render loop retries it."""
+
+
+class DamagedTake(NarratorError):
+    """A stored take is torn or altered."""
+
+
+class ExportError(NarratorError):
+    """A file could not be encoded, or its encoded sound misses the target."""
+
+    exit_code = 4
+
+
+def nearest(word: str, choices: Sequence[str]) -> str | None:
+    """The choice that `word` was most likely meant to be, or None."""
+    folded = {choice.casefold(): choice for choice in choices}
+    found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None

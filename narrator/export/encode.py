@@ -1,0 +1,412 @@
+"""A chapter's sound -> one encoded file that measures what its target asks for.
+
+Encoded files are kept by key, so an unchanged chapter is not encoded again. They carry no tags:
+what listeners get is joined from them. Knows nothing of books.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+import av
+import av.error
+import numpy as np
+from av.audio.frame import AudioFrame
+from av.audio.stream import AudioStream
+from av.container import InputContainer, OutputContainer
+
+from narrator import keys
+from narrator.audio import Samples, as_frame, decoded, resampled
+from narrator.errors import ExportError, UserError
+from narrator.export.files import replacing, storage
+from narrator.loudness import Loudness, Target, master, measure
+
+BLOCK = 65536
+
+# -- encodings -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    encoder: str
+    container: str
+    suffix: str
+    rates: tuple[int, ...]
+    options: tuple[tuple[str, str], ...]
+    margin: float
+    """dB that the limiter stays under the ceiling, for what coding adds to peaks."""
+
+
+_CODECS = {
+    # The fast coder has less noise on speech than the slow one, over and under masking, at 32 to
+    # 96 kbit/s, in a third of the time.
+    "aac": _Codec(
+        "aac", "mp4", "m4a", (16000, 22050, 24000, 32000, 44100, 48000), (("aac_coder", "fast"),), 1
+    ),
+    "mp3": _Codec("libmp3lame", "mp3", "mp3", (16000, 22050, 24000, 32000, 44100, 48000), (), 1),
+    "opus": _Codec("libopus", "opus", "opus", (48000,), (), 1),
+    "flac": _Codec("flac", "flac", "flac", (), (("bits_per_raw_sample", "24"),), 0.2),
+    "pcm": _Codec("pcm_s24le", "wav", "wav", (), (), 0.2),
+}
+_BY_FORMAT = {"m4b": "aac", "mp3": "mp3", "opus": "opus", "flac": "flac", "wav": "flac"}
+FORMATS = tuple(_BY_FORMAT)
+
+_MP3_RATES = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
+_MP3_LOW_RATES = (16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a chapter is coded."""
+
+    codec: str
+    """aac, mp3, opus or flac; WAV is made from FLAC."""
+    sample_rate: int
+    bitrate: int
+    """kbit/s, constant for MP3; 0 where it is lossless."""
+
+    @property
+    def bytes_per_second(self) -> float:
+        """About what it needs on disk; lossless as FLAC of 24 bits."""
+        return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate
+
+
+def encoding(
+    format: str, rate: int, *, sample_rate: int | None = None, bitrate: int | None = None
+) -> Encoding:
+    """The encoding of a format for sound at `rate`.
+
+    The sample rate is the one asked for, else the sound's own, else the next that the codec takes;
+    Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not go together.
+    """
+    name = _BY_FORMAT[format]
+    codec = _CODECS[name]
+    wanted = sample_rate or rate
+    if sample_rate and name in ("aac", "mp3") and sample_rate not in codec.rates:
+        raise UserError(f"{format} takes no sample rate of {sample_rate}: {_listed(codec.rates)}")
+    fitting = [r for r in codec.rates if r >= wanted] or codec.rates[-1:]
+    hertz = fitting[0] if fitting else wanted
+    if name == "flac":
+        return Encoding(name, hertz, 0)
+    kilobits = bitrate or {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}[name]
+    if name == "mp3":
+        known = _MP3_RATES if hertz >= 32000 else _MP3_LOW_RATES
+        if kilobits not in known:
+            raise UserError(
+                f"MP3 at {hertz} Hz has no bitrate of {kilobits} kbit/s, only {_listed(known)}"
+                + ("; or set output.sample_rate: 44100" if hertz < 32000 else "")
+            )
+    most = {"aac": 6 * hertz // 1000, "mp3": 320, "opus": 256}[name]
+    if kilobits > most:
+        raise UserError(
+            f"{format} of one channel at {hertz} Hz takes at most {most} kbit/s, not {kilobits}"
+        )
+    return Encoding(name, hertz, kilobits)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+class Cancel(Protocol):
+    """What `threading.Event` is."""
+
+    def is_set(self) -> bool: ...
+
+
+class Cancelled(Exception):
+    """The export was asked to stop; nothing half-written is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One chapter to encode."""
+
+    title: str
+    key: str
+    """Names the samples: equal keys, equal samples."""
+    rate: int
+    length: int
+    """Samples in all."""
+    blocks: Callable[[], Iterator[Samples]]
+    """The samples, mono float32, from the start at every call; called up to five times."""
+    encoding: Encoding
+    target: Target
+    folder: Path
+    """Where encoded files are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """An encoded chapter, and what it measures when it is decoded again."""
+
+    path: Path
+    encoding: Encoding
+    loudness: Loudness
+    gain: float
+    """dB given to the whole chapter."""
+    samples: int
+    """Length at the encoding's sample rate, without what codecs pad."""
+    sha256: str
+    bytes: int
+    fresh: bool
+    """Whether it was encoded now."""
+
+    @property
+    def seconds(self) -> float:
+        return self.samples / self.encoding.sample_rate
+
+
+def export_chapters(
+    jobs: Sequence[Job],
+    *,
+    workers: int | None = None,
+    on_progress: Callable[[int, float], None] | None = None,
+    cancel: Cancel | None = None,
+) -> list[Encoded]:
+    """Encode chapters side by side; the results are in the order of the jobs.
+
+    In threads: FFmpeg and libsndfile work without the interpreter's lock, so two threads take 0.55
+    of the time of one on two cores, and share one process's memory. `on_progress` hears (job, share
+    done), from one thread at a time. Raises ExportError, StorageError, Cancelled and what `blocks`
+    raises; the other chapters then stop too, and what was finished stays for the next run.
+    """
+    failed = threading.Event()
+    lock = threading.Lock()
+
+    def stopped() -> bool:
+        return failed.is_set() or (cancel is not None and cancel.is_set())
+
+    def work(number: int) -> Encoded:
+        def report(share: float) -> None:
+            if stopped():
+                raise Cancelled
+            if on_progress:
+                with lock:
+                    on_progress(number, share)
+
+        try:
+            return encode_chapter(jobs[number], report)
+        except BaseException:
+            failed.set()
+            raise
+
+    for folder in {job.folder for job in jobs}:
+        with storage(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    longest_first = sorted(range(len(jobs)), key=lambda n: -jobs[n].length)
+    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1, "encode")
+    try:
+        futures = {number: pool.submit(work, number) for number in longest_first}
+        wait(futures.values())
+    except BaseException:
+        failed.set()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    errors = [error for n in range(len(jobs)) if (error := futures[n].exception())]
+    if errors:  # the first that is not only the echo of another
+        raise next((e for e in errors if not isinstance(e, Cancelled)), errors[0])
+    return [futures[number].result() for number in range(len(jobs))]
+
+
+ROUNDS = 3
+"""Times that a chapter is encoded until it measures what it should."""
+
+
+def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
+    """Measure, master, encode, measure the encoded file; again with other gain and ceiling.
+
+    `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
+    """
+    recipe = {
+        "encoded": 1,
+        "sound": job.key,
+        "encoding": asdict(job.encoding),
+        "target": asdict(job.target),
+    }
+    path = job.folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
+    kept = _recall(path, job.encoding)
+    if kept is None:
+        with replacing(path) as temporary:
+            gain, samples, loudness = _reach_target(job, temporary, report)
+        kept = _remember(path, job.encoding, gain, samples, loudness)
+    report(1.0)
+    return kept
+
+
+def _reach_target(
+    job: Job, path: Path, report: Callable[[float], None]
+) -> tuple[float, int, Loudness]:
+    """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
+    target = job.target
+    watch = _Watch(report)
+    before = measure(watch(job.blocks(), job.length, 0.0, 0.15), job.rate, true_peak=False)
+    if before.integrated <= -70:
+        raise ExportError(f"chapter '{job.title}' is silent")
+    gain = target.level - target.level_of(before)
+    ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
+    for _ in range(ROUNDS):
+        blocks = watch(job.blocks(), job.length, 0.15, 0.55)
+        samples = _write(path, master(blocks, job.rate, gain, ceiling), job)
+        with opened(path) as container:
+            blocks = watch(gathered(decoded(container)), samples, 0.55, 1.0)
+            measured = measure(blocks, job.encoding.sample_rate)
+        if target.accepts(measured):
+            return gain, samples, measured
+        gain += target.level - target.level_of(measured)
+        ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
+    raise ExportError(
+        f"chapter '{job.title}' measures {target.level_of(measured):.1f} {target.kind} and "
+        f"{measured.true_peak:.1f} dBTP, not {target}; a lower output.loudness leaves its peaks "
+        "more room"
+    )
+
+
+class _Watch:
+    """Reports how far a stream has come; a stream that begins again does not take shares back."""
+
+    def __init__(self, report: Callable[[float], None]) -> None:
+        self.report = report
+        self.reached = 0.0
+
+    def __call__(
+        self, blocks: Iterable[Samples], length: int, begin: float, end: float
+    ) -> Iterator[Samples]:
+        done = 0
+        for block in blocks:
+            done += len(block)
+            share = begin + (end - begin) * min(1.0, done / max(1, length))
+            self.reached = max(self.reached, share)
+            self.report(self.reached)
+            yield block
+
+
+# -- FFmpeg ----------------------------------------------------------------------------------------
+
+
+def _write(path: Path, blocks: Iterable[Samples], job: Job) -> int:
+    """Encode a stream; returns its length at the encoding's sample rate."""
+    rate = job.encoding.sample_rate
+    length = 0
+    with created(path, _CODECS[job.encoding.codec].container) as container:
+        stream = add_sound(container, job.encoding)
+        for block in gathered(resampled(blocks, job.rate, rate)):
+            put(container, stream, block, length)
+            length += len(block)
+        container.mux(stream.encode(None))
+    return length
+
+
+@contextlib.contextmanager
+def created(path: Path, container: str) -> Iterator[OutputContainer]:
+    """A new file of FFmpeg's, with no trace of time, version or chance in its bytes."""
+    options = {"fflags": "+bitexact"}
+    options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
+    try:
+        with av.open(str(path), "w", format=container, container_options=options) as file:
+            yield file
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise
+        raise ExportError(f"{path.name}: {error}") from error
+
+
+def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
+    """A mono stream of an encoding; FLAC's takes integers of 24 bits in 32."""
+    codec = _CODECS[encoding.codec]
+    stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout="mono")
+    assert isinstance(stream, AudioStream)
+    stream.codec_context.options = {"flags": "+bitexact", **dict(codec.options)}
+    if encoding.bitrate:
+        stream.bit_rate = encoding.bitrate * 1000
+    stream.format = {"opus": "flt", "flac": "s32", "pcm": "s32"}.get(encoding.codec, "fltp")
+    return stream
+
+
+def put(container: OutputContainer, stream: AudioStream, block: Samples, position: int) -> None:
+    """Encode and write one block."""
+    rate = stream.rate
+    if stream.format.name == "s32":
+        steps = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
+        frame = AudioFrame.from_ndarray(
+            (steps.astype(np.int32) << 8)[np.newaxis], format="s32", layout="mono"
+        )
+        frame.sample_rate, frame.time_base, frame.pts = rate, Fraction(1, rate), position
+    else:
+        frame = as_frame(block, rate, position)
+    container.mux(stream.encode(frame))
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[InputContainer]:
+    """A file of ours, for decoding. Raises ExportError where FFmpeg cannot read it."""
+    try:
+        with av.open(str(path), "r") as container:
+            yield container
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise
+        raise ExportError(f"{path.name} cannot be read back: {error}") from error
+
+
+def gathered(blocks: Iterable[Samples]) -> Iterator[Samples]:
+    """The same samples in blocks of `BLOCK` or a little more: codecs give them by the thousand."""
+    waiting: list[Samples] = []
+    count = 0
+    for block in blocks:
+        waiting.append(block)
+        count += len(block)
+        if count >= BLOCK:
+            yield np.concatenate(waiting)
+            waiting, count = [], 0
+    if count:
+        yield np.concatenate(waiting)
+
+
+# -- what is kept ----------------------------------------------------------------------------------
+
+
+def _remember(
+    path: Path, encoding: Encoding, gain: float, samples: int, loudness: Loudness
+) -> Encoded:
+    with storage(path):
+        stat, sha256 = path.stat(), keys.file_content(path)
+    facts = {
+        "loudness": asdict(loudness),
+        "gain": gain,
+        "samples": samples,
+        "sha256": sha256,
+        "bytes": stat.st_size,
+        "mtime": stat.st_mtime_ns,
+    }
+    with replacing(path.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(facts), encoding="utf-8")
+    return Encoded(path, encoding, loudness, gain, samples, sha256, stat.st_size, fresh=True)
+
+
+def _recall(path: Path, encoding: Encoding) -> Encoded | None:
+    """An encoded chapter that is there, and is what was written."""
+    try:
+        facts = json.loads(path.with_suffix(".json").read_bytes())
+        stat = path.stat()
+        same = (stat.st_size, stat.st_mtime_ns) == (facts["bytes"], facts["mtime"])
+        if not same and keys.file_content(path) != facts["sha256"]:
+            return None
+        loudness = Loudness(**facts["loudness"])
+        gain, samples, sha256 = facts["gain"], facts["samples"], facts["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not there, or torn: encoded again
+    return Encoded(path, encoding, loudness, gain, samples, sha256, stat.st_size, fresh=False)

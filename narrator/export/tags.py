@@ -1,0 +1,165 @@
+"""What a file says of itself: title, people, series, cover; as each container wants it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrator.errors import UserError
+
+GENRE = "Audiobook"
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """A book's facts. Empty strings and tuples stand for what is not known."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    narrators: tuple[str, ...] = ()
+    subtitle: str = ""
+    series: str = ""
+    part: str = ""
+    """Place in the series: "2", "2.5"."""
+    publisher: str = ""
+    date: str = ""
+    """ISO 8601: a year or a day."""
+    description: str = ""
+    genre: str = ""
+    copyright: str = ""
+    language: str = ""
+    """BCP 47."""
+    isbn: str = ""
+    asin: str = ""
+    cover: Path | None = None
+
+    @property
+    def author(self) -> str:
+        return ", ".join(self.authors)
+
+    @property
+    def narrator(self) -> str:
+        return ", ".join(self.narrators)
+
+
+def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
+    """Tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
+
+    As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album
+    the book.
+    """
+    found = {
+        "title": track.title if track else tags.title,
+        "album": tags.title,
+        "artist": tags.author,
+        "album_artist": tags.author,
+        "composer": tags.narrator,
+        "genre": tags.genre or GENRE,
+        "date": tags.date,
+        "publisher": tags.publisher,
+        "copyright": tags.copyright,
+        "description": tags.description,
+        "subtitle": tags.subtitle,
+        "series": tags.series,
+        "series-part": tags.part,
+        "language": three_letters(tags.language) if format == "mp3" else tags.language,
+        "isbn": tags.isbn,
+        "asin": tags.asin,
+        "track": f"{track.number}/{track.total}" if track else "",
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A chapter's place in its book, where it is a file of its own."""
+
+    title: str
+    number: int
+    total: int
+
+
+# -- cover -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A cover's bytes, as they are in its file."""
+
+    data: bytes
+    kind: str
+    """jpeg or png."""
+    width: int
+    height: int
+
+    @property
+    def mime(self) -> str:
+        return f"image/{self.kind}"
+
+
+def read_cover(path: Path) -> Cover:
+    """Raises UserError where the file cannot be read or is no JPEG or PNG."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error
+    size = _png_size(data) or _jpeg_size(data)
+    if size is None:
+        raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
+    return Cover(data, "png" if data.startswith(b"\x89PNG") else "jpeg", *size)
+
+
+def _png_size(data: bytes) -> tuple[int, int] | None:
+    if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
+    if not data.startswith(b"\xff\xd8\xff"):
+        return None
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker == 0xFF:  # a fill byte
+            at += 1
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            return int.from_bytes(width), int.from_bytes(height)
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4])
+    return None
+
+
+# -- language --------------------------------------------------------------------------------------
+
+# ISO 639-1 and its ISO 639-2/T, which MP4 and ID3 ask for.
+_ISO_639_2 = dict(
+    re.findall(
+        r"(\w{2}) (\w{3})",
+        """
+aa aar ab abk ae ave af afr ak aka am amh an arg ar ara as asm av ava ay aym az aze ba bak be bel
+bg bul bi bis bm bam bn ben bo bod br bre bs bos ca cat ce che ch cha co cos cr cre cs ces
+cu chu cv chv cy cym da dan de deu dv div dz dzo ee ewe el ell en eng eo epo es spa et est eu eus
+fa fas ff ful fi fin fj fij fo fao fr fra fy fry ga gle gd gla gl glg gn grn gu guj gv glv ha hau
+he heb hi hin ho hmo hr hrv ht hat hu hun hy hye hz her ia ina id ind ie ile ig ibo ii iii ik ipk
+io ido is isl it ita iu iku ja jpn jv jav ka kat kg kon ki kik kj kua kk kaz kl kal km khm kn kan
+ko kor kr kau ks kas ku kur kv kom kw cor ky kir la lat lb ltz lg lug li lim ln lin lo lao lt lit
+lu lub lv lav mg mlg mh mah mi mri mk mkd ml mal mn mon mr mar ms msa mt mlt my mya na nau nb nob
+nd nde ne nep ng ndo nl nld nn nno no nor nr nbl nv nav ny nya oc oci oj oji om orm or ori os oss
+pa pan pi pli pl pol ps pus pt por qu que rm roh rn run ro ron ru rus rw kin sa san sc srd sd snd
+se sme sg sag sh hbs si sin sk slk sl slv sm smo sn sna so som sq sqi sr srp ss ssw st sot su sun
+sv swe sw swa ta tam te tel tg tgk th tha ti tir tk tuk tl tgl tn tsn to ton tr tur ts tso tt tat
+tw twi ty tah ug uig uk ukr ur urd uz uzb ve ven vi vie vo vol wa wln wo wol xh xho yi yid yo yor
+za zha zh zho zu zul
+""",
+    )
+)
+
+
+def three_letters(language: str) -> str:
+    """ISO 639-2/T of a BCP 47 tag: "eng" of "en-GB"; "und" where there is none."""
+    first = re.split(r"[-_]", language.lower())[0]
+    return first if len(first) == 3 and first.isascii() else _ISO_639_2.get(first, "und")

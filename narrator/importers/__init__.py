@@ -1,0 +1,68 @@
+"""A book in another format -> a new project.
+
+    book = import_book(Path("novel.epub"))       EPUB, plain text or Markdown
+    written = write_project(book, Path("novel"))
+
+Every word of the source ends in a chapter or in the list of what was left out, with the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import Book, Cover, ImportedChapter, Skipped
+from narrator.importers.epub import read_epub
+from narrator.importers.markdown import read_markdown
+from narrator.importers.project import Written, starter, write_project
+from narrator.importers.text import read_plain_text
+
+__all__ = [
+    "Book",
+    "Cover",
+    "ImportedChapter",
+    "Skipped",
+    "Written",
+    "import_book",
+    "starter",
+    "write_project",
+]
+
+_READERS = {
+    ".epub": read_epub,
+    ".txt": read_plain_text,
+    ".text": read_plain_text,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+}
+_ADVICE = {
+    ".mobi": "convert it to EPUB first",
+    ".azw": "convert it to EPUB first",
+    ".azw3": "convert it to EPUB first",
+    ".kfx": "convert it to EPUB first",
+    ".fb2": "convert it to EPUB first",
+    ".pdf": "its text has no order to rely on; find the EPUB",
+    ".docx": "save it as EPUB or plain text first",
+    ".odt": "save it as EPUB or plain text first",
+    ".doc": "save it as EPUB or plain text first",
+    ".rtf": "save it as EPUB or plain text first",
+    ".html": "convert it to EPUB or Markdown first",
+}
+
+
+def import_book(source: Path) -> Book:
+    """The book in an EPUB, a text file or a Markdown file, told by its suffix.
+
+    Raises ImportFailed, with what is wrong and where.
+    """
+    suffix = source.suffix.lower()
+    if not source.exists():
+        raise ImportFailed(Problem(source, None, "no such file"))
+    if source.is_dir():
+        raise ImportFailed(Problem(source, None, "a folder; name an .epub, .txt or .md file"))
+    reader = _READERS.get(suffix)
+    if reader is None:
+        advice = _ADVICE.get(suffix, "can be imported are .epub, .txt and .md")
+        kind = f"{suffix} files cannot be imported" if suffix else "a file without a suffix"
+        raise ImportFailed(Problem(source, None, f"{kind}; {advice}"))
+    return reader(source)

@@ -1,0 +1,224 @@
+"""The zip side of an EPUB: opened with suspicion, its XML parsed without entities and network.
+
+Refuses what is broken, locked, or made to harm: names that leave the archive, bombs, encryption
+other than of fonts. Knows nothing of packages, spines and chapters.
+"""
+
+from __future__ import annotations
+
+import html.entities
+import posixpath
+import re
+import unicodedata
+import zipfile
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import unquote
+
+from lxml import etree
+
+from narrator.errors import ImportFailed, Problem
+
+MEMBER_LIMIT = 32_000_000
+"""Bytes of one document or picture, unpacked. A long novel is 2 MB."""
+TOTAL_LIMIT = 400_000_000
+"""Bytes of all that is read from one archive."""
+COUNT_LIMIT = 20_000
+RATIO_LIMIT = 200
+"""Unpacked to packed size, for members above 1 MB; XHTML packs 3 to 20 times."""
+
+_FONT_MANGLING = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
+_LOCKS = {
+    "META-INF/rights.xml": "Adobe or Barnes & Noble",
+    "META-INF/sinf.xml": "Apple",
+    "META-INF/license.lcpl": "Readium LCP",
+}
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
+_SELF_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
+    r"([A-Za-z][A-Za-z0-9]*)((?:\s[^<>]*?)?)\s*/>"
+)
+_XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
+
+
+class Archive:
+    """An EPUB's files, by name. A context manager; raises ImportFailed for all that is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise self.failed(f"not an EPUB, or broken: {_short(error)}") from None
+        except OSError as error:
+            raise self.failed(f"cannot be read: {error.strerror or error}") from None
+        except (NotImplementedError, ValueError, UnicodeError) as error:
+            raise self.failed(f"a zip archive of a kind that cannot be read: {error}") from None
+        self._read = 0
+        try:
+            self._members = self._checked_members()
+            self._folded = {_fold(name): name for name in self._members}
+            self._check_locks()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._zip.close()
+
+    def failed(self, message: str, member: str | None = None) -> ImportFailed:
+        """The error to raise, with the archive's path in front."""
+        return ImportFailed(Problem(self.path, None, f"{member}: {message}" if member else message))
+
+    def find(self, name: str) -> str | None:
+        """The member that a reference means: as written, percent-decoded, or in another case."""
+        for choice in (name, unquote(name)):
+            if choice in self._members:
+                return choice
+        return self._folded.get(_fold(unquote(name)))
+
+    def read(self, name: str) -> bytes:
+        """A member's bytes, within the limits. `name` as `find` gives it."""
+        info = self._members[name]
+        self._read += info.file_size
+        if info.file_size > MEMBER_LIMIT or self._read > TOTAL_LIMIT:
+            raise self.failed(f"unpacks to {info.file_size:,} bytes, more than a book needs", name)
+        try:
+            return self._zip.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise self.failed(f"broken, the archive is damaged: {_short(error)}", name) from None
+        except RuntimeError:
+            raise self.failed("locked with a password; unlock the book first", name) from None
+        except NotImplementedError as error:
+            raise self.failed(f"packed in a way that cannot be read: {error}", name) from None
+
+    def text(self, name: str) -> str:
+        """A member as text, by its byte order mark, its XML declaration, or as UTF-8."""
+        data = self.read(name)
+        declared = _ENCODING.match(data.lstrip())
+        encoding = "utf-8-sig"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            encoding = "utf-16"
+        elif declared and not data.startswith(b"\xef\xbb\xbf"):
+            encoding = declared[1].decode("ascii")
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            what = f"not {encoding.removesuffix('-sig').upper()} at byte {error.start}"
+            raise self.failed(what, name) from None
+        except LookupError:
+            raise self.failed(f"in an unknown encoding, {encoding}", name) from None
+
+    def xml(self, name: str) -> etree._Element:
+        """A member as XML. Raises ImportFailed where it is not well-formed."""
+        try:
+            return parse_xml(self.safe(name))
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise self.failed(f"not well-formed XML: {_short(error)}", name) from None
+
+    def document(self, name: str) -> tuple[etree._Element, bool]:
+        """A member as XHTML, and whether it is well-formed; what is not is read as HTML."""
+        text = self.safe(name)
+        try:
+            return parse_xml(text), True
+        except (etree.XMLSyntaxError, ValueError):
+            pass
+        # <a id="x"/> opens an element in HTML that nothing closes.
+        text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
+        parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
+        try:
+            root = etree.fromstring(text, parser)
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise self.failed(f"neither XHTML nor HTML: {_short(error)}", name) from None
+        if root is None:
+            raise self.failed("neither XHTML nor HTML: it is empty", name)
+        return root, False
+
+    def safe(self, name: str) -> str:
+        """A member's text without a declaration; HTML's entities are replaced, others refused."""
+        text = _DECLARATION.sub("", self.text(name), count=1)
+        if "<!ENTITY" in text:
+            raise self.failed("declares XML entities, which books have no need of", name)
+        return _ENTITY.sub(_entity, _DOCTYPE.sub("", text, count=1))
+
+    def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
+        infos = self._zip.infolist()
+        if len(infos) > COUNT_LIMIT:
+            raise self.failed(f"holds {len(infos):,} files, more than a book needs")
+        members = {}
+        for info in infos:
+            name = info.filename.replace("\\", "/")
+            if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in name.split("/"):
+                raise self.failed(f"unsafe: a file in it is named {name!r}, outside of the archive")
+            if info.file_size > max(1_000_000, RATIO_LIMIT * info.compress_size):
+                sizes = f"{info.compress_size:,} bytes that unpack to {info.file_size:,}"
+                raise self.failed(f"unsafe: {sizes}, like a zip bomb", name)
+            if info.flag_bits & 1:
+                raise self.failed("locked with a password; unlock the book first", name)
+            members[name] = info
+        return members
+
+    def _check_locks(self) -> None:
+        advice = "it cannot be read; import a copy without DRM"
+        for name, maker in _LOCKS.items():
+            if name in self._members:
+                raise self.failed(f"protected by DRM ({maker}): {advice}")
+        if "META-INF/encryption.xml" in self._members:
+            root = self.xml("META-INF/encryption.xml")
+            for method in root.iter("{*}EncryptedData"):
+                algorithms = {m.get("Algorithm") for m in method.iterfind("{*}EncryptionMethod")}
+                if not algorithms or not algorithms <= _FONT_MANGLING:
+                    raise self.failed(f"protected by DRM (encrypted files): {advice}")
+
+
+def resolve(base: str, href: str) -> tuple[str, str]:
+    """The member and fragment that `href` in the document `base` means."""
+    target, _, fragment = href.strip().partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(base), target)) if target else base
+    return path, unquote(fragment)
+
+
+def types_of(element: etree._Element) -> str:
+    """The `epub:type` and `role` of an element, as words."""
+    epub_type = element.get("{http://www.idpf.org/2007/ops}type") or element.get("epub:type", "")
+    return f"{epub_type} {element.get('role', '')}"
+
+
+def parse_xml(text: str) -> etree._Element:
+    """Text without a declaration as XML; raises etree.XMLSyntaxError."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
+        remove_comments=True,
+    )  # fmt: skip
+    return etree.fromstring(text, parser)
+
+
+def _entity(match: re.Match[str]) -> str:
+    code, name = match.groups()
+    if code:
+        # As in HTML: &#146; means Windows-1252, since U+0092 is a control character.
+        return bytes([int(code)]).decode("cp1252", "replace") if int(code) >= 128 else match[0]
+    if name in _XML_ENTITIES:
+        return match[0]
+    return html.entities.html5.get(f"{name};", match[0])
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _short(error: Exception) -> str:
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

@@ -1,0 +1,143 @@
+"""A book as it was imported: its facts, its chapters as Markdown, and what was left out of them.
+
+Also the one way of counting words, so that all sums speak of the same thing. Knows no format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+_UNSEEN = dict.fromkeys(
+    [
+        *range(0x09),
+        *range(0x0E, 0x20),
+        *range(0x7F, 0x85),
+        *range(0x86, 0xA0),
+        0x00AD,  # soft hyphen
+        0x061C,
+        0x180E,
+        0x200B,  # zero-width space
+        *range(0x200E, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2065),  # word joiner and its kin
+        *range(0x2066, 0x206A),
+        0xFEFF,
+    ]
+)
+"""Code points without a shape or a sound. The joiners U+200C and U+200D shape letters and stay."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def seen(text: str) -> str:
+    """`text` without code points that have neither a shape nor a sound."""
+    return text.translate(_UNSEEN)
+
+
+def count_characters(text: str) -> int:
+    """Visible characters, not counting whitespace."""
+    return len("".join(seen(text).split()))
+
+
+def count_words(text: str) -> int:
+    """Runs of letters and digits; an apostrophe inside belongs to its word."""
+    return len(_WORD.findall(seen(text)))
+
+
+def names(text: str) -> frozenset[str]:
+    """A set of names that are written in a row."""
+    return frozenset(text.split())
+
+
+def distinct(titles: Sequence[tuple[str, str | None]]) -> list[str]:
+    """Titles of chapters, each given with its part; those that several share get it in front."""
+    counts = Counter(title for title, _ in titles)
+    shared = {part for title, part in titles if counts[title] > 1 and part}
+    return [f"{part}, {title}" if part in shared else title for title, part in titles]
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A picture that players take."""
+
+    data: bytes
+    suffix: str
+    """".jpg" or ".png"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedChapter:
+    """A chapter in reading order. `characters` and `words` count what the source says."""
+
+    title: str
+    markdown: str
+    source: str
+    """Where it begins: a document's name in an EPUB, `name:line` in a text."""
+    characters: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Source text that no chapter holds, and why."""
+
+    source: str
+    title: str
+    reason: str
+    characters: int
+    words: int
+    markdown: str | None = None
+    """Its text, where a user may want to take it back into the book."""
+    place: int = 0
+    """How many chapters stand before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What `book.yaml` and the text files are written from."""
+
+    title: str
+    authors: tuple[str, ...]
+    language: str
+    chapters: tuple[ImportedChapter, ...]
+    left_out: tuple[Skipped, ...] = ()
+    source: str = ""
+    characters: int = 0
+    """Of all documents of the source, counted apart from what became of them."""
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    cover: Cover | None = None
+    subtitle: str | None = None
+    series: str | None = None
+    series_part: str | None = None
+    publisher: str | None = None
+    date: str | None = None
+    description: str | None = None
+    genre: str | None = None
+    copyright: str | None = None
+    speakers: tuple[str, ...] = ()
+    """Labels of a source that is a script; none where one voice reads all."""
+    remarks: tuple[str, ...] = ()
+    """What was guessed, missing or read in an unusual way."""
+
+    @property
+    def words(self) -> int:
+        return self.words_kept + self.words_left_out
+
+    @property
+    def words_kept(self) -> int:
+        return sum(chapter.words for chapter in self.chapters)
+
+    @property
+    def words_left_out(self) -> int:
+        return sum(item.words for item in self.left_out)
+
+    @property
+    def characters_kept(self) -> int:
+        return sum(chapter.characters for chapter in self.chapters)
+
+    @property
+    def characters_left_out(self) -> int:
+        return sum(item.characters for item in self.left_out)

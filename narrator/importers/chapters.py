@@ -1,0 +1,531 @@
+"""Documents and their table of contents -> chapters, and the front and back matter between them.
+
+A piece of a book begins where the table of contents points, where the markup says that a section
+begins, and where a document begins with a heading; a document without any of these goes on with
+the chapter before it. Every block ends in one chapter or in one thing left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from narrator.importers import matter
+from narrator.importers.blocks import Block, write
+from narrator.importers.book import ImportedChapter, Skipped, distinct, names
+from narrator.importers.package import Entry
+from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
+from narrator.importers.xhtml import Document
+
+_PART_WORDS = 120
+"""A part's page with no more words than this is read at the beginning of its first chapter."""
+
+_SHORT = names(
+    "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
+    "toc loi advertisement"
+)
+"""Matter that does not go on in the next document."""
+
+_RESTORABLE = names(
+    "dedication acknowledgments contributors production imprint colophon copyright-page "
+    "titlepage halftitlepage seriespage other-credits glossary questions advertisement"
+)
+"""Matter that somebody may want to have read after all."""
+
+
+@dataclass(slots=True)
+class _Start:
+    """Where a piece of the book begins."""
+
+    title: str = ""
+    """From the table of contents."""
+    part: str | None = None
+    """Title of the part that holds it."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A piece of the book from one start to the next."""
+
+    start: _Start
+    blocks: list[Block]
+    kind: str | None = None
+    begins_document: bool = False
+
+    @property
+    def words(self) -> int:
+        return sum(block.words for block in self.blocks if block.kind != "left")
+
+    @property
+    def text(self) -> str:
+        return " ".join(block.text for block in self.blocks if block.kind != "left")
+
+    @property
+    def title(self) -> str:
+        heading = next((b for b in self.blocks if b.kind == "heading" and b.lines), None)
+        return self.start.title or (plain(join_heading(heading.lines)) if heading else "")
+
+
+@dataclass(slots=True)
+class Divided:
+    """A book in chapters."""
+
+    chapters: list[ImportedChapter] = field(default_factory=list)
+    left_out: list[Skipped] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def divide(
+    documents: Sequence[Document],
+    contents: Sequence[Entry],
+    guide: Sequence[tuple[str, str, str]],
+    facts: matter.Facts,
+) -> Divided:
+    """The chapters of a book, from the documents of its linear reading order."""
+    divider = _Divider(documents, guide, facts)
+    divider.leave_tables_of_contents()
+    divider.start_at_entries(contents)
+    divider.start_at_sections()
+    divider.start_at_documents()
+    divider.start_at_headings()
+    return _assemble(divider.pieces())
+
+
+class _Divider:
+    """Finds where pieces begin. Indices are into the blocks of all documents."""
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        guide: Sequence[tuple[str, str, str]],
+        facts: matter.Facts,
+    ) -> None:
+        self.facts = facts
+        self.documents = documents
+        self.blocks: list[Block] = []
+        self.begins: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        self.anchors: dict[tuple[str, str], int] = {}
+        self.starts: dict[int, _Start] = {}
+        for document in documents:
+            self.begins[document.path] = len(self.blocks)
+            for number, block in enumerate(document.blocks, len(self.blocks)):
+                for anchor in block.anchors:
+                    self.anchors.setdefault((document.path, anchor), number)
+            self.blocks += document.blocks
+            self.ends[document.path] = len(self.blocks)
+            for anchor in document.trailing:
+                self.anchors.setdefault((document.path, anchor), len(self.blocks))
+        self.guide = {
+            place: kind
+            for types, path, fragment in guide
+            if (kind := matter.kind_of_type(types))
+            and (place := self._place(path, fragment)) is not None
+        }
+
+    def _place(self, path: str, fragment: str) -> int | None:
+        """The block that a reference means; None where nothing of the reading order is there."""
+        if path not in self.begins or self.begins[path] == self.ends[path]:
+            return None
+        place = self.anchors.get((path, fragment), self.begins[path])
+        return place if place < len(self.blocks) else None
+
+    def leave_tables_of_contents(self) -> None:
+        """Set aside runs of lines that are nothing but links, with the heading above them."""
+        run: list[Block] = []
+        above: Block | None = None
+        for block in (*self.blocks, Block("heading", "")):
+            links = sum(len(b.lines) for b in run)
+            if block.kind == "text" and block.words and block.linked * 5 >= block.characters * 4:
+                run.append(block)
+            elif block.kind in ("heading", "text"):
+                if links >= 4:
+                    headed = above and matter.kind_of_title(above.text) == "toc"
+                    for found in [above, *run] if above and headed else run:
+                        found.leave("table of contents")
+                run, above = [], block
+
+    def start_at_entries(self, contents: Sequence[Entry]) -> None:
+        """Begin a piece at each entry of the table of contents that is not a chapter's section."""
+        chosen: dict[int, list[_Start]] = {}
+        for place, start in self._chosen(contents, None):
+            chosen.setdefault(place, []).append(start)
+        for place, starts in chosen.items():
+            named = next((s for s in starts if matter.is_chapter(s.title)), starts[-1])
+            parts = [s.title for s in starts if s is not named and matter.is_part(s.title)]
+            named.part = parts[-1] if parts else named.part
+            self.starts[self._before_headings(place, set(chosen))] = named
+
+    def _chosen(self, entries: Sequence[Entry], part: str | None) -> Iterator[tuple[int, _Start]]:
+        parents = [entry for entry in entries if entry.children]
+        unnamed = [e for e in parents if not (matter.is_part(e.title) or self._is_matter(e))]
+        # Without a name to tell parts from chapters: parts have no text of their own.
+        parts = not any(matter.is_chapter(e.title) or self._has_text(e) for e in unnamed)
+        for entry in entries:
+            place = self._place(entry.path, entry.fragment)
+            if place is not None:
+                yield place, _Start(entry.title, part)
+            if not entry.children:
+                continue
+            named_part = matter.is_part(entry.title) or self._kind_at(place) in ("part", "volume")
+            if named_part or parts or self._is_matter(entry) or place is None:
+                yield from self._chosen(entry.children, entry.title if named_part else part)
+            elif not matter.is_chapter(entry.title):
+                chapters = [
+                    child
+                    for child in entry.children
+                    if child.path != entry.path or matter.is_chapter(child.title)
+                ]
+                yield from self._chosen(chapters, part)
+
+    def _kind_at(self, place: int | None) -> str | None:
+        return None if place is None else self.blocks[place].matter
+
+    def _is_matter(self, entry: Entry) -> bool:
+        """Whether an entry is front or back matter, or the book itself."""
+        kind = self._kind_at(self._place(entry.path, entry.fragment))
+        kind = kind or matter.kind_of_title(entry.title)
+        return bool(matter.reason(kind)) or entry.title.casefold() == self.facts.title.casefold()
+
+    def _has_text(self, entry: Entry) -> bool:
+        """Whether anything is said between an entry and the first of its children."""
+        begin = self._place(entry.path, entry.fragment)
+        first = self._place(entry.children[0].path, entry.children[0].fragment)
+        if begin is None or first is None:
+            return False
+        return any(block.kind == "text" and block.words for block in self.blocks[begin:first])
+
+    def _before_headings(self, place: int, others: set[int]) -> int:
+        """`place`, or the first of the headings right above it, which belong to what follows."""
+        document = self.blocks[place].source
+        first = place
+        for index in range(place - 1, self.begins[document] - 1, -1):
+            if index in others or self.blocks[index].kind == "text":
+                break
+            if self.blocks[index].kind == "heading":
+                first = index
+        return first
+
+    def start_at_sections(self) -> None:
+        """Begin a piece where the markup says that a chapter, a preface, an index begins."""
+        seen: set[tuple[str, int]] = set()
+        previous: Block | None = None
+        for index, block in enumerate(self.blocks):
+            key = (block.source, block.section)
+            left_matter = previous is not None and matter.reason(previous.matter)
+            same = previous is not None and key == (previous.source, previous.section)
+            begins = not same and bool((block.section and key not in seen) or left_matter)
+            if begins and block.matter != "epigraph" and not self._begun(index):
+                self.starts[index] = _Start()
+            seen.add(key)
+            previous = block
+
+    def _begun(self, index: int) -> bool:
+        """Whether a piece begins here already, or within headings before or after."""
+        near = range(max(0, index - 5), min(index + 5, len(self.blocks)))
+        return any(
+            self._is_lead(min(i, index), max(i, index))
+            and (i >= index or not self.blocks[i].section)
+            and self.blocks[i].source == self.blocks[index].source
+            for i in near
+            if i in self.starts
+        )
+
+    def _is_lead(self, begin: int, end: int) -> bool:
+        """Whether nothing is said from `begin` to `end`, but for an epigraph."""
+        return all(
+            block.kind != "text" or block.matter == "epigraph" for block in self.blocks[begin:end]
+        )
+
+    def start_at_documents(self) -> None:
+        """Begin a piece where a document does, unless it goes on with the chapter before it."""
+        first_entry = min(self.starts, default=None)
+        level = self._chapter_level()
+        headings = any(block.kind == "heading" for block in self.blocks)
+        for document in self.documents:
+            begin, end = self.begins[document.path], self.ends[document.path]
+            if begin == end or begin in self.starts:
+                continue
+            first = next((b for b in document.blocks if b.kind in ("heading", "text")), None)
+            heading = first if first is not None and first.kind == "heading" else None
+            alone = not any(begin < place < end for place in self.starts)
+            if (
+                (first_entry is None and not headings)
+                or (first_entry is not None and begin < first_entry)
+                or (alone and self._kind(_Piece(_Start(), list(document.blocks), None, True)))
+                or (
+                    heading is not None
+                    and (heading.level <= level or matter.is_chapter(heading.text))
+                )
+            ):
+                self.starts[begin] = _Start()
+
+    def _chapter_level(self) -> int:
+        """The level of heading that chapters of the table of contents have, most of them."""
+        levels: Counter[int] = Counter()
+        for place in self.starts:
+            for block in self.blocks[place : place + 4]:
+                if block.kind == "heading":
+                    levels[block.level] += 1
+                    break
+        return levels.most_common(1)[0][0] if levels else 6
+
+    def start_at_headings(self) -> None:
+        """Begin a piece at headings inside what would otherwise hold several chapters."""
+        places = sorted({0, *self.starts}) if self.blocks else []
+        entries = sum(bool(start.title) for start in self.starts.values())
+        for begin, end in zip(places, [*places[1:], len(self.blocks)], strict=True):
+            start = self.starts.get(begin, _Start())
+            lead = [
+                b for i, b in enumerate(self.blocks[begin:end], begin) if self._is_lead(begin, i)
+            ]
+            if matter.is_part(start.title) and _announces_chapter(lead):
+                start.title, start.part = "", start.title
+            inside = [
+                index
+                for index in range(begin + 1, end)
+                if self.blocks[index].kind == "heading" and not self._is_lead(begin, index)
+            ]
+            named = [i for i in inside if _is_named_chapter(self.blocks[i].text)]
+            part = start.title if matter.is_part(start.title) else start.part
+            if part and not named:
+                named = [i for i in inside if is_ordinal(self.blocks[i].text)]
+            if not named and entries <= 1 and not self._kind_reason(start):
+                named = self._repeated(begin, end)
+            for index in named:
+                place = self._before_headings(index, set(self.starts))
+                self.starts.setdefault(place, _Start(part=part))
+
+    def _kind_reason(self, start: _Start) -> str | None:
+        return matter.reason(matter.kind_of_title(start.title))
+
+    def _repeated(self, begin: int, end: int) -> list[int]:
+        """Headings of the highest level that occurs more than once with text between."""
+        for level in range(1, 7):
+            found = [
+                i
+                for i in range(begin, end)
+                if self.blocks[i].kind == "heading" and self.blocks[i].level == level
+            ]
+            apart = [i for i, after in itertools.pairwise(found) if not self._is_lead(i, after)]
+            if apart:
+                return [i for i in found if i > begin]
+        return []
+
+    # -- pieces ------------------------------------------------------------------------------------
+
+    def pieces(self) -> list[_Piece]:
+        """All blocks, in pieces, each with its kind."""
+        found: list[_Piece] = []
+        places = sorted({0, *self.starts}) if self.blocks else []
+        begins = set(self.begins.values())
+        for begin, end in zip(places, [*places[1:], len(self.blocks)], strict=True):
+            start = self.starts.get(begin, _Start())
+            while begin < end:
+                piece = _Piece(start, self.blocks[begin:end], None, begin in begins)
+                piece.kind = self.guide.get(begin) or self._kind(piece)
+                cut = end
+                if piece.kind in _SHORT:
+                    # A title page does not go on in the next document, which nothing else names.
+                    cut = min((b for b in begins if begin < b < end), default=end)
+                    piece.blocks = self.blocks[begin:cut]
+                found.append(piece)
+                begin, start = cut, _Start(part=start.part)
+        return found
+
+    def _kind(self, piece: _Piece) -> str | None:
+        """What a piece is: by its markup, its title, its words, its document's name."""
+        said = (block for block in piece.blocks if block.kind in ("heading", "text"))
+        first = next(said, piece.blocks[0])
+        if first.matter is not None and first.matter != "chapter":
+            return first.matter
+        titled = matter.kind_of_title(piece.title)
+        if titled or first.matter == "chapter":
+            return titled or first.matter
+        if kind := matter.kind_of_words(piece.text, self.facts):
+            return kind
+        nameless = not piece.title or _letters(piece.title) == _letters(self.facts.title)
+        if piece.begins_document and nameless:
+            return matter.kind_of_file(piece.blocks[0].source, piece.words)
+        return None
+
+
+def _announces_chapter(blocks: Sequence[Block]) -> bool:
+    """Whether there is the heading of a chapter, as a part's page has none."""
+    headings = (block.text for block in blocks if block.kind == "heading")
+    return any(is_ordinal(text) and not matter.is_part(text) for text in headings)
+
+
+def _is_named_chapter(text: str) -> bool:
+    """`Chapter 5`, not a bare number, which sections have as well."""
+    return matter.is_chapter(text) and not re.match(r"\d|[IVXLC]+\b", text.strip())
+
+
+# -- chapters --------------------------------------------------------------------------------------
+
+
+def _assemble(pieces: Sequence[_Piece]) -> Divided:
+    made = Divided()
+    drafts: list[tuple[str, str | None]] = []
+    pending: list[Block] = []
+    part: str | None = None
+    added = 0
+    for position, piece in enumerate(pieces):
+        why = matter.reason(piece.kind)
+        if why is None and not piece.words:
+            why = "no words"
+        if why is not None:
+            made.left_out += _skip(piece, why, len(made.chapters))
+            continue
+        is_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
+        is_part = is_part and not _announces_chapter(piece.blocks)
+        if is_part:
+            part = piece.title
+        follows = any(
+            after.words and matter.reason(after.kind) is None for after in pieces[position + 1 :]
+        )
+        if is_part and piece.words <= _PART_WORDS and follows:
+            pending += piece.blocks
+            continue
+        title, blocks, made_up = _headed(piece)
+        added += made_up
+        blocks = pending + blocks
+        pending = []
+        chapter = ImportedChapter(
+            title,
+            write(blocks),
+            blocks[0].source,
+            sum(block.characters for block in blocks if block.kind != "left"),
+            sum(block.words for block in blocks if block.kind != "left"),
+        )
+        made.left_out += _losses(blocks, title, len(made.chapters))
+        made.chapters.append(chapter)
+        drafts.append((title, None if is_part else piece.start.part or part))
+    made.chapters = [
+        replace(chapter, title=title)
+        for chapter, title in zip(made.chapters, distinct(drafts), strict=True)
+    ]
+    if added:
+        made.remarks.append(
+            f"{added} of {len(made.chapters)} chapters have no heading in words; theirs is taken "
+            "from the table of contents."
+        )
+    return made
+
+
+def _skip(piece: _Piece, why: str, place: int) -> Iterator[Skipped]:
+    characters = sum(block.characters for block in piece.blocks)
+    if not characters:
+        return
+    words = sum(block.words for block in piece.blocks)
+    yield Skipped(
+        piece.blocks[0].source,
+        piece.title,
+        why,
+        characters,
+        words,
+        write(piece.blocks) if piece.kind in _RESTORABLE and piece.words else None,
+        place,
+    )
+
+
+def _losses(blocks: Sequence[Block], title: str, place: int) -> Iterator[Skipped]:
+    """What was left out of a chapter, one for each document and reason."""
+    sums: dict[tuple[str, str], list[Block]] = {}
+    for block in blocks:
+        if block.kind == "left":
+            sums.setdefault((block.source, block.reason), []).append(block)
+    for (source, why), found in sums.items():
+        several = f"{why} ({len(found)} of them)" if len(found) > 1 else why
+        characters = sum(block.characters for block in found)
+        words = sum(block.words for block in found)
+        yield Skipped(source, title, several, characters, words, None, place)
+
+
+def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
+    """A chapter's title and its blocks with its headings joined; whether one had to be made up."""
+    blocks = _promoted(piece)
+    lead: list[Block] = []
+    rest = 0
+    pictured = False
+    for index, block in enumerate(blocks):
+        if block.kind == "text":
+            break
+        if block.kind == "heading":
+            lead.append(block)
+            pictured |= not block.lines
+            rest = index + 1
+    groups = _grouped([block for block in lead if block.lines])
+    own = [plain(join_heading(group.lines)) for group in groups]
+    title = _title(piece, own)
+    asides = [block for block in blocks[:rest] if block.kind == "left"]
+    made_up = not groups and bool(piece.start.title) and (pictured or matter.is_chapter(title))
+    if made_up:
+        level = lead[0].level if lead else 1
+        groups = [Block("heading", piece.blocks[0].source, [tidy([Span(title)])], level)]
+    return title, [*groups, *asides, *blocks[rest:]], made_up
+
+
+def _promoted(piece: _Piece) -> list[Block]:
+    """The blocks; paragraphs that say the chapter's number and title become headings."""
+    texts: list[Block] = []
+    for block in piece.blocks:
+        if block.kind == "heading" and block.lines:
+            return piece.blocks
+        if block.kind == "text":
+            texts.append(block)
+        if len(texts) == 3:
+            break
+    wanted = _letters(piece.start.title)
+    for count in range(len(texts), 0, -1):
+        said = "".join(_letters(block.text) for block in texts[:count])
+        short = all(block.words <= 15 for block in texts[:count])
+        if said and short and (said == wanted or (count > 1 and wanted.endswith(said))):
+            break
+    else:
+        count = 1 if texts and texts[0].words <= 4 and is_ordinal(texts[0].text) else 0
+    for block in texts[:count]:
+        block.kind, block.level, block.containers = "heading", 2, ()
+    return piece.blocks
+
+
+def _grouped(headings: Sequence[Block]) -> list[Block]:
+    """Headings, an ordinal joined with the title under it: `Chapter I`, `The Beginning`."""
+    groups: list[Block] = []
+    for heading in headings:
+        before = groups[-1] if groups else None
+        if (
+            before is not None
+            and is_ordinal(plain(join_heading(before.lines)))
+            and not is_ordinal(plain(join_heading(heading.lines)))
+        ):
+            before.take(heading)
+        else:
+            groups.append(heading)
+    return groups
+
+
+def _title(piece: _Piece, own: Sequence[str]) -> str:
+    """The title for marks and tags: the chapter's own heading, if the contents say the same."""
+    wanted = piece.start.title
+    chapters = [text for text in own if matter.is_chapter(text)] or list(own[:1])
+    if not wanted:
+        return chapters[0] if chapters else _fallback(piece)
+    for text in own:
+        if _letters(wanted) in _letters(text) and not (text.isupper() and not wanted.isupper()):
+            return text
+    return wanted
+
+
+def _fallback(piece: _Piece) -> str:
+    if piece.kind is not None and piece.kind != "chapter":
+        return piece.kind.capitalize()
+    words = next((block.text.split() for block in piece.blocks if block.kind == "text"), ["?"])
+    return " ".join(words[:6]) + ("…" if len(words) > 6 else "")
+
+
+def _letters(text: str) -> str:
+    return "".join(re.findall(r"[^\W_]+", text.casefold()))

@@ -1,0 +1,249 @@
+"""A book -> a project's folder: book.yaml, one text file a chapter, the cover, a report.
+
+Written beside its place and renamed, so that a failed import leaves nothing behind. Knows the
+format of a manifest, not of the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from narrator.errors import StorageError, UsageError
+from narrator.importers.book import Book, ImportedChapter, Skipped
+
+_SLUG_LENGTH = 48
+_COUNTED = re.compile(
+    r"(?:chapter|part|book)?\s*(?:\d+|[ivxlc]+)\s*[.:—–-]\s+(?=\S)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A project on disk."""
+
+    root: Path
+    manifest: Path
+    report: Path | None
+    """None where nothing was imported."""
+
+
+def write_project(book: Book, target: Path) -> Written:
+    """Write a new project in the folder `target`, which must be empty or not there yet.
+
+    Raises UsageError where it is neither, StorageError where it cannot be written.
+    """
+    files = _files(book)
+    target = target.resolve()
+    beside = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    try:
+        if target.exists() and not target.is_dir():
+            raise UsageError(f"{target} is a file; name a folder for the project")
+        if target.is_dir() and any(target.iterdir()):
+            raise UsageError(f"{target} is not empty; name a new folder for the project")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            path = beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        beside.replace(target)
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    report = target / _REPORT if _REPORT in files else None
+    return Written(target, target / "book.yaml", report)
+
+
+def starter(folder: Path) -> Book:
+    """A small book to begin with, for a project that starts from nothing."""
+    title = folder.resolve().name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
+    chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
+    return Book(title=title, authors=("Your Name",), language="en", chapters=(chapter,))
+
+
+_REPORT = "import-report.md"
+_STARTER = """\
+# Chapter One
+
+This is the text of your first chapter. Whatever stands here is read by the narrator.
+
+A blank line begins a new paragraph. *Emphasis* is welcome, and three asterisks are a scene break:
+
+***
+
+When your book has speakers, list them in book.yaml and begin their lines with their name and a
+colon.
+"""
+
+
+def _files(book: Book) -> dict[str, bytes]:
+    """All files of the project by their path in it."""
+    width = len(str(len(book.chapters)))
+    names = [
+        f"text/{_numbered(number, width)}-{_slug(chapter.title)}.md"
+        for number, chapter in enumerate(book.chapters, 1)
+    ]
+    aside: dict[int, str] = {}
+    for number, item in enumerate(book.left_out):
+        if item.markdown is not None:
+            aside[number] = (
+                f"text/left-out/{len(aside) + 1:02}-{_slug(item.title or item.reason)}.md"
+            )
+    cover = f"cover{book.cover.suffix}" if book.cover else None
+    texts = {"book.yaml": _manifest(book, names, aside, cover), ".gitignore": "build/\n"}
+    if book.source:
+        texts[_REPORT] = _report(book, names, aside)
+    texts |= {name: chapter.markdown for name, chapter in zip(names, book.chapters, strict=True)}
+    texts |= {name: book.left_out[number].markdown or "" for number, name in aside.items()}
+    files = {name: text.encode("utf-8") for name, text in texts.items()}
+    if cover is not None and book.cover is not None:
+        files[cover] = book.cover.data
+    return files
+
+
+def _numbered(number: int, width: int) -> str:
+    return str(number).zfill(max(2, width))
+
+
+def _slug(title: str) -> str:
+    """A title as a file's name: letters and digits of any script, in lower case, with hyphens."""
+    title = _COUNTED.sub("", title, count=1)
+    text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")
+    words = "-".join(re.findall(r"[^\W_]+", text))
+    if len(words) > _SLUG_LENGTH:
+        words = words[: _SLUG_LENGTH + 1].rpartition("-")[0] or words[:_SLUG_LENGTH]
+    return words or "chapter"
+
+
+# -- book.yaml -------------------------------------------------------------------------------------
+
+
+def _manifest(book: Book, names: Sequence[str], aside: Mapping[int, str], cover: str | None) -> str:
+    facts: dict[str, object] = {
+        "title": book.title,
+        "subtitle": book.subtitle,
+        "author": book.authors[0] if len(book.authors) == 1 else list(book.authors),
+        "language": book.language,
+        "cover": cover,
+        "identifiers": dict(book.identifiers) or None,
+        "series": {"name": book.series, "part": book.series_part}
+        if book.series and book.series_part
+        else book.series,
+        "publisher": book.publisher,
+        "date": book.date,
+        "description": book.description,
+        "genre": book.genre,
+        "copyright": book.copyright,
+    }
+    origin = f", imported from {book.source}" if book.source else ""
+    return "\n".join(
+        [
+            f"# {' '.join(book.title.split())}{origin}.",
+            "# Render it with: narrator render book.yaml    (--draft for a fast proof)",
+            "",
+            _yaml({key: value for key, value in facts.items() if value is not None}),
+            _cast(book.speakers),
+            "chapters:",
+            *_chapter_rows(book, names, aside),
+            "",
+        ]
+    )
+
+
+def _cast(speakers: Sequence[str]) -> str:
+    """The cast: one narrator, or the labels of a script."""
+    rows = [
+        "# Who speaks. A voice is described in words or given as a clip with its transcript.",
+        "speakers:",
+        '  narrator: {}    # or: {voice: {description: "A warm, unhurried storyteller"}}',
+    ]
+    rows += [f"  {_yaml_key(name)}: {{}}" for name in speakers if name.casefold() != "narrator"]
+    if not speakers:
+        rows += ["  # alice: {}    # says what begins with “Alice: ” in the text"]
+    rows += ["narrator: narrator    # reads what has no label", ""]
+    return "\n".join(rows)
+
+
+def _chapter_rows(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> list[str]:
+    rows = []
+    if aside:
+        rows += ["  # Left out, see import-report.md; take the # away to have one read:"]
+    for place in range(len(book.chapters) + 1):
+        for number, name in aside.items():
+            item = book.left_out[number]
+            if item.place == place:
+                entry = _yaml([{"title": item.title or item.reason.capitalize(), "file": name}])
+                rows += [f"  # {row}" for row in entry.splitlines()]
+        if place < len(book.chapters):
+            entry = _yaml([{"title": book.chapters[place].title, "file": names[place]}])
+            rows += [f"  {row}" for row in entry.splitlines()]
+    return rows
+
+
+def _yaml(value: object) -> str:
+    # Long texts are folded at 100 columns; inside chapters, which are indented, a little later.
+    return yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=96)
+
+
+def _yaml_key(name: str) -> str:
+    return yaml.safe_dump({name: 0}, allow_unicode=True).rpartition(":")[0]
+
+
+# -- the report ------------------------------------------------------------------------------------
+
+
+def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
+    total = max(1, book.words)
+    rows = [
+        f"# Import of {book.source}",
+        "",
+        "Every word of the source is in a chapter or in the list of what was left out.",
+        "",
+        "| | words | share |",
+        "|---|--:|--:|",
+        *(
+            f"| {name} | {words:,} | {words / total:.2%} |"
+            for name, words in (
+                (f"in {len(book.chapters)} chapters", book.words_kept),
+                ("left out", book.words_left_out),
+                ("the source", book.words),
+            )
+        ),
+        "",
+        f"Counted apart, the source has {book.characters:,} characters besides spaces, and "
+        f"{book.characters_kept:,} + {book.characters_left_out:,} of them are accounted for.",
+        "",
+    ]
+    if book.remarks:
+        rows += ["## To know", "", *(f"- {_cell(remark)}" for remark in book.remarks), ""]
+    rows += ["## Chapters", "", "| file | title | from | words |", "|---|---|---|--:|"]
+    rows += [
+        f"| {name} | {_cell(chapter.title)} | {_cell(chapter.source)} | {chapter.words:,} |"
+        for name, chapter in zip(names, book.chapters, strict=True)
+    ]
+    if book.left_out:
+        rows += ["", "## Left out", "", "| from | title | why | words | kept aside in |"]
+        rows += ["|---|---|---|--:|---|"]
+        rows += [_left_out_row(item, aside.get(n, "")) for n, item in enumerate(book.left_out)]
+    return "\n".join([*rows, ""])
+
+
+def _left_out_row(item: Skipped, name: str) -> str:
+    title, source = _cell(item.title), _cell(item.source)
+    return f"| {source} | {title} | {_cell(item.reason)} | {item.words:,} | {name} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,209 @@
+"""Words with their emphasis -> Markdown that reads back as exactly these words.
+
+Whatever Markdown or the script layer would take for markup is escaped; emphasis that Markdown
+cannot carry (`un*believ*able` can, `a*“b”*c` cannot) is dropped, never a word. Knows no format of
+a source.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from narrator.errors import nearest
+from narrator.importers.book import seen
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words in one style."""
+
+    text: str
+    em: bool = False
+    strong: bool = False
+
+    @property
+    def mark(self) -> str:
+        return "*" * (self.em + 2 * self.strong)
+
+
+BREAK = Span("\n")
+"""Begins a new line inside a paragraph, as in verse."""
+
+Line = tuple[Span, ...]
+
+_SPACE = re.compile(r"\s+")
+_MARKUP = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
+_STARTS_BLOCK = re.compile(r"#|>|[-+=](?=[-=\s]|$)")
+_STARTS_NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0,200}[)）]\s?)?(?=[:：])")
+"""What stands before a colon where the script layer looks for the name of a speaker."""
+
+_BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]{1,40}")
+ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
+"""A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
+_ORDINAL = re.compile(
+    r"(?:chapter|part|book|volume|section|canto|stave|act|scene|letter|day|night|"
+    r"kapitel|teil|buch|chapitre|partie|livre|cap[ií]tulo|parte|libro|capitolo|hoofdstuk|deel|"
+    r"глава|часть|книга)(?:\s+|$)(?:\S+(?:[\s-]\S+)?)?"
+    rf"|\d{{1,4}}|{ROMAN}|第[\d〇一二三四五六七八九十百千]+[章回部节節巻卷]",
+    re.IGNORECASE,
+)
+
+
+def plain(line: Iterable[Span]) -> str:
+    return "".join(span.text for span in line)
+
+
+def is_scene_break(text: str) -> bool:
+    """Whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
+    text = seen(text).strip()
+    return bool(text and _BREAK_MARKS.fullmatch(text))
+
+
+def is_ordinal(text: str) -> bool:
+    """Whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
+    return bool(_ORDINAL.fullmatch(text.strip().rstrip(".:—–- ")))
+
+
+def paragraphs(spans: Iterable[Span]) -> list[list[Line]]:
+    """Paragraphs of lines: whitespace is collapsed, two breaks in a row begin a new paragraph."""
+    found: list[list[Line]] = [[]]
+    line: list[Span] = []
+    for span in (*spans, BREAK, BREAK):
+        if span is not BREAK:
+            line.append(span)
+        elif tidied := tidy(line):
+            found[-1].append(tidied)
+            line = []
+        else:
+            found.append([])
+            line = []
+    return [paragraph for paragraph in found if paragraph]
+
+
+def tidy(spans: Iterable[Span]) -> Line:
+    """One line: single spaces between words, none at the ends, spaces never in a style."""
+    result: list[Span] = []
+
+    def add(text: str, em: bool, strong: bool) -> None:
+        if len(result) > 1 and result[-1].text == " " and _style(result[-2]) == (em, strong):
+            text = " " + text
+            result.pop()
+        if result and _style(result[-1]) == (em, strong):
+            text = result.pop().text + text
+        result.append(Span(text, em, strong))
+
+    spaced = True
+    for span in spans:
+        text = _SPACE.sub(" ", seen(span.text))
+        if spaced:
+            text = text.removeprefix(" ")
+        if not text:
+            continue
+        spaced = text.endswith(" ")
+        words = text.strip(" ")
+        styled = any(map(str.isalnum, words))
+        if text.startswith(" "):
+            add(" ", False, False)
+        if words:
+            add(words, span.em and styled, span.strong and styled)
+        if spaced and text != " ":
+            add(" ", False, False)
+    if result and result[-1].text.endswith(" "):
+        last = result.pop()
+        if text := last.text.rstrip(" "):
+            result.append(Span(text, last.em, last.strong))
+    return tuple(result)
+
+
+def _style(span: Span) -> tuple[bool, bool]:
+    return span.em, span.strong
+
+
+def join_heading(parts: Sequence[Line]) -> Line:
+    """One heading from its ordinal, title and subtitle: `I. A Letter with a Postscript`."""
+    joined: list[Span] = []
+    for part in parts:
+        if joined:
+            text = plain(joined)
+            if text[-1].isalnum() or text[-1] in "”’)\"'":
+                joined.append(Span(". " if is_ordinal(text) else ": "))
+            else:
+                joined.append(Span(" "))
+        joined += part
+    return tidy(joined)
+
+
+def write_paragraph(lines: Sequence[Line]) -> str:
+    """Markdown of a paragraph; its lines are joined by hard breaks."""
+    return "\\\n".join(_escape_start(_inline(line, label_end(plain(line)))) for line in lines)
+
+
+def label_end(text: str) -> int | None:
+    """Where the colon stands that would make the beginning of `text` the name of a speaker.
+
+    The cast of a new project is `narrator`; of other names, those that look like one.
+    """
+    found = _LABEL.match(text)
+    if found is None:
+        return None
+    end, words = found.end(), found[1].split()
+    spaced = text[end] == "：" or not text[end + 1 : end + 2].strip()
+    heads = [word.lstrip("*_")[:1] for word in words]
+    named = len(words) <= 3 and all(head.isalnum() and not head.islower() for head in heads)
+    known = found[1].casefold() == "narrator"
+    near = len(words) <= 4 and nearest(found[1], ["narrator"]) is not None
+    return end if known or (spaced and (named or near)) else None
+
+
+def write_heading(line: Line, level: int) -> str:
+    """Markdown of a heading on one line."""
+    text = re.sub(r"#(?=#*$)", r"\\#", _inline(line, None))
+    return f"{'#' * level} {text}"
+
+
+def _inline(line: Line, colon: int | None) -> str:
+    """Markdown of one line; the colon at that place in its text is escaped."""
+    texts: list[str] = []
+    at = 0
+    for span in line:
+        if colon is not None and at <= colon < at + len(span.text):
+            here = colon - at
+            # Markdown has no backslash for the full-width colon.
+            mark = "\\:" if span.text[here] == ":" else "&#xFF1A;"
+            texts.append(_escape(span.text[:here]) + mark + _escape(span.text[here + 1 :]))
+        else:
+            texts.append(_escape(span.text))
+        at += len(span.text)
+    written = ""
+    marked = False
+    for number, (span, text) in enumerate(zip(line, texts, strict=True)):
+        after = texts[number + 1][0] if number + 1 < len(texts) else " "
+        before = written[-1] if written else " "
+        marked = (
+            bool(span.mark)
+            and not marked
+            and _flanks(outside=before, inside=text[0])
+            and _flanks(outside=after, inside=text[-1])
+        )
+        written += f"{span.mark}{text}{span.mark}" if marked else text
+    return written
+
+
+def _flanks(outside: str, inside: str) -> bool:
+    """Whether asterisks between these two characters open (or close) emphasis in CommonMark."""
+    return inside.isalnum() or outside.isspace() or unicodedata.category(outside)[0] == "P"
+
+
+def _escape(text: str) -> str:
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+def _escape_start(line: str) -> str:
+    """`line` so that its beginning is not taken for a heading, a list, a quote or a rule."""
+    if _STARTS_BLOCK.match(line):
+        return "\\" + line
+    return _STARTS_NUMBERED.sub(r"\1\\\2", line, count=1) if line[0].isdigit() else line

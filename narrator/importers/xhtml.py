@@ -1,0 +1,613 @@
+"""One XHTML document -> blocks: headings, paragraphs, scene breaks, and what is left out.
+
+Every text node of the body ends in exactly one block. Knows what markup says of its words (verse,
+note, page number), not where chapters begin and end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from lxml import etree
+
+from narrator.importers.archive import types_of
+from narrator.importers.blocks import Block, Container, left_out, made_of
+from narrator.importers.book import count_characters, count_words, names, seen
+from narrator.importers.matter import kind_of_type, reason
+from narrator.importers.prose import BREAK, Span, is_scene_break, paragraphs, plain
+
+_DEEPEST = 6
+"""Quotations and lists inside each other; what is nested deeper is written at this depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document's blocks."""
+
+    path: str
+    title: str
+    language: str | None
+    blocks: tuple[Block, ...]
+    trailing: tuple[str, ...]
+    """Ids that no block follows."""
+    characters: int
+    """Of the body, counted apart from the blocks."""
+
+
+_BLOCKS = names(
+    "address article aside blockquote body caption center dd details div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
+    "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
+)
+_SECTIONS = names("article aside body div main section")
+_SILENT = names("script style head template")
+"""Elements whose text is not the book's."""
+_PICTURES = names("svg img image object video audio canvas iframe math picture")
+_EM = names("em i cite dfn var")
+_STRONG = names("strong b")
+
+_NOTE_BODY = names("footnote endnote rearnote note doc-footnote doc-endnote")
+_NOTE_CLASS = re.compile(r"\b(foot|end)notes?(-?(body|text|content))?\b", re.IGNORECASE)
+_NOTE_REFERENCE = names("noteref doc-noteref annoref")
+_NOTE_REFERENCE_CLASS = re.compile(
+    r"\b(note-?ref|(foot|end)?note-?(ref(erence)?|call|link|anchor)|fn-?(ref|anchor|call)|"
+    r"fnanchor)\b",
+    re.IGNORECASE,
+)
+_NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
+_NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
+_PAGE = names("pagebreak doc-pagebreak")
+_PAGE_CLASS = re.compile(r"\b(page-?(num(ber)?|no|break)|pagenum\w*)\b", re.IGNORECASE)
+_BREAK_CLASS = re.compile(
+    r"(scene|section|thought|time|context|text|line|space)[-_]?(break|separator)|ornament|asterism|"
+    r"separator|dinkus|fleuron|divider|\btb\b",
+    re.IGNORECASE,
+)
+_SPACE_CLASS = re.compile(
+    r"\b((space|scene|section)[-_]?(break|before|above)|(break|space)[-_]?(before|above)|"
+    r"after[-_]?(scene[-_]?)?break|first[-_]after[-_]break)\b",
+    re.IGNORECASE,
+)
+_VERSE = re.compile(r"\b(poem|poetry|verse|stanza|line-?group|lg|song|lyrics?)\b", re.IGNORECASE)
+_HEADING_TYPE = names("title subtitle ordinal fulltitle halftitle label covertitle")
+_HEADING_CLASS = re.compile(
+    r"\b((chapter|chap|ch|part|book|section)[-_]?(title|subtitle|num(ber)?|no|head(ing)?|name|label)|"
+    r"(heading|cn|ct|cst|pn|pt))\d?\b",
+    re.IGNORECASE,
+)
+_NUMBER_CLASS = re.compile(r"\b((chapter|chap|ch)?[-_]?num(ber)?|label|ordinal)\b", re.IGNORECASE)
+_CAPTION_CLASS = re.compile(r"\b(fig)?caption\b", re.IGNORECASE)
+_BOILERPLATE = re.compile(r"\b(pg-boilerplate|pg-header|pg-footer|pgheader|pgfooter)\b")
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
+_BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
+_EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
+_STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
+
+
+def read_document(
+    root: etree._Element, path: str, notes: frozenset[str], is_internal: Callable[[str], bool]
+) -> Document:
+    """The blocks of a document.
+
+    `notes` are the ids that note references point to; `is_internal` tells links into the book from
+    others.
+    """
+    body = next(root.iter("{*}body"), root)
+    title = next(root.iter("{*}title"), None)
+    language = body.get(_LANG) or root.get(_LANG) or root.get("lang")
+    reader = _Reader(path, _note_bodies(body, notes), is_internal)
+    reader.block(body)
+    return Document(
+        path,
+        "" if title is None else " ".join(seen("".join(title.itertext())).split()),
+        language,
+        tuple(reader.blocks),
+        tuple(reader.anchors),
+        sum(count_characters(text) for text in _texts(body)),
+    )
+
+
+def note_targets(root: etree._Element, path: str) -> Iterator[tuple[str, str]]:
+    """Base document and href of each note reference in a document."""
+    body = next(root.iter("{*}body"), root)
+    for link in body.iter("{*}a"):
+        if link.get("href") and _is_note_reference(link):
+            yield path, link.get("href", "")
+
+
+_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class _Reader:
+    """Walks a body once, collecting blocks."""
+
+    def __init__(
+        self, path: str, notes: set[etree._Element], is_internal: Callable[[str], bool]
+    ) -> None:
+        self.path = path
+        self.notes = notes
+        self.is_internal = is_internal
+        self.blocks: list[Block] = []
+        self.spans: list[Span] = []
+        self.left: list[Block] = []
+        """What was left out of the paragraph in hand; follows it."""
+        self.anchors: list[str] = []
+        self.containers: list[Container] = []
+        self.matter: list[tuple[str | None, int]] = [(None, 0)]
+        self.sections = 0
+        self.heading: Block | None = None
+        self.em = self.strong = self.links = self.preformatted = self.rows = 0
+        self.added = 0
+        """Characters in hand that are not the source's own."""
+        self.linked = 0
+
+    # -- blocks ------------------------------------------------------------------------------------
+
+    def block(self, element: etree._Element) -> None:
+        """Read a block element: what stood before it ends, and it ends what is in it."""
+        if self.rows:
+            self.spans.append(Span(" "))
+            self.children(element)
+            self.spans.append(Span(" "))
+            return
+        self.flush()
+        name, types, classes = _name(element), types_of(element).split(), element.get("class", "")
+        if why := self._why_left(element, name, types, classes):
+            self.leave(element, why)
+            return
+        self._anchor(element)
+        kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
+        if kind is not None and self._nested(kind):
+            if why := reason(kind):
+                self.leave(element, why)
+                return
+            kind = None
+        if kind is not None:
+            self.sections += 1
+            self.matter.append((kind, self.sections))
+        if name == "p" and _SPACE_CLASS.search(classes):
+            self._add(Block("scene", self.path))
+        count = len(self.blocks)
+        self._inside(element, name, types, classes)
+        self.flush()
+        if name in ("p", "div") and len(self.blocks) == count:
+            self._empty(element, classes)
+        if kind is not None:
+            self.matter.pop()
+
+    def _nested(self, kind: str) -> bool:
+        """Whether a section of this kind is a piece of the one around it, not one beside others."""
+        around = self.matter[-1][0]
+        return around not in (None, "part", "volume") and kind != "chapter"
+
+    def _why_left(
+        self, element: etree._Element, name: str, types: list[str], classes: str
+    ) -> str | None:
+        if element in self.notes or _NOTE_BODY.intersection(types):
+            return "note"
+        if name in ("aside", "div", "section", "li") and _NOTE_CLASS.search(classes):
+            return "note"
+        if name == "nav":
+            return "table of contents"
+        if _BOILERPLATE.search(f"{classes} {element.get('id', '')}"):
+            return "notice of Project Gutenberg"
+        if _is_page_mark(types, classes):
+            return "page number"
+        if name == "figcaption" or _CAPTION_CLASS.search(classes):
+            parent = element.getparent()
+            if parent is not None and any(_name(e) in _PICTURES for e in parent.iter("{*}*")):
+                return "caption of a picture"
+        return "hidden" if _is_hidden(element) else None
+
+    def _inside(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
+        if name == "hgroup" or _is_heading(name, types, classes):
+            self._heading(element, name)
+        elif name == "blockquote":
+            self._contained(Container("> ", "> "), partial(self.children, element))
+        elif name in ("ul", "ol", "menu"):
+            self._list(element, ordered=name == "ol")
+        elif name == "pre":
+            self.preformatted += 1
+            self.children(element)
+            self.preformatted -= 1
+        elif name == "table":
+            self._table(element)
+        elif _VERSE.search(f"{classes} {' '.join(types)}") and _is_lines(element):
+            self._text(element.text)
+            for child in element:
+                self._anchor(child)
+                self.children(child)
+                self.spans.append(BREAK)
+                self._text(child.tail)
+        else:
+            self.children(element)
+
+    def _heading(self, element: etree._Element, name: str) -> None:
+        if self.heading is not None or self.containers:
+            # Inside a quotation or an hgroup a heading is a line of its own.
+            self.strong += self.heading is None
+            self.children(element)
+            self.flush()
+            self.strong -= self.heading is None
+            return
+        levels = [_level(e) for e in element.iter("{*}*") if _level(e)]
+        block = self.heading = Block("heading", self.path, level=min(levels, default=2))
+        self.children(element)
+        self.flush()
+        self.heading = None
+        above = self.blocks[-1] if self.blocks else None
+        if above is not None and above.kind == "heading" and _is_subtitle(element):
+            above.take(block)
+        elif block.lines or any(_name(e) in _PICTURES for e in element.iter("{*}*")):
+            self._add(block)
+        self._add_left()
+
+    def _contained(self, container: Container, read: Callable[[], None]) -> None:
+        self.flush()
+        if len(self.containers) >= _DEEPEST:
+            read()
+            return
+        self.containers.append(container)
+        read()
+        self.flush()
+        self.containers.pop()
+
+    def _list(self, element: etree._Element, ordered: bool) -> None:
+        start = element.get("start", "1")
+        number = int(start) if start.isascii() and start.isdigit() and len(start) < 8 else 1
+        ordered = ordered and "none" not in element.get("style", "")
+        self._text(element.text)
+        for child in element:
+            if _name(child) == "li":
+                marker = f"{number}. " if ordered else "- "
+                number += 1
+                item = Container(marker, " " * len(marker))
+                self._contained(item, partial(self.block, child))
+            else:
+                self.node(child)
+            self._text(child.tail)
+
+    def _table(self, element: etree._Element) -> None:
+        """Rows of data become lines, their cells parted by semicolons; a layout is read through."""
+        cells = list(element.iter("{*}td", "{*}th"))
+        rows = list(element.iter("{*}tr"))
+        data = len(cells) > len(rows) and all(
+            count_words("".join(cell.itertext())) <= 40 for cell in cells
+        )
+        if not data or any(True for inner in element.iter("{*}table") if inner is not element):
+            self.children(element)
+            return
+        self._text(element.text)
+        for part in element:
+            if _name(part) in ("tr", "tbody", "thead", "tfoot"):
+                rows_of_part = [part] if _name(part) == "tr" else list(part)
+                self._text(None if _name(part) == "tr" else part.text)
+                for row in rows_of_part:
+                    self._row(row)
+                    self._text(row.tail if row is not part else None)
+            else:
+                self.node(part)
+            self._text(part.tail)
+
+    def _row(self, row: etree._Element) -> None:
+        self.flush()
+        self._anchor(row)
+        self.rows += 1
+        self._text(row.text)
+        for cell in row:
+            if "".join(cell.itertext()).strip():
+                self._part_cells()
+            self.node(cell)
+            self._text(cell.tail)
+        self.rows -= 1
+        self.flush()
+
+    def _part_cells(self) -> None:
+        while self.spans and self.spans[-1].text.isspace():
+            self.spans.pop()
+        before = plain(self.spans).rstrip()
+        if before and before[-1] not in ";:,.!?":
+            last = self.spans.pop()
+            self.spans += [Span(last.text.rstrip(), last.em, last.strong), Span(";")]
+            self.added += 1
+        self.spans.append(Span(" "))
+
+    def _empty(self, element: etree._Element, classes: str) -> None:
+        """A paragraph without words: a scene break, if its markup says so or it takes up room."""
+        pictures = list(element.iter("{*}img", "{*}image", "{*}svg"))
+        said = [classes] + [
+            f"{e.get('class', '')} {e.get('alt', '')} {e.get('src', '')}" for e in pictures
+        ]
+        if any(_BREAK_CLASS.search(words) or is_scene_break(words) for words in said):
+            self._add(Block("scene", self.path))
+        elif not pictures and _name(element) == "p":
+            inner = "".join(element.itertext())
+            if "\xa0" in inner or next(element.iter("{*}br"), None) is not None:
+                self._add(Block("gap", self.path))
+
+    def _add(self, block: Block) -> None:
+        block.matter, block.section = self.matter[-1]
+        block.anchors = (*self.anchors, *block.anchors)
+        self.anchors.clear()
+        self.blocks.append(block)
+
+    def flush(self) -> None:
+        """End the paragraph in hand."""
+        found = paragraphs(self.spans)
+        added, linked = self.added, self.linked
+        self.spans.clear()
+        self.added = self.linked = 0
+        for lines in found:
+            text = " ".join(map(plain, lines))
+            block = made_of("scene" if is_scene_break(text) else "text", self.path, lines)
+            block.characters -= added
+            added = 0
+            if self.heading is not None:
+                self.heading.take(block)
+                continue
+            block.containers = tuple(self.containers)
+            block.linked = linked if len(found) == 1 else 0
+            self._add(block)
+        if self.heading is None:
+            self._add_left()
+
+    def _add_left(self) -> None:
+        for block in self.left:
+            block.matter, block.section = self.matter[-1]
+        self.blocks += self.left
+        self.left.clear()
+
+    # -- inside a paragraph ------------------------------------------------------------------------
+
+    def children(self, element: etree._Element) -> None:
+        self._text(element.text)
+        for child in element:
+            self.node(child)
+            self._text(child.tail)
+
+    def node(self, element: etree._Element) -> None:
+        name = _name(element)
+        if not name or name in _SILENT:
+            return
+        if name in _BLOCKS:
+            self.block(element)
+        elif name == "br":
+            self.spans.append(BREAK)
+            self.children(element)
+        elif name == "hr":
+            self.flush()
+            self._anchor(element)
+            if not _PAGE_CLASS.search(element.get("class", "")):
+                self._add(Block("scene", self.path))
+            self.children(element)
+        else:
+            self._inline(element, name)
+
+    def _inline(self, element: etree._Element, name: str) -> None:
+        types, classes = types_of(element).split(), element.get("class", "")
+        self._anchor(element)
+        if name in _PICTURES:
+            self._picture(element, name)
+        elif name in ("rt", "rp", "rtc"):
+            self.leave(element, "ruby annotation")
+        elif _is_page_mark(types, classes):
+            self.leave(element, "page number")
+        elif (name == "a" and _is_note_reference(element)) or (
+            name == "sup" and _is_reference_around(element)
+        ):
+            self.leave(element, "reference to a note")
+        elif _NOTE_BODY.intersection(types):
+            self.leave(element, "note")
+        elif _is_hidden(element):
+            self.leave(element, "hidden")
+        else:
+            self._styled(element, name, types, classes)
+
+    def _styled(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
+        style = element.get("style", "")
+        plain_span = name in ("span", "font", "a")
+        em = name in _EM or bool(
+            plain_span and (_EM_CLASS.search(classes) or _ITALIC.search(style))
+        )
+        strong = name in _STRONG or bool(
+            plain_span and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
+        )
+        link = name == "a" and self.is_internal(element.get("href", ""))
+        self.em += em
+        self.strong += strong
+        self.links += link
+        if name == "q":
+            self._add_text("“")
+        self.children(element)
+        if name == "q":
+            self._add_text("”")
+        self.em -= em
+        self.strong -= strong
+        self.links -= link
+        number = _HEADING_TYPE.intersection(types) - {"title"} or _NUMBER_CLASS.search(classes)
+        if self.heading is not None and number:
+            self.spans.append(BREAK)
+
+    def _picture(self, element: etree._Element, name: str) -> None:
+        alt = element.get("alt", "").strip()
+        following = (element.tail or "").strip()
+        if name == "img" and re.fullmatch(r"[“‘\"']?\w", alt) and following[:1].isalpha():
+            # An initial drawn as a picture: without it the first word is cut.
+            self._add_text(alt)
+        else:
+            self.leave(element, "formula" if name == "math" else "picture")
+
+    def leave(self, element: etree._Element, why: str) -> None:
+        """Set the words of `element` aside."""
+        block = left_out(self.path, seen(" ".join(_runs(element))), why)
+        if self.spans or self.heading is not None:
+            if block.characters:
+                self.left.append(block)
+            return
+        block.anchors = tuple(e.get("id", "") for e in element.iter("{*}*") if e.get("id"))
+        if block.characters:
+            self._add(block)
+        else:
+            self.anchors += block.anchors
+
+    def _text(self, text: str | None) -> None:
+        if not text:
+            return
+        if self.links:
+            self.linked += count_characters(text)
+        if self.preformatted:
+            for number, line in enumerate(text.split("\n")):
+                if number:
+                    self.spans.append(BREAK)
+                self.spans.append(Span(line, self.em > 0, self.strong > 0))
+        elif not text.isspace() or "\xa0" not in text or self.spans:
+            self.spans.append(Span(text, self.em > 0, self.strong > 0))
+
+    def _add_text(self, text: str) -> None:
+        self.spans.append(Span(text, self.em > 0, self.strong > 0))
+        self.added += count_characters(text)
+
+    def _anchor(self, element: etree._Element) -> None:
+        for name in (element.get("id"), element.get("name")):
+            if name:
+                self.anchors.append(name)
+
+
+# -- what markup says ------------------------------------------------------------------------------
+
+
+def _name(element: etree._Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def _level(element: etree._Element) -> int:
+    found = re.fullmatch(r"h([1-6])", _name(element))
+    return int(found[1]) if found else 0
+
+
+def _texts(element: etree._Element) -> Iterator[str]:
+    """The text nodes in an element."""
+    return (piece for piece in _pieces(element) if piece)
+
+
+def _runs(element: etree._Element) -> Iterator[str]:
+    """The text of an element, in pieces that blocks part."""
+    run: list[str] = []
+    for piece in (*_pieces(element), None):
+        if piece is None:
+            yield "".join(run)
+            run.clear()
+        else:
+            run.append(piece)
+
+
+def _pieces(element: etree._Element) -> Iterator[str | None]:
+    """Text nodes, and None at the borders of blocks."""
+    name = _name(element)
+    if not name or name in _SILENT:
+        return
+    border = name in _BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
+    if border:
+        yield None
+    yield element.text or ""
+    for child in element:
+        yield from _pieces(child)
+        yield child.tail or ""
+    if border:
+        yield None
+
+
+def _is_hidden(element: etree._Element) -> bool:
+    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style", "")))
+
+
+def _is_page_mark(types: list[str], classes: str) -> bool:
+    return bool(_PAGE.intersection(types) or _PAGE_CLASS.search(classes))
+
+
+def _is_heading(name: str, types: list[str], classes: str) -> bool:
+    if re.fullmatch(r"h[1-6]", name):
+        return True
+    bare = {word.rpartition(":")[2] for word in types}
+    return name in ("p", "div") and bool(
+        _HEADING_TYPE.intersection(bare) or (name == "p" and _HEADING_CLASS.search(classes))
+    )
+
+
+def _is_subtitle(element: etree._Element) -> bool:
+    return "subtitle" in f"{types_of(element)} {element.get('class', '')}".lower()
+
+
+def _is_note_reference(link: etree._Element) -> bool:
+    """Whether a link leads to a note: its markup says so, or it is a raised or bracketed mark."""
+    types, classes = types_of(link).split(), link.get("class", "")
+    if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
+        return True
+    target, _, fragment = link.get("href", "").partition("#")
+    text = "".join(link.itertext()).strip()
+    if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
+        return False
+    parent = link.getparent()
+    raised = (parent is not None and _name(parent) == "sup") or any(
+        True for _ in link.iter("{*}sup")
+    )
+    return raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
+
+
+def _is_reference_around(element: etree._Element) -> bool:
+    """Whether a raised element holds a note reference and nothing else."""
+    links = list(element.iter("{*}a"))
+    if not links or not all(_is_note_reference(link) for link in links):
+        return False
+    inside = sum(count_characters(text) for link in links for text in _texts(link))
+    return sum(count_characters(text) for text in _texts(element)) <= inside + 2 * len(links)
+
+
+def _note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
+    """The elements that hold the notes with these ids, each no larger than a note is."""
+    found: set[etree._Element] = set()
+    if not notes:
+        return found
+    for element in body.iter("{*}*"):
+        if element.get("id") not in notes and element.get("name") not in notes:
+            continue
+        holder: etree._Element | None = element
+        while holder is not None and _name(holder) not in _BLOCKS:
+            holder = holder.getparent()
+        if holder is not None and _name(holder) == "p" and len(list(holder)) and _is_item(holder):
+            holder = holder.getparent()
+        if (
+            holder is None
+            or _level(holder)
+            or _name(holder) in ("body", "html", "table", "ol", "ul")
+        ):
+            continue
+        if count_words("".join(holder.itertext())) <= 1000 and not _holds_heading(holder):
+            found.add(holder)
+    return found
+
+
+def _is_item(paragraph: etree._Element) -> bool:
+    """Whether a paragraph is the beginning of a list item or a note's own element."""
+    parent = paragraph.getparent()
+    return parent is not None and _name(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+
+
+def _holds_heading(element: etree._Element) -> bool:
+    return any(_level(e) for e in element.iter("{*}*"))
+
+
+def _is_lines(element: etree._Element) -> bool:
+    """Whether all children are short blocks without breaks: lines of verse, marked one by one."""
+    children = [child for child in element if _name(child)]
+    return len(children) > 1 and all(
+        _name(child) in ("div", "p")
+        and not any(_name(e) in _BLOCKS or _name(e) == "br" for e in child.iterdescendants("{*}*"))
+        and count_words("".join(child.itertext())) <= 20
+        for child in children
+    )

@@ -1,0 +1,736 @@
+"""book.yaml -> frozen models, validated before anything runs.
+
+All problems come in one report, each with file:line; an unknown key names the nearest valid one.
+Knows the shape of a project and where its files lie, nothing of what chapter text says.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from narrator.errors import ManifestError, Problem, nearest
+
+SIZE_LIMIT = 4_000_000
+NODE_LIMIT = 200_000
+"""Nodes after aliases are followed; a few lines of YAML can otherwise ask for gigabytes."""
+
+Loc = tuple[str | int, ...]
+
+
+# -- scalars ---------------------------------------------------------------------------------------
+
+
+class _Integer(int):
+    """A YAML integer that remembers how it was written ("0123" is an ISBN, not 83)."""
+
+    written: str
+
+
+class _Decimal(float):
+    """A YAML float that remembers how it was written."""
+
+    written: str
+
+
+def _as_text(value: object) -> object:
+    return value.written if isinstance(value, _Integer | _Decimal) else value
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, tuple) else (value,)
+
+
+_Written = BeforeValidator(_as_text, json_schema_input_type=str | int | float)
+Text = Annotated[str, _Written, Field(min_length=1)]
+Texts = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_as_list, json_schema_input_type=str | int | float | tuple[Text, ...]),
+    Field(min_length=1),
+]
+Seconds = Annotated[float, Field(ge=0, le=60)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _kind(value: object) -> str:
+    """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
+    return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
+
+
+# -- the parts of a manifest -----------------------------------------------------------------------
+
+
+class EngineSettings(_Model):
+    """What speaks, and how. Parameters that an engine does not have are ignored by it."""
+
+    name: Literal["voxcpm2", "draft"] = "voxcpm2"
+    model: Text = "openbmb/VoxCPM2"
+    """A directory or a hub id."""
+    steps: int = Field(default=10, ge=1, le=100)
+    cfg: float = Field(default=2.0, ge=0.1, le=10)
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
+
+
+class EngineOverrides(_Model):
+    """A chapter's own engine parameters."""
+
+    steps: int | None = Field(default=None, ge=1, le=100)
+    cfg: float | None = Field(default=None, ge=0.1, le=10)
+    seed: int | None = Field(default=None, ge=0, lt=2**32)
+
+
+class VoiceSettings(_Model):
+    """A reference clip with its exact transcript, or a description, or both."""
+
+    reference: Text | None = None
+    transcript: Text | None = None
+    description: Text | None = None
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    style: Text | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> VoiceSettings:
+        if self.reference is None and self.description is None:
+            raise ValueError("a voice needs a `reference` clip or a `description`")
+        if self.reference is not None and self.transcript is None:
+            raise ValueError("a `reference` needs its exact `transcript`")
+        return self
+
+
+class DraftSettings(_Model):
+    """How the draft voice plays a speaker; what is not set follows from the speaker's name."""
+
+    variant: Text | None = None
+    pitch: int | None = Field(default=None, ge=0, le=99)
+    rate: int | None = Field(default=None, ge=80, le=450)
+
+
+VoiceChoice = Annotated[
+    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")], Discriminator(_kind)
+]
+
+
+class Speaker(_Model):
+    """One of the cast."""
+
+    voice: VoiceChoice | None = None
+    """The name of a preset under `voices`, or a voice of the speaker's own."""
+    style: Text | None = None
+    gain: float = Field(default=0.0, ge=-24, le=24)
+    """dB, on top of the levelling between speakers."""
+    speed: float = Field(default=1.0, ge=0.5, le=2.0)
+    language: Text | None = None
+    aliases: tuple[Text, ...] = ()
+    draft: DraftSettings = DraftSettings()
+
+
+ScriptLine = Annotated[
+    Annotated[Text, Tag("scalar")]
+    | Annotated[dict[Text, Text], Field(min_length=1, max_length=1), Tag("mapping")],
+    Discriminator(_kind),
+]
+
+
+class ChapterSettings(_Model):
+    """A chapter: a title for marks and tags, and its text in a file or in place."""
+
+    title: Text
+    file: Text | None = None
+    lines: tuple[ScriptLine, ...] | None = None
+    speaker: Text | None = None
+    language: Text | None = None
+    engine: EngineOverrides = EngineOverrides()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ChapterSettings:
+        if (self.file is None) == (self.lines is None):
+            raise ValueError("a chapter needs either `file` or `lines`")
+        return self
+
+
+class Pauses(_Model):
+    """Silence in seconds, laid between takes; takes themselves are trimmed."""
+
+    clause: Seconds = 0.12
+    sentence: Seconds = 0.35
+    line: Seconds = 0.6
+    speaker: Seconds = 0.45
+    heading: Seconds = 1.2
+    scene: Seconds = 1.8
+    head: Seconds = 0.75
+    """Before a chapter's first word."""
+    tail: Seconds = 1.5
+    """After its last."""
+
+
+class Chain(_Model):
+    """How takes carry over to the next chunk of the same speaker."""
+
+    mode: Literal["anchored", "continuation", "reference"] = "anchored"
+    max_chunks: int = Field(default=8, ge=1, le=64)
+
+
+class LexiconEntry(_Model):
+    """A word or a pattern, and how it is spoken."""
+
+    word: Text | None = None
+    pattern: Text | None = None
+    say: Annotated[str, _Written]
+    speaker: Text | None = None
+    language: Text | None = None
+    case: bool = False
+    """Whether upper and lower case must match."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _one_match(self) -> LexiconEntry:
+        if (self.word is None) == (self.pattern is None):
+            raise ValueError("a lexicon entry needs either `word` or `pattern`")
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern).sub(self.say, "")
+            except (re.error, IndexError) as error:
+                raise ValueError(f"`say` does not fit the pattern: {error}") from None
+        return self
+
+
+Loudness = Literal["audiobook", "acx", "podcast"] | Annotated[float, Field(ge=-40, le=-8)]
+Format = Literal["m4b", "mp3", "flac", "opus", "wav"]
+Formats = Annotated[
+    tuple[Format, ...],
+    BeforeValidator(_as_list, json_schema_input_type=Format | tuple[Format, ...]),
+    Field(min_length=1),
+]
+
+
+class Output(_Model):
+    """The finished files."""
+
+    formats: Formats = ("m4b",)
+    loudness: Loudness = "audiobook"
+    """LUFS, or a platform's target: audiobook (-18 LUFS), acx, podcast (-16 LUFS)."""
+    true_peak: float | None = Field(default=None, ge=-12, le=0)
+    """dBTP; the target's own ceiling where it is not set."""
+    bitrate: int | None = Field(default=None, ge=16, le=320)
+    """kbit/s; each codec's own default where it is not set."""
+    sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
+    """Hz; the engine's own where it is not set and the codec takes it."""
+    files: Literal["book", "chapters", "both"] = "both"
+    """One file for the book (M4B always is one), one a chapter, or both."""
+    name: Text = "{author} - {title}"
+    """Name of the book's file, from {title}, {author}, {series}, {part}, {language}."""
+
+
+class Series(_Model):
+    """The series a book belongs to."""
+
+    name: Text
+    part: Text | None = None
+
+
+SeriesChoice = Annotated[
+    Annotated[Text, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
+]
+EngineChoice = Annotated[
+    Annotated[Literal["voxcpm2", "draft"], Tag("scalar")]
+    | Annotated[EngineSettings, Tag("mapping")],
+    Discriminator(_kind),
+]
+
+
+def _lexicon_kind(value: object) -> str:
+    return "mapping" if isinstance(value, dict) else "list"
+
+
+LexiconChoice = Annotated[
+    Annotated[dict[Text, Annotated[str, _Written]], Tag("mapping")]
+    | Annotated[tuple[LexiconEntry, ...], Tag("list")],
+    Discriminator(_lexicon_kind),
+]
+
+
+class Manifest(_Model):
+    """A whole book.yaml, as written; `Project` answers what follows from it."""
+
+    title: Text
+    subtitle: Text | None = None
+    author: Texts
+    language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    cover: Text | None = None
+    identifiers: dict[Text, Text] = {}
+    series: SeriesChoice | None = None
+    publisher: Text | None = None
+    date: Text | None = None
+    description: Text | None = None
+    genre: Text | None = None
+    copyright: Text | None = None
+    narrated_by: Text | None = None
+    engine: EngineChoice = EngineSettings()
+    speakers: dict[Text, Speaker] = {}
+    narrator: Text | None = None
+    voices: dict[Text, VoiceSettings] = {}
+    chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
+    pauses: Pauses = Pauses()
+    chain: Chain = Chain()
+    lexicon: LexiconChoice = ()
+    output: Output = Output()
+
+
+# -- the project -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder with a valid manifest."""
+
+    path: Path
+    """The manifest's file."""
+    manifest: Manifest
+    lines: Mapping[Loc, int]
+    """Line numbers of the manifest's values, by where they stand."""
+
+    @property
+    def root(self) -> Path:
+        return self.path.parent
+
+    @property
+    def build(self) -> Path:
+        """Where renders go; git ignores it."""
+        return self.root / "build"
+
+    @property
+    def engine(self) -> EngineSettings:
+        engine = self.manifest.engine
+        return engine if isinstance(engine, EngineSettings) else EngineSettings(name=engine)
+
+    @property
+    def speakers(self) -> Mapping[str, Speaker]:
+        """The cast; a manifest without one has a single speaker, "narrator"."""
+        return self.manifest.speakers or {"narrator": Speaker()}
+
+    @property
+    def narrator(self) -> str | None:
+        """The default speaker, if there is one."""
+        if self.manifest.narrator is not None:
+            return self.manifest.narrator
+        if not self.manifest.speakers or "narrator" in self.manifest.speakers:
+            return "narrator"
+        return next(iter(self.speakers)) if len(self.speakers) == 1 else None
+
+    @property
+    def lexicon(self) -> tuple[LexiconEntry, ...]:
+        lexicon = self.manifest.lexicon
+        if isinstance(lexicon, tuple):
+            return lexicon
+        return tuple(LexiconEntry(word=word, say=say) for word, say in lexicon.items())
+
+    @property
+    def series(self) -> Series | None:
+        series = self.manifest.series
+        return Series(name=series) if isinstance(series, str) else series
+
+    def line(self, *loc: str | int) -> int | None:
+        """The line of a value, or of the nearest thing around it."""
+        return _line(self.lines, loc)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of book.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Manifest.model_json_schema(),
+        "title": "narrator book.yaml",
+    }
+
+
+def load(path: Path) -> Project:
+    """Read and validate a manifest. Raises ManifestError with every problem found."""
+    if path.is_dir():
+        path = path / "book.yaml"
+    data, lines, problems = _read(path)
+    try:
+        manifest = Manifest.model_validate(data)
+    except ValidationError as error:
+        problems += _problems(path, lines, error)
+        rest = _without(data, error)
+        if rest is not None:
+            problems += _cross_checks(Project(path, rest, lines))
+        raise ManifestError(sorted(set(problems), key=_order)) from None
+    project = Project(path, manifest, lines)
+    problems += _cross_checks(project)
+    if problems:
+        raise ManifestError(sorted(set(problems), key=_order))
+    return project
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a YAML file means to be a narrator manifest, valid or not."""
+    try:
+        data = _read(path)[0]
+    except ManifestError:
+        return False
+    return "chapters" in data and "title" in data
+
+
+def _order(problem: Problem) -> tuple[int, str]:
+    return (problem.line or 0, problem.message)
+
+
+# -- YAML, with lines ------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
+    try:
+        if path.stat().st_size > SIZE_LIMIT:
+            raise ManifestError(Problem(path, None, "larger than 4 MB: put chapter text in files"))
+        text = path.read_bytes().decode("utf-8-sig")
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            reader = _Nodes(path, loader)
+            data = None if node is None else reader.value(node, ())
+        finally:
+            loader.dispose()
+    except FileNotFoundError:
+        raise ManifestError(
+            Problem(path, None, "no such file; `narrator new DIR --from BOOK` writes one")
+        ) from None
+    except OSError as error:
+        raise ManifestError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ManifestError(Problem(path, line, "not UTF-8: save the file as UTF-8")) from None
+    except RecursionError:
+        raise ManifestError(Problem(path, None, "nested too deeply")) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = (error.problem or error.context or "not valid YAML").replace("\\t", "tab")
+        if "'\\t'" in str(error) or (
+            error.problem and "token" in error.problem and _tab(text, mark)
+        ):
+            message = "a tab: YAML wants spaces for indentation"
+        elif "mapping values are not allowed" in message:
+            message += "; put a text that has a colon in quotes"
+        raise ManifestError(Problem(path, mark.line + 1 if mark else None, message)) from None
+    except yaml.YAMLError as error:
+        raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
+    if not isinstance(data, dict):
+        raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
+    return data, reader.lines, reader.problems
+
+
+def _tab(text: str, mark: yaml.Mark | None) -> bool:
+    if mark is None:
+        return False
+    lines = text.splitlines()
+    return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]
+
+
+class _Nodes:
+    """Turns YAML nodes into plain values, noting the line of each and keys that stand twice."""
+
+    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
+        self.path = path
+        self.loader = loader
+        self.lines: dict[Loc, int] = {}
+        self.problems: list[Problem] = []
+        self._count = 0
+        self._open: set[int] = set()
+
+    def value(self, node: yaml.Node, loc: Loc) -> Any:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(loc, line)
+        self._count += 1
+        if self._count > NODE_LIMIT or id(node) in self._open:
+            raise ManifestError(
+                Problem(self.path, line, "aliases (&name, *name) that grow without bound")
+            )
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, line)
+        self._open.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
+            return self._mapping(node, loc)
+        finally:
+            self._open.discard(id(node))
+
+    def _mapping(self, node: yaml.Node, loc: Loc) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        first: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.append(
+                    Problem(self.path, line, "a key must be a single word or text")
+                )
+                continue
+            key = str(key_node.value)
+            if key in first:
+                message = f"'{key}' stands twice; first on line {first[key]}"
+                self.problems.append(Problem(self.path, line, message))
+                continue
+            first[key] = line
+            self.lines[(*loc, key)] = line
+            result[key] = self.value(value_node, (*loc, key))
+        return result
+
+    def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
+        if node.tag == "tag:yaml.org,2002:timestamp":
+            return node.value
+        try:
+            value = self.loader.construct_object(node)
+        except (yaml.YAMLError, ValueError):
+            message = f"cannot read {node.value!r} ({node.tag}); put it in quotes"
+            raise ManifestError(Problem(self.path, line, message)) from None
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = _Integer(value)
+            value.written = node.value
+        elif isinstance(value, float):
+            value = _Decimal(value)
+            value.written = node.value
+        return value
+
+
+# -- messages --------------------------------------------------------------------------------------
+
+
+def _line(lines: Mapping[Loc, int], loc: Loc) -> int | None:
+    """The line of the longest prefix of `loc` that exists; tags of unions are passed over."""
+    found: Loc = ()
+    for part in loc:
+        if (*found, part) in lines:
+            found = (*found, part)
+    return lines.get(found)
+
+
+def _spell(loc: Loc, lines: Mapping[Loc, int], missing: bool = False) -> str:
+    """`chapters[2].file`: a location as a user would write it, without the tags of unions."""
+    text = ""
+    seen: Loc = ()
+    for i, part in enumerate(loc):
+        if (*seen, part) in lines:
+            seen = (*seen, part)
+        elif i != len(loc) - 1 or not missing:
+            continue
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _problems(path: Path, lines: Mapping[Loc, int], error: ValidationError) -> list[Problem]:
+    """One problem a value: the alternatives of a union are joined by "or"."""
+    found: dict[tuple[int | None, str], list[str]] = {}
+    errors = error.errors()
+    for item in errors:
+        if item["type"] == "too_short" and any(
+            other["loc"][: len(item["loc"])] == item["loc"] and other is not item
+            for other in errors
+        ):
+            continue  # its items are there, and wrong
+        loc: Loc = tuple(part for part in item["loc"] if part != "[key]")
+        where, message = _spell(loc, lines, item["type"] == "missing"), _message(loc, lines, item)
+        messages = found.setdefault((_line(lines, loc), where), [])
+        if item["type"] in _WHOLE:
+            found.setdefault((_line(lines, loc), message), [""])
+        elif message not in messages:
+            messages.append(message)
+    return [
+        Problem(path, line, f"{where}: {_either(messages)}" if messages[0] else where)
+        for (line, where), messages in found.items()
+        if messages
+    ]
+
+
+def _either(messages: Sequence[str]) -> str:
+    return " or ".join([*(m.partition(", not ")[0] for m in messages[:-1]), messages[-1]])
+
+
+def _without(data: Any, error: ValidationError) -> Manifest | None:
+    """The manifest without its wrong values, so that one report can hold the other checks too."""
+    for item in error.errors():
+        *way, last = item["loc"]
+        place: Any = data
+        for part in way:
+            inside = part in place if isinstance(place, dict) else isinstance(part, int)
+            if inside and isinstance(place, dict | tuple):  # not the tag of a union
+                place = place[part]  # type: ignore[index]
+        if not isinstance(place, dict):
+            return None
+        if item["type"] == "missing":
+            place[last] = "?"
+        elif last in place:
+            del place[last]
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError:
+        return None
+
+
+_WHOLE = ("extra_forbidden", "missing")
+"""Errors whose message names its place itself."""
+
+
+def _message(loc: Loc, lines: Mapping[Loc, int], error: Any) -> str:
+    kind, value = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        key, around = str(loc[-1]), _spell(loc[:-1], lines)
+        valid = _keys_at(loc[:-1])
+        guess = nearest(key, valid)
+        hint = f"did you mean '{guess}'?" if guess else f"valid keys: {', '.join(valid)}"
+        return f"unknown key '{key}'{f' in {around}' if around else ''}; {hint}"
+    if kind == "missing":
+        return f"'{_spell(loc, lines, missing=True)}' is missing"
+    if kind == "value_error":
+        return str(error["ctx"]["error"])
+    if value is None:
+        return "has no value"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return "must be a mapping of keys to values"
+    if kind == "tuple_type":
+        return "must be a list"
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
+    if kind == "string_type":
+        if isinstance(value, bool):
+            return "YAML reads this word as true or false; put it in quotes"
+        return "must be a text"
+    if kind == "literal_error":
+        valid = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        guess = nearest(str(value), valid)
+        hint = f"; did you mean '{guess}'?" if guess else ""
+        return f"must be {error['ctx']['expected']}, not {value!r}{hint}"
+    said = error["msg"].replace("Input should be", "must be").replace("String should", "must")
+    shown = f", not {str(value)[:40]!r}" if isinstance(value, str | int | float) else ""
+    return f"{said[0].lower()}{said[1:]}{shown}"
+
+
+def _keys_at(loc: Loc) -> list[str]:
+    """Valid keys of the model that stands at a location."""
+    kinds: list[Any] = [Manifest]
+    for part in loc:
+        inner: list[Any] = []
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                if part in kind.model_fields:
+                    inner += _flat(kind.model_fields[str(part)].annotation)
+            elif typing.get_origin(kind) is dict:
+                inner += _flat(typing.get_args(kind)[1])
+            elif typing.get_origin(kind) is tuple:
+                inner += _flat(typing.get_args(kind)[0])
+        kinds = inner or kinds
+    return [
+        name
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        for name in kind.model_fields
+    ]
+
+
+def _flat(annotation: Any) -> Iterator[Any]:
+    """The alternatives of a type, without `Annotated`."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        yield from _flat(typing.get_args(annotation)[0])
+    elif origin in (typing.Union, types.UnionType):
+        for choice in typing.get_args(annotation):
+            yield from _flat(choice)
+    else:
+        yield annotation
+
+
+# -- what one value says of another ----------------------------------------------------------------
+
+_IMAGES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG"}
+
+
+def _cross_checks(project: Project) -> list[Problem]:
+    problems: list[Problem] = []
+
+    def wrong(message: str, *loc: str | int) -> None:
+        problems.append(Problem(project.path, project.line(*loc), message))
+
+    def unknown(kind: str, name: str, choices: Mapping[str, object], *loc: str | int) -> None:
+        if name not in choices:
+            guess = nearest(name, list(choices))
+            declare = f"declare it under `{kind}s`"
+            hint = f"did you mean '{guess}'?" if guess else f"{declare}"
+            wrong(f"unknown {kind} '{name}'; {hint}", *loc)
+
+    def exists(name: str, *loc: str | int) -> bool:
+        target = project.root / name
+        if target.is_file():
+            return True
+        beside = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
+        guess = nearest(target.name, beside)
+        hint = f"; did you mean '{guess}'?" if guess else ""
+        wrong(f"no such file: {name}{hint}", *loc)
+        return False
+
+    manifest = project.manifest
+    labels: dict[str, str] = {}
+    for name, speaker in manifest.speakers.items():
+        for label in (name, *speaker.aliases):
+            other = labels.setdefault(label.casefold(), name)
+            if other != name:
+                wrong(f"'{label}' already names the speaker '{other}'", "speakers", name)
+            if not label.strip() or any(c in label for c in ":()[]{}\n*"):
+                wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: {label!r}",
+                      "speakers", name)  # fmt: skip
+        if isinstance(speaker.voice, str):
+            unknown("voice", speaker.voice, manifest.voices, "speakers", name, "voice")
+        elif speaker.voice is not None and speaker.voice.reference is not None:
+            exists(speaker.voice.reference, "speakers", name, "voice", "reference")
+    for name, voice in manifest.voices.items():
+        if voice.reference is not None:
+            exists(voice.reference, "voices", name, "reference")
+    if manifest.narrator is not None:
+        unknown("speaker", manifest.narrator, project.speakers, "narrator")
+    for i, chapter in enumerate(manifest.chapters):
+        if chapter.file is not None:
+            exists(chapter.file, "chapters", i, "file")
+        if chapter.speaker is not None:
+            unknown("speaker", chapter.speaker, project.speakers, "chapters", i, "speaker")
+    for i, entry in enumerate(project.lexicon):
+        if entry.speaker is not None:
+            unknown("speaker", entry.speaker, project.speakers, "lexicon", i, "speaker")
+    if manifest.cover is not None and exists(manifest.cover, "cover"):
+        with (project.root / manifest.cover).open("rb") as file:
+            magic = file.read(8)
+        if not any(magic.startswith(start) for start in _IMAGES):
+            wrong(f"the cover is no JPEG or PNG image: {manifest.cover}", "cover")
+    try:
+        manifest.output.name.format(title="", author="", series="", part="", language="")
+    except (KeyError, IndexError, ValueError) as error:
+        wrong(f"output.name: no such field {error}; use {{title}}, {{author}}, {{series}}, "
+              "{part}, {language}", "output", "name")  # fmt: skip
+    return problems

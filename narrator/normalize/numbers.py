@@ -1,0 +1,138 @@
+"""English numbers in words. Pure arithmetic: knows no context and no punctuation.
+
+`british` puts "and" before the last two digits: one hundred and five, one hundred five.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SCALES = (
+    "- thousand million billion trillion quadrillion quintillion sextillion septillion octillion"
+).split()
+_LIMIT = 1000 ** len(_SCALES)
+_ORDINALS = {
+    "one": "first",
+    "two": "second",
+    "three": "third",
+    "five": "fifth",
+    "eight": "eighth",
+    "nine": "ninth",
+    "twelve": "twelfth",
+}
+
+
+def cardinal(number: int, *, british: bool) -> str:
+    """`number` >= 0 in words; digit by digit where English has no word for its size."""
+    if number >= _LIMIT:
+        return digits(str(number))
+    if number < 100:
+        return _below_hundred(number)
+    parts = []
+    groups = []
+    rest = number
+    while rest:
+        rest, group = divmod(rest, 1000)
+        groups.append(group)
+    for scale in range(len(groups) - 1, -1, -1):
+        group = groups[scale]
+        if not group:
+            continue
+        hundreds, tail = divmod(group, 100)
+        if hundreds:
+            parts.append(f"{_ONES[hundreds]} hundred")
+        if tail:
+            if british and (hundreds or (scale == 0 and parts)):
+                parts.append("and")
+            parts.append(_below_hundred(tail))
+        if scale:
+            parts.append(_SCALES[scale])
+    return " ".join(parts)
+
+
+def _below_hundred(number: int) -> str:
+    if number < 20:
+        return _ONES[number]
+    tens, ones = divmod(number, 10)
+    return f"{_TENS[tens]}-{_ONES[ones]}" if ones else _TENS[tens]
+
+
+def ordinal(number: int, *, british: bool) -> str:
+    """first, twenty-first, one hundred and fifth"""
+    words = cardinal(number, british=british)
+    at = max(words.rfind(" "), words.rfind("-")) + 1
+    head, last = words[:at], words[at:]
+    if last in _ORDINALS:
+        return head + _ORDINALS[last]
+    return head + (f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th")
+
+
+def digits(text: str, zero: str = "zero") -> str:
+    """Each digit of `text` by its name; other characters are left out."""
+    return " ".join(zero if char == "0" else _ONES[int(char)] for char in text if char.isdecimal())
+
+
+def decimal(text: str, *, british: bool) -> str:
+    """1,234.50: one thousand two hundred and thirty-four point five zero; .5: point five"""
+    whole, _, fraction = text.replace(",", "").partition(".")
+    if not fraction:
+        return cardinal(int(whole), british=british)
+    head = cardinal(int(whole), british=british) + " " if whole else ""
+    return f"{head}point {digits(fraction)}"
+
+
+def year(number: int, *, british: bool) -> str:
+    """nineteen twenty, nineteen oh six, two thousand and five, twenty seventeen, ten sixty-six"""
+    century, rest = divmod(number, 100)
+    if number < 1000 or number >= 10000 or (number // 10) % 100 == 0:  # 1000s, 2000s, ...
+        return cardinal(number, british=british)
+    if rest == 0:
+        return f"{_below_hundred(century)} hundred"
+    return f"{_below_hundred(century)} {pair(rest)}"
+
+
+def pair(number: int) -> str:
+    """The last two digits of a year or the minutes of a time: oh five, forty."""
+    return _below_hundred(number) if number >= 10 else f"oh {_ONES[number]}"
+
+
+def plural(words: str) -> str:
+    """twenties, nineties, hundreds, thousands, nineteen hundreds"""
+    if words.endswith("y"):
+        return f"{words[:-1]}ies"
+    return f"{words}es" if words.endswith("x") else f"{words}s"
+
+
+def label(text: str) -> str:
+    """Digits that name rather than count: road 303 three oh three, flight 747 seven forty-seven."""
+    if len(text) > 4 or (text.startswith("0") and text != "0"):
+        return digits(text, "oh")
+    number = int(text)
+    if number < 100:
+        return _below_hundred(number)
+    high, low = divmod(number, 100)
+    if not low:
+        return cardinal(number, british=False)
+    return f"{_below_hundred(high)} {pair(low)}"
+
+
+_ROMAN = re.compile(
+    r"(?=[MDCLXVI])M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})", re.IGNORECASE
+)
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+
+
+def roman(text: str) -> int | None:
+    """The value of a well-formed Roman numeral, or None."""
+    if not _ROMAN.fullmatch(text):
+        return None
+    values = [_ROMAN_VALUES[letter] for letter in text.upper()]
+    following = [*values[1:], 0]
+    return sum(
+        -value if value < after else value for value, after in zip(values, following, strict=True)
+    )

@@ -1,0 +1,634 @@
+"""The spine: book.yaml -> manifest -> script -> chunks -> plan -> render -> assemble -> export.
+
+Every command is a prefix of it: `check` stops after the text, `plan` before the engine starts,
+`render` goes to the end, `export` begins with a full store. It opens files and calls the rooms in
+order; what each of them decides is theirs. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock, Timeout
+
+from narrator import finish, manifest, render, script, voices
+from narrator.engines import Engine
+from narrator.errors import (
+    DamagedTake,
+    EngineUnavailable,
+    Locked,
+    ManifestError,
+    Problem,
+    ScriptError,
+    StorageError,
+    UsageError,
+    UserError,
+    nearest,
+)
+from narrator.manifest import Project
+from narrator.normalize import Entry, Lexicon
+from narrator.plan import (
+    ChainRules,
+    EngineFacts,
+    Reason,
+    Settings,
+    Step,
+    Utterance,
+    Why,
+    ledger_of,
+    link,
+    survey,
+    utterances,
+)
+from narrator.script import Chapter
+from narrator.store import Record, Store, write_whole
+from narrator.voices import Cast
+
+log = logging.getLogger("narrator")
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Manuscript:
+    """A project's whole text, ready to be spoken by any engine."""
+
+    project: Project
+    chapters: tuple[Chapter, ...]
+    cast: Cast
+    spoken: tuple[Utterance, ...]
+
+
+def read(path: Path) -> Manuscript:
+    """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
+    project = manifest.load(path)
+    cast = voices.resolve(project)
+    roles = script.Roles(_labels(project), project.narrator)
+    chapters: list[Chapter] = []
+    problems: list[Problem] = []
+    for number in range(len(project.manifest.chapters)):
+        try:
+            chapters.append(_chapter(project, number, roles))
+        except ScriptError as error:
+            problems += error.problems
+    if problems:
+        raise ScriptError(problems)
+    spoken = utterances(chapters, cast=cast, lexicon=_lexicon(project))
+    return Manuscript(project, tuple(chapters), cast, spoken)
+
+
+def _labels(project: Project) -> dict[str, str]:
+    return {
+        label.casefold(): name
+        for name, speaker in project.speakers.items()
+        for label in (name, *speaker.aliases)
+    }
+
+
+def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
+    settings = project.manifest.chapters[number]
+    language = settings.language or project.manifest.language
+    if settings.file is not None:
+        path = project.root / settings.file
+        try:
+            text = script.decode(path.read_bytes(), path)
+        except OSError as error:
+            raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+        return script.read_chapter(
+            text,
+            path=path,
+            title=settings.title,
+            language=language,
+            roles=roles,
+            speaker=settings.speaker,
+        )
+    lines: list[tuple[int, str | tuple[str, str]]] = []
+    for i, line in enumerate(settings.lines or ()):
+        where = project.line("chapters", number, "lines", i) or 1
+        lines.append((where, line if isinstance(line, str) else next(iter(line.items()))))
+    return script.read_lines(
+        lines,
+        path=project.path,
+        title=settings.title,
+        language=language,
+        roles=roles,
+        speaker=settings.speaker,
+    )
+
+
+def _lexicon(project: Project) -> Lexicon:
+    return Lexicon(
+        [
+            Entry(
+                say=entry.say,
+                word=entry.word,
+                pattern=entry.pattern,
+                language=entry.language,
+                speaker=entry.speaker,
+                case=entry.case,
+            )
+            for entry in project.lexicon
+        ]
+    )
+
+
+# -- plan ------------------------------------------------------------------------------------------
+
+
+def engine_for(project: Project, *, draft: bool) -> Engine:
+    """The engine that a render would use. Raises EngineUnavailable."""
+    if draft or project.engine.name == "draft":
+        from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for
+
+        return DraftEngine()
+    raise EngineUnavailable(
+        "the VoxCPM2 engine is not part of this version yet; "
+        "`--draft` renders the whole project with the draft voice"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a book a command is about; nothing chosen means all of it."""
+
+    chapters: frozenset[int] = frozenset()
+    """Counted from 0."""
+    speakers: frozenset[str] = frozenset()
+    force: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return not self.chapters and not self.speakers
+
+    def __contains__(self, step: Step) -> bool:
+        return (not self.chapters or step.chapter in self.chapters) and (
+            not self.speakers or step.chunk.speaker in self.speakers
+        )
+
+
+def select(
+    manuscript: Manuscript, chapters: Sequence[str], speakers: Sequence[str], force: bool
+) -> Selection:
+    """Chapters by number or title, speakers by name. Raises UsageError."""
+    titles = [chapter.title for chapter in manuscript.chapters]
+    numbers: set[int] = set()
+    for name in chapters:
+        folded = [title.casefold() for title in titles]
+        if name.isdecimal() and 1 <= int(name) <= len(titles):
+            numbers.add(int(name) - 1)
+        elif name.casefold() in folded:
+            numbers.add(folded.index(name.casefold()))
+        else:
+            guess = nearest(name, titles)
+            hint = f"did you mean '{guess}'?" if guess else f"give 1 to {len(titles)}, or a title"
+            raise UsageError(f"no chapter '{name}'; {hint}")
+    for name in speakers:
+        if name not in manuscript.cast:
+            guess = nearest(name, list(manuscript.cast))
+            hint = f"did you mean '{guess}'?" if guess else f"cast: {', '.join(manuscript.cast)}"
+            raise UsageError(f"no speaker '{name}'; {hint}")
+    return Selection(frozenset(numbers), frozenset(speakers), force)
+
+
+@dataclass(frozen=True, slots=True)
+class BookPlan:
+    """The steps of a book, what of them is there, and why the rest is not."""
+
+    manuscript: Manuscript
+    engine: Engine
+    store: Store
+    steps: tuple[Step, ...]
+    why: Mapping[str, Why]
+    selection: Selection
+
+    @property
+    def todo(self) -> tuple[Step, ...]:
+        """Selected steps to render, one for each key."""
+        found = {s.key: s for s in self.steps if s in self.selection and self.why[s.key].render}
+        return tuple(found.values())
+
+    def record(self, step: Step) -> Record | None:
+        """The take of a step that needs no rendering."""
+        return None if self.why[step.key].render else self.store.find(step.key)
+
+
+def plan(
+    manuscript: Manuscript, engine: Engine, selection: Selection, *, writing: bool = False
+) -> BookPlan:
+    """Everything that a render would do, without starting the engine.
+
+    Raises ManifestError where the engine cannot speak the cast, StorageError.
+    """
+    project = manuscript.project
+    languages = sorted({u.language for u in manuscript.spoken})
+    try:
+        finish.check_output(project, engine.sample_rate)
+    except UserError as error:
+        raise ManifestError(Problem(project.path, project.line("output"), str(error))) from None
+    if problems := engine.problems(manuscript.cast, languages):
+        raise ManifestError([_in_manifest(project, problem) for problem in problems])
+    facts = EngineFacts(engine.identity(), engine.continues, engine.voice_content)
+    steps = link(
+        manuscript.spoken,
+        cast=manuscript.cast,
+        engine=facts,
+        rules=ChainRules(project.manifest.chain.mode, project.manifest.chain.max_chunks),
+        settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
+    )
+    store = Store.open(project.build / "store", writing=writing)
+    ledger = _load_json(_ledger_path(project, engine), [])
+    why = survey(steps, _Takes(store), ledger, lambda s: selection.force and s in selection)
+    return BookPlan(manuscript, engine, store, steps, why, selection)
+
+
+def _in_manifest(project: Project, problem: Problem) -> Problem:
+    return Problem(problem.path or project.path, problem.line, problem.message)
+
+
+def _settings(project: Project, engine: Engine, chapter: int) -> Settings:
+    own = project.manifest.chapters[chapter].engine.model_dump(exclude_none=True)
+    every = {**project.engine.model_dump(), **own}
+    used = {name: every[name] for name in engine.uses if name != "seed"}
+    return Settings(used, every["seed"] if "seed" in engine.uses else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Takes:
+    """The store, as a plan looks at it."""
+
+    store: Store
+
+    def content(self, key: str) -> tuple[str, str | None] | None:
+        record = self.store.find(key)
+        return (record.content, record.prompted_by) if record else None
+
+    def is_damaged(self, key: str) -> bool:
+        return key in self.store.damaged
+
+    def faults(self, key: str) -> tuple[str, ...] | None:
+        flag = self.store.flag(key)
+        return flag.faults if flag else None
+
+
+def _ledger_path(project: Project, engine: Engine) -> Path:
+    return project.build / f"ledger-{project.path.stem}-{engine.name}.json"
+
+
+def _load_json(path: Path, default: Any) -> Any:
+    """A small file of our own; one that is torn or gone costs its convenience, nothing else."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return default
+
+
+def _save_json(path: Path, value: Any) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+
+
+# -- what a plan says ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a render would cost; None where nothing was measured yet."""
+
+    seconds: float
+    """Of speech still to be rendered."""
+    wall: float | None
+    disk: int
+    """Bytes of takes and finished files to come."""
+    free: int
+
+
+def estimate(book: BookPlan) -> Estimate:
+    """Time from the speed that this machine showed, disk from the takes that are there."""
+    seconds = sum(step.expected for step in book.todo)
+    speed = _load_json(_speed_path(book.manuscript.project), {}).get(book.engine.name)
+    have = [(size, book.store.find(key)) for key, size in book.store.stored()]
+    spoken = sum(r.samples / r.sample_rate for _, r in have if r)
+    # FLAC of speech takes a little over half of 16-bit PCM
+    per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
+    whole = sum(step.expected for step in book.steps)
+    output = book.manuscript.project.manifest.output
+    encoded = whole * finish.bytes_per_second(output, book.engine.sample_rate)
+    return Estimate(
+        seconds=seconds,
+        wall=seconds / speed if speed else None,
+        disk=round(seconds * per_second + encoded),
+        free=shutil.disk_usage(_existing(book.manuscript.project.build)).free,
+    )
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _speed_path(project: Project) -> Path:
+    return project.build / "speed.json"
+
+
+# -- render ----------------------------------------------------------------------------------------
+
+
+class Observer(render.Observer, finish.Observer, Protocol):
+    """Who is told of a run's progress."""
+
+    def planned(self, book: BookPlan) -> None: ...
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did and what is there now."""
+
+    plan: BookPlan
+    result: render.Result
+    finished: finish.Finished | None = None
+    incomplete: tuple[int, ...] = ()
+    """Chapters that have no files, because takes of them are missing."""
+    log: Path | None = None
+    stages: dict[str, float] = field(default_factory=dict)
+    """Wall time in seconds: plan, render, finish."""
+    accounting: dict[str, int] = field(default_factory=dict)
+    """Words of the source: spoken, left out, given up, not rendered; they sum to `source`."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.result.flags and not self.result.cancelled and not self.incomplete
+
+
+def run(
+    manuscript: Manuscript,
+    engine: Engine,
+    selection: Selection,
+    *,
+    observer: Observer,
+    cancel: render.Cancel,
+    draft: bool = False,
+    speak: bool = True,
+) -> Report:
+    """Plan, render (unless `speak` is off), assemble, export.
+
+    Raises Locked, EngineUnavailable, StorageError, ExportError, UsageError. Whatever happens, takes
+    that passed their checks are kept, and no file for listeners is half written.
+    """
+    project = manuscript.project
+    with _locked(project), _logging(project) as log_path:
+        began = time.monotonic()
+        book = plan(manuscript, engine, selection, writing=True)
+        planned = time.monotonic()
+        observer.planned(book)
+        if speak:
+            _save_json(_ledger_path(project, engine), ledger_of(book.steps))
+        report = Report(book, render.Result(), log=log_path)
+        for last in (False, False, True):
+            if speak:
+                _render(book, report.result, observer, cancel)
+            try:
+                _finish(report, draft and project.engine.name != "draft", observer, cancel)
+                break
+            except DamagedTake as error:  # it was whole when the plan was made
+                log.warning("%s", error)
+                if last or not speak:
+                    raise
+        result = report.result
+        report.stages = {
+            "plan": round(planned - began, 2),
+            "render": round(result.wall, 2),
+            "finish": round(time.monotonic() - planned - result.wall, 2),
+        }
+        facts = summary(report)
+        _save_json(project.build / "report.json", facts)
+        log.info("end: %s", json.dumps(facts, ensure_ascii=False))
+        if not speak and report.incomplete:
+            names = ", ".join(str(n + 1) for n in report.incomplete)
+            raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
+        return report
+
+
+def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Cancel) -> None:
+    """Files of every chosen chapter whose takes are all there; of the book, if all are."""
+    book = report.plan
+    manuscript, chosen = book.manuscript, book.selection.chapters
+    missing = _missing(book)
+    lacking = {step.chapter for step in missing}
+    report.accounting = _account(book, missing)
+    wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
+    report.incomplete = tuple(n for n in wanted if n in lacking)
+    if report.result.cancelled:
+        return
+    report.finished = finish.finish(
+        manuscript.project,
+        [chapter.title for chapter in manuscript.chapters],
+        manuscript.cast,
+        book.steps,
+        book.store,
+        chapters=[n for n in wanted if n not in lacking],
+        whole=not missing,
+        draft=draft,
+        observer=observer,
+        cancel=cancel,
+    )
+    report.result.cancelled = cancel.is_set()
+
+
+def _render(
+    book: BookPlan, result: render.Result, observer: Observer, cancel: render.Cancel
+) -> None:
+    project, selection = book.manuscript.project, book.selection
+    steps = [step for step in book.steps if step in selection]
+    forced = selection.force and not result.rendered
+    log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
+             len(book.todo))  # fmt: skip
+    render.render(
+        steps,
+        book.engine,
+        book.store,
+        result,
+        forced=lambda step: forced,
+        observer=observer,
+        cancel=cancel,
+    )
+    if result.rendered >= 20 or result.seconds > 60:  # fewer say nothing of the machine
+        speeds = _load_json(_speed_path(project), {})
+        speeds[book.engine.name] = round(result.seconds / result.wall, 3)
+        _save_json(_speed_path(project), speeds)
+
+
+def _missing(book: BookPlan) -> list[Step]:
+    """Steps without a fitting take now."""
+    lacking: list[Step] = []
+    for step in book.steps:
+        record = book.store.find(step.key)
+        parent = book.store.find(step.parent) if step.parent else None
+        if record is None or record.prompted_by != (parent.content if parent else None):
+            lacking.append(step)
+    return lacking
+
+
+def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
+    lacking = {step.key for step in missing}
+    words = {"spoken": 0, "given_up": 0, "not_rendered": 0}
+    for step in book.steps:
+        count = len(step.chunk.text.split())
+        if step.key not in lacking:
+            words["spoken"] += count
+        elif book.store.flag(step.key):
+            words["given_up"] += count
+        else:
+            words["not_rendered"] += count
+    left_out = sum(len(o.text.split()) for c in book.manuscript.chapters for o in c.left_out)
+    return {"source": sum(words.values()) + left_out, **words, "left_out": left_out}
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """A run as JSON: counts, measured loudness, files, and what is missing."""
+    result, steps = report.result, {step.key: step for step in report.plan.steps}
+    return {
+        "title": report.plan.manuscript.project.manifest.title,
+        "engine": report.plan.engine.name,
+        "chunks": len(steps),
+        "rendered": result.rendered,
+        "speech_seconds": round(result.seconds, 1),
+        "wall_seconds": round(result.wall, 1),
+        "real_time_factor": round(result.seconds / result.wall, 1) if result.rendered else None,
+        "retries": result.retries,
+        "given_up": [
+            {
+                "chunk": steps[key].id,
+                "source": f"{steps[key].chunk.pieces[0].line.path.name}:"
+                f"{steps[key].chunk.pieces[0].line.line}",
+                "text": steps[key].chunk.text,
+                "faults": list(faults),
+            }
+            for key, faults in result.flags.items()
+        ],
+        "incomplete_chapters": [n + 1 for n in report.incomplete],
+        "cancelled": result.cancelled,
+        "damaged_takes": list(report.plan.store.damaged),
+        "words": report.accounting,
+        "stages": report.stages,
+        **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
+    }
+
+
+@contextlib.contextmanager
+def _locked(project: Project) -> Iterator[None]:
+    """One render a project. The lock goes with the process, however that ends."""
+    try:
+        project.build.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(project.build / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise Locked(
+            f"{project.build}: another narrator is at work on this project; "
+            "wait for it, or stop it first"
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{project.build}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _logging(project: Project) -> Iterator[Path]:
+    """A log of every run stays in `build/logs`."""
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    path = project.build / "logs" / f"{stamp}-{os.getpid()}.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    began = time.monotonic()
+    try:
+        yield path
+    except BaseException as error:
+        log.error("stopped: %s: %s", type(error).__name__, error)
+        raise
+    finally:
+        log.info("%.1f s", time.monotonic() - began)
+        log.removeHandler(handler)
+        handler.close()
+
+
+# -- looking, cleaning -----------------------------------------------------------------------------
+
+
+def find_step(book: BookPlan, name: str) -> Step:
+    """A step by its id ("3.12") or the start of its key. Raises UsageError."""
+    for step in book.steps:
+        if step.id == name or (len(name) >= 6 and step.key.startswith(name)):
+            return step
+    last = book.steps[-1].id
+    raise UsageError(f"no chunk '{name}'; chunks are named chapter.number, 1.1 to {last}")
+
+
+def unreferenced(project: Project) -> list[tuple[str, int]]:
+    """Takes, with their sizes, that no manifest in the project's folder refers to.
+
+    A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
+    where one of the folder's manifests is not valid: its takes would look unused.
+    """
+    used: set[str] = set()
+    engines: set[str] = set()
+    for path in sorted(project.root.glob("*.y*ml")):
+        if path != project.path and not manifest.is_manifest(path):
+            continue
+        manuscript = read(path)
+        for draft in (False, True):
+            try:
+                engine = engine_for(manuscript.project, draft=draft)
+                book = plan(manuscript, engine, Selection())
+            except EngineUnavailable:
+                continue
+            engines.add(engine.name)
+            used |= {step.key for step in book.steps}
+    store = Store.open(project.build / "store")
+    unused = []
+    for key, size in store.stored():
+        record = store.find(key)
+        # takes of an engine that is not installed here cannot be told apart: they stay
+        if key not in used and (record is None or record.engine in engines):
+            unused.append((key, size))
+    return unused
+
+
+def collect(project: Project) -> tuple[int, int]:
+    """Delete unreferenced takes; their number and bytes. Raises Locked, StorageError."""
+    with _locked(project):
+        unused = [key for key, _ in unreferenced(project)]
+        store = Store.open(project.build / "store", writing=True)
+        return len(unused), store.remove(unused)
+
+
+def reasons(book: BookPlan) -> dict[Reason, int]:
+    """How many selected steps there are for each reason."""
+    counts: dict[Reason, int] = {}
+    for step in {s.key: s for s in book.steps if s in book.selection}.values():
+        reason = book.why[step.key].reason
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts

@@ -1,0 +1,367 @@
+"""Chunks -> chains of steps, with the reason each will or will not be rendered; pure.
+
+A step is one take to be had. Its key is the hash of its recipe: everything that can change its
+samples, and its parent's key. File names, titles, positions, pauses and loudness are not in it.
+Knows no engine and no disk: it is given an engine's identity, and a way to look takes up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from itertools import groupby
+from typing import Any, Protocol
+
+from narrator import chunk as chunks
+from narrator import keys
+from narrator.chunk import Chunk
+from narrator.normalize import Lexicon, Spoken, normalize
+from narrator.script import Chapter
+from narrator.voices import Cast, Voice
+
+PROMPT_SECONDS = 25.0
+"""Prompt and expected speech together: the model was trained within about 30 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A chunk in its place, with the text that an engine is to speak."""
+
+    id: str
+    """Chapter and place in it, "3.12": for people; it changes when text is inserted."""
+    chapter: int
+    scene: int
+    """Counted through the book."""
+    chunk: Chunk
+    spoken: Spoken
+    language: str
+    expected: float
+    """Seconds of speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One take to be had."""
+
+    key: str
+    utterance: Utterance
+    voice: Voice
+    style: str | None
+    parameters: Mapping[str, Any]
+    seed: int
+    parent: str | None
+    """Key of the step whose take this one continues."""
+    recipe: Mapping[str, Any]
+    """What the key is the hash of."""
+
+    @property
+    def id(self) -> str:
+        return self.utterance.id
+
+    @property
+    def chapter(self) -> int:
+        return self.utterance.chapter
+
+    @property
+    def chunk(self) -> Chunk:
+        return self.utterance.chunk
+
+    @property
+    def text(self) -> str:
+        """Spoken text."""
+        return self.utterance.spoken.text
+
+    @property
+    def language(self) -> str:
+        return self.utterance.language
+
+    @property
+    def expected(self) -> float:
+        return self.utterance.expected
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What of an engine a plan depends on."""
+
+    identity: Mapping[str, Any]
+    continues: bool
+    voice_content: Callable[[Voice, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRules:
+    """`mode` is "anchored", "continuation" or "reference" (no prompts)."""
+
+    mode: str = "anchored"
+    max_chunks: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A chapter's engine parameters, as far as the engine's sound depends on them."""
+
+    parameters: Mapping[str, Any]
+    seed: int
+
+
+def utterances(
+    chapters: Sequence[Chapter], *, cast: Cast, lexicon: Lexicon
+) -> tuple[Utterance, ...]:
+    """All chunks of a book in reading order, with their spoken text."""
+    found: list[Utterance] = []
+    scene_number = 0
+    for number, chapter in enumerate(chapters):
+        before = len(found)
+        languages = {name: voice.language or chapter.language for name, voice in cast.items()}
+        for scene in chapter.scenes:
+            for chunk in chunks.cut(scene, languages.__getitem__):
+                language = languages[chunk.speaker]
+                spoken = normalize(
+                    chunk.text,
+                    language=language,
+                    speaker=chunk.speaker,
+                    lexicon=lexicon,
+                    says=[(say.start, say.stop, say.spoken) for say in chunk.says],
+                    heading=bool(chunk.pieces[0].line.heading),
+                )
+                found.append(
+                    Utterance(
+                        id=f"{number + 1}.{len(found) - before + 1}",
+                        chapter=number,
+                        scene=scene_number,
+                        chunk=chunk,
+                        spoken=spoken,
+                        language=language,
+                        expected=chunks.expected_seconds(spoken.text, language),
+                    )
+                )
+            scene_number += 1
+    return tuple(found)
+
+
+def link(
+    spoken: Sequence[Utterance],
+    *,
+    cast: Cast,
+    engine: EngineFacts,
+    rules: ChainRules,
+    settings: Sequence[Settings],
+) -> tuple[Step, ...]:
+    """Utterances -> steps, in chains; `settings` go by chapter."""
+    steps: list[Step] = []
+    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for _, group in groupby(spoken, key=lambda u: u.scene):
+        scene = list(group)
+        heads = _chain_heads([u.chunk for u in scene], rules, engine.continues)
+        last: dict[str, Step] = {}
+        seen: Counter[tuple[str, str | None, str]] = Counter()
+        for place, utterance in enumerate(scene):
+            chunk, language = utterance.chunk, utterance.language
+            voice, own = cast[chunk.speaker], settings[utterance.chapter]
+            parent = None if place in heads else last[chunk.speaker]
+            if parent and parent.expected + utterance.expected > PROMPT_SECONDS:
+                parent = None
+            style = None if parent else chunk.style or voice.style
+            seen[chunk.speaker, style, utterance.spoken.text] += 1
+            who = (chunk.speaker, language)
+            if who not in contents:
+                contents[who] = engine.voice_content(voice, language)
+            recipe = {
+                "format": 1,
+                "engine": engine.identity,
+                "voice": contents[who],
+                "language": language,
+                "style": style,
+                "text": utterance.spoken.text,
+                "parameters": own.parameters,
+                "seed": own.seed,
+                "occurrence": seen[chunk.speaker, style, utterance.spoken.text],
+                "parent": parent.key if parent else None,
+            }
+            step = Step(
+                key=keys.key(recipe),
+                utterance=utterance,
+                voice=voice,
+                style=style,
+                parameters=own.parameters,
+                seed=own.seed,
+                parent=parent.key if parent else None,
+                recipe=recipe,
+            )
+            last[chunk.speaker] = step
+            steps.append(step)
+    return tuple(steps)
+
+
+def _chain_heads(cut: Sequence[Chunk], rules: ChainRules, continues: bool) -> frozenset[int]:
+    """Places in a scene where a chain starts.
+
+    A chain is cut where the text says so, not where a count does: before a chunk whose hash is
+    lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
+    inserted moves no cut beyond its neighbourhood, and an edit stays small.
+    """
+    if rules.mode == "reference" or not continues:
+        return frozenset(range(len(cut)))
+    heads: set[int] = set()
+    reach = max(1, rules.max_chunks // 4)
+    for speaker in {chunk.speaker for chunk in cut}:
+        places = [i for i, chunk in enumerate(cut) if chunk.speaker == speaker]
+        weights = [keys.number(cut[i].text) for i in places]
+        length = 0
+        for n, i in enumerate(places):
+            around = weights[max(0, n - reach) : n] + weights[n + 1 : n + 1 + reach]
+            lowest = all(weights[n] < other for other in around)
+            styled = cut[i].style or (n and cut[places[n - 1]].style)
+            if n == 0 or styled or lowest or length >= rules.max_chunks:
+                heads.add(i)
+                length = 0
+            length += 1
+    return frozenset(heads)
+
+
+# -- why -------------------------------------------------------------------------------------------
+
+
+class Reason(StrEnum):
+    """Why a step will, or will not, be rendered."""
+
+    CACHED = "cached"
+    NEW = "new"
+    PENDING = "pending"
+    CHANGED = "changed"
+    CASCADE = "cascade"
+    DAMAGED = "damaged"
+    RETRY = "retry"
+    FORCED = "forced"
+
+
+EXPLAINED = {
+    Reason.CACHED: "its take is in the store",
+    Reason.NEW: "never planned before",
+    Reason.PENDING: "planned before, not rendered yet",
+    Reason.CHANGED: "its recipe changed",
+    Reason.CASCADE: "the take it continues changed",
+    Reason.DAMAGED: "its take was torn or altered on disk",
+    Reason.RETRY: "given up in an earlier run",
+    Reason.FORCED: "asked for",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A reason, and what exactly changed where that is known."""
+
+    reason: Reason
+    changes: tuple[str, ...] = ()
+
+    @property
+    def render(self) -> bool:
+        return self.reason is not Reason.CACHED
+
+    def __str__(self) -> str:
+        detail = "; ".join(self.changes)
+        return f"{self.reason}: {EXPLAINED[self.reason]}" + (f" ({detail})" if detail else "")
+
+
+class Takes(Protocol):
+    """What a plan asks of the store."""
+
+    def content(self, key: str) -> tuple[str, str | None] | None:
+        """Content hash of a good take and of the take that prompted it; None without a take."""
+        ...
+
+    def is_damaged(self, key: str) -> bool: ...
+
+    def faults(self, key: str) -> tuple[str, ...] | None:
+        """Why a step was given up, if it was."""
+        ...
+
+
+Ledger = Sequence[Mapping[str, Any]]
+"""The steps of the last render: `{"id", "chapter", "text", "key", "recipe"}` each."""
+
+
+def survey(
+    steps: Iterable[Step], takes: Takes, ledger: Ledger, forced: Callable[[Step], bool]
+) -> dict[str, Why]:
+    """The reason of every step, by key. Two steps with one key share one take."""
+    steps = list(steps)
+    past = {entry["key"] for entry in ledger}
+    known: dict[str, Mapping[str, Any]] | None = None
+    why: dict[str, Why] = {}
+    for step in steps:
+        if step.key in why and not forced(step):
+            continue
+        take = takes.content(step.key)
+        if forced(step):
+            why[step.key] = Why(Reason.FORCED)
+        elif take:
+            parent = takes.content(step.parent) if step.parent else None
+            renewed = step.parent is not None and why[step.parent].render and parent is not None
+            fits = take[1] == (parent[0] if parent else None)
+            why[step.key] = Why(Reason.CACHED if fits and not renewed else Reason.CASCADE)
+        elif takes.is_damaged(step.key):
+            why[step.key] = Why(Reason.DAMAGED)
+        elif (faults := takes.faults(step.key)) is not None:
+            why[step.key] = Why(Reason.RETRY, faults)
+        elif step.key in past:
+            why[step.key] = Why(Reason.PENDING)
+        else:
+            if known is None:
+                known = _counterparts(steps, ledger)
+            why[step.key] = _changed(step, known.get(step.id))
+    return why
+
+
+def _counterparts(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
+    """The entry of the last render that stood where a step stands now, by the step's id."""
+    old = [(entry["text"], entry["speaker"]) for entry in ledger]
+    new = [(step.chunk.text, step.chunk.speaker) for step in steps]
+    found: dict[str, Mapping[str, Any]] = {}
+    for kind, a, a_end, b, b_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
+            found |= {steps[b + i].id: ledger[a + i] for i in range(b_end - b)}
+    return found
+
+
+def _changed(step: Step, entry: Mapping[str, Any] | None) -> Why:
+    if entry is None:
+        return Why(Reason.NEW)
+    old, new = entry["recipe"], step.recipe
+    changes = [
+        change
+        for part in new
+        if part not in ("format", "parent", "occurrence") and old.get(part) != new[part]
+        for change in _differences(part, old.get(part), new[part])
+    ]
+    if changes:
+        return Why(Reason.CHANGED, tuple(changes))
+    return Why(Reason.CASCADE)
+
+
+def _differences(part: str, old: Any, new: Any) -> list[str]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return [
+            f"{part} {name}: {old.get(name)!r} -> {new.get(name)!r}"
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        ]
+    return [f"{part}: {old!r} -> {new!r}"]
+
+
+def ledger_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """What the next `survey` needs to say what changed since."""
+    return [
+        {
+            "id": step.id,
+            "speaker": step.chunk.speaker,
+            "text": step.chunk.text,
+            "key": step.key,
+            "recipe": dict(step.recipe),
+        }
+        for step in steps
+    ]

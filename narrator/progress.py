@@ -1,0 +1,204 @@
+"""A run's progress: for a terminal, for a log, for nobody.
+
+Each class is an observer of `pipeline.run`; what they say goes to the console they are given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
+    from narrator.pipeline import BookPlan
+    from narrator.plan import Step
+    from narrator.store import Record
+
+LINES = 8
+"""Chapters shown at once on a terminal; finished ones move up into the scrollback."""
+
+
+def clock(seconds: float) -> str:
+    """12:03 or 5:12:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class _Tally:
+    """What every kind of progress counts."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.began = time.monotonic()
+        self.titles: list[str] = []
+        self.total: Counter[int] = Counter()
+        self.done: Counter[int] = Counter()
+        self.retries: Counter[int] = Counter()
+        self.speech = 0.0
+        self.left = 0.0
+        self.stage = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def planned(self, book: BookPlan) -> None:
+        self.titles = [chapter.title for chapter in book.manuscript.chapters]
+        for step in book.todo:
+            self.total[step.chapter] += 1
+            self.left += step.expected
+        self.began = time.monotonic()
+
+    def rendered(self, step: Step, record: Record) -> None:
+        self.speech += (record.stop - record.start) / record.sample_rate
+        self._ended(step)
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        self._ended(step)
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None:
+        self.retries[step.chapter] += 1
+
+    def tick(self) -> None:
+        pass
+
+    def exporting(self, what: str, done: int, total: int) -> None:
+        pass
+
+    def _ended(self, step: Step) -> None:
+        self.done[step.chapter] += 1
+        self.left = max(0.0, self.left - step.expected)
+
+    @property
+    def factor(self) -> float:
+        """Seconds of speech a second of this run."""
+        return self.speech / max(1e-6, time.monotonic() - self.began)
+
+    def whole(self) -> str:
+        """One line on the whole run."""
+        done, total = self.done.total(), self.total.total()
+        line = f"{done}/{total} chunks  {self.factor:.1f} x real time"
+        if self.factor and done < total:
+            line += f"  {clock(self.left / self.factor)} left"
+        retries = self.retries.total()
+        return line + (f"  {retries} retries" if retries else "")
+
+
+class JsonProgress(_Tally):
+    """Says nothing: the caller prints one object at the end."""
+
+
+class LineProgress(_Tally):
+    """For a log or a pipe: a line a chapter, and one for the whole every few seconds."""
+
+    EVERY = 10.0
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._next = time.monotonic() + self.EVERY
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        super().flagged(step, faults)
+        self.console.print(f"given up: {step.id}: {escape(faults[-1])}")
+
+    def _ended(self, step: Step) -> None:
+        super()._ended(step)
+        n = step.chapter
+        if self.done[n] == self.total[n]:
+            retries = f", {self.retries[n]} retries" if self.retries[n] else ""
+            self.console.print(
+                f"chapter {n + 1}: {escape(self.titles[n])}: {self.total[n]} chunks{retries}"
+            )
+
+    def tick(self) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self.EVERY
+            self.console.print(self.whole())
+
+    def exporting(self, what: str, done: int, total: int) -> None:
+        if done == total or time.monotonic() >= self._next:
+            self._next = time.monotonic() + self.EVERY
+            self.console.print(f"{what}: {done}/{total}")
+
+
+class LiveProgress(_Tally):
+    """For a terminal: one line for each chapter at work, and one for the whole."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            refresh_per_second=4,
+        )
+        self.lines: dict[int, TaskID] = {}
+        self.book: TaskID | None = None
+        self.export: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bars.stop()
+
+    def planned(self, book: BookPlan) -> None:
+        super().planned(book)
+        if self.total:
+            self.book = self.bars.add_task("whole", total=self.total.total(), note="")
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None:
+        super().retried(step, faults)
+        self._show(step.chapter)
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        super().flagged(step, faults)
+        self.bars.console.print(f"given up: {step.id}: {escape(faults[-1])}")
+
+    def _ended(self, step: Step) -> None:
+        super()._ended(step)
+        self._show(step.chapter)
+
+    def _show(self, n: int) -> None:
+        retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
+        note = f"{self.done[n]}/{self.total[n]}{retries}"
+        if n not in self.lines and len(self.lines) < LINES:
+            title = escape(self.titles[n][:32])
+            self.lines[n] = self.bars.add_task(f"{n + 1:3} {title}", total=self.total[n], note="")
+        if n in self.lines:
+            self.bars.update(self.lines[n], completed=self.done[n], note=note)
+        if self.done[n] == self.total[n]:
+            if n in self.lines:
+                self.bars.remove_task(self.lines.pop(n))
+            self.bars.console.print(f"{n + 1:3} {escape(self.titles[n])}  {note}")
+
+    def tick(self) -> None:
+        if self.book is not None:
+            self.bars.update(self.book, completed=self.done.total(), note=self.whole())
+
+    def exporting(self, what: str, done: int, total: int) -> None:
+        self.tick()
+        if what not in self.export:
+            self.export[what] = self.bars.add_task(what, total=total, note="")
+        self.bars.update(self.export[what], completed=done, total=total, note=f"{done}/{total}")

@@ -1,0 +1,64 @@
+"""Which steps are ready; no arrays, no I/O.
+
+Steps form chains (a step waits for its parent). Ready steps are given out by the longest speech
+that still hangs on them, so that a book does not end in one long chain; where nothing waits for
+anything, in reading order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A step as the scheduler sees it. A parent that is not among the tasks is done already."""
+
+    key: str
+    parent: str | None
+    seconds: float
+
+
+class Scheduler:
+    """Gives out tasks whose parents are done, longest remaining chain first."""
+
+    def __init__(self, tasks: Mapping[str, Task]) -> None:
+        self._children: dict[str, list[str]] = {}
+        self._remaining: dict[str, float] = {}
+        self._ready: list[tuple[float, int, str]] = []
+        self._order = {key: i for i, key in enumerate(tasks)}
+        self._left = set(tasks)
+        for task in tasks.values():
+            if task.parent in tasks:
+                self._children.setdefault(task.parent or "", []).append(task.key)
+        for key in reversed(list(tasks)):  # parents stand before their children
+            below = max((self._remaining[c] for c in self._children.get(key, ())), default=0.0)
+            self._remaining[key] = tasks[key].seconds + below
+        for task in tasks.values():
+            if task.parent not in tasks:
+                self._push(task.key)
+
+    def take(self) -> str | None:
+        """The next ready task, or None while all that is left waits for others."""
+        return heapq.heappop(self._ready)[2] if self._ready else None
+
+    def put_back(self, key: str) -> None:
+        """A task that was given out and must be given out again, before others."""
+        heapq.heappush(self._ready, (float("-inf"), self._order[key], key))
+
+    def done(self, key: str) -> None:
+        """A task has ended, well or given up: its children are ready."""
+        self._left.discard(key)
+        for child in self._children.get(key, ()):
+            self._push(child)
+
+    @property
+    def left(self) -> int:
+        """Tasks that have not ended."""
+        return len(self._left)
+
+    def _push(self, key: str) -> None:
+        weight = -self._remaining[key] if self._children else 0.0
+        heapq.heappush(self._ready, (weight, self._order[key], key))

@@ -1,0 +1,910 @@
+"""Chapter sources -> Chapter > Scene > Line, each with file:line.
+
+Chapter text is CommonMark, read by markdown-it-py, with four additions: `name (style): text` at
+the start of a paragraph, `[pause 1.5s]`, `{written|spoken}`, and footnotes (left out). Two rules of
+CommonMark are off, since a manuscript means something else by them: indented text is no code, and
+tags around a paragraph do not take its text away.
+
+Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Knows
+nothing of sentences, chunks and voices.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline import escape as escape_rule
+from markdown_it.rules_inline import newline as newline_rule
+from markdown_it.token import Token
+
+from narrator.errors import Problem, ScriptError, nearest
+
+LONGEST_PARAGRAPH = 1_000_000
+"""Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
+
+LONGEST_PAUSE = 60.0
+"""Seconds that one `[pause …]` may last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """`text[start:stop]` of a line is to be spoken as `spoken`, here only."""
+
+    start: int
+    stop: int
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A pause of `seconds` before `text[at]` of a line, set by hand; at `len(text)`: after it."""
+
+    at: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one speaker says without interruption: one paragraph, without its markup.
+
+    `text` is what subtitles show. Whitespace runs are single spaces, no leading or trailing ones.
+    """
+
+    speaker: str
+    text: str
+    path: Path
+    line: int
+    style: str | None = None
+    heading: int = 0
+    """Level of a heading, 0 for a paragraph."""
+    says: tuple[Say, ...] = ()
+    rests: tuple[Rest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Lines between two scene breaks."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Source text that is not spoken, and why."""
+
+    path: Path
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter as it will be spoken."""
+
+    title: str
+    language: str
+    scenes: tuple[Scene, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who may speak, by the labels that scripts use."""
+
+    speakers: Mapping[str, str]
+    """Label as written in scripts, casefolded (names and aliases) -> name of the speaker."""
+    narrator: str | None
+    """Speaker of text without a label."""
+    languages: Mapping[str, str] = field(default_factory=dict)
+    """Name of a speaker -> language, for those who do not speak their chapter's."""
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of a chapter's file, UTF-8 with or without a byte order mark. Raises ScriptError."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ScriptError(Problem(path, 1, "is UTF-16; save the file as UTF-8"))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = error.start + data.startswith(b"\xef\xbb\xbf") * 3
+        line = data.count(b"\n", 0, at) + 1
+        what = f"is not UTF-8: byte 0x{data[at]:02X} at offset {at}; save the file as UTF-8"
+        raise ScriptError(Problem(path, line, what)) from None
+    if found := _CONTROL.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        code = f"U+{ord(found[0]):04X}"
+        what = f"has the control character {code}, which no text has; remove it, or save as UTF-8"
+        raise ScriptError(Problem(path, line, what))
+    return text
+
+
+def read_chapter(
+    text: str,
+    *,
+    path: Path,
+    title: str,
+    language: str,
+    roles: Roles,
+    speaker: str | None,
+    first_line: int = 1,
+) -> Chapter:
+    """Chapter text as a chapter; `speaker` is the chapter's own default speaker.
+
+    `first_line` is the number of the text's first line in `path`. Raises ScriptError with all
+    problems of the chapter.
+    """
+    reader = _Reader(path, language, roles, speaker)
+    text, front_matter = _without_front_matter(text, roles)
+    if front_matter:
+        reason = "front matter: the facts of a book stand in book.yaml"
+        reader.left_out.append(LeftOut(path, first_line, front_matter, reason))
+    reader.read(text, lambda number: first_line + number)
+    return reader.chapter(title, first_line)
+
+
+def read_lines(
+    lines: Sequence[tuple[int, str | tuple[str, str]]],
+    *,
+    path: Path,
+    title: str,
+    language: str,
+    roles: Roles,
+    speaker: str | None,
+) -> Chapter:
+    """The inline `lines` of a manifest as a chapter.
+
+    Each is the number of its line in `path` and either chapter text, or a label and what that
+    speaker says. Raises ScriptError with all problems of the chapter.
+    """
+    reader = _Reader(path, language, roles, speaker)
+    for number, content in lines:
+        line_of = functools.partial(_constant, number)
+        if isinstance(content, str):
+            reader.read(content, line_of)
+        else:
+            label, said = content
+            reader.read(said, line_of, reader.labelled(label, number))
+    return reader.chapter(title, lines[0][0] if lines else 1)
+
+
+def _constant(number: int, _: int) -> int:
+    return number
+
+
+# -- the reader ------------------------------------------------------------------------------------
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ORNAMENT = re.compile(r"[*⁂⁎•·~#_=+§❦❧☙◇◆◊○●★☆※\s-]+")
+_KEY = re.compile(r"([\w.-]+)[ \t]*:(?:\s|$)")
+
+# `name (style):` with an ordinary or a full-width colon, at the start of a source line.
+_LABEL = re.compile(
+    r"[^\S\n]*(?P<name>[^\s:：(（][^:：(（\n]{0,59}?)[^\S\n]*"
+    r"(?:[(（](?P<style>[^()（）\n]{0,200})[)）][^\S\n]*)?(?P<colon>[:：])"
+)
+_OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
+
+_FIXED = "\0"
+"""Stands for a character that was escaped or is code: no label, no markup."""
+
+_TAGS = re.compile(
+    r"</?(a|abbr|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|font|h[1-6]|i|"
+    r"ins|kbd|li|mark|ol|p|q|s|samp|section|small|span|strike|strong|su[bp]|time|tt|ul?|var|wbr)\b",
+    re.IGNORECASE,
+)
+"""HTML tags that are markup and no more; others are listed as left out."""
+
+_Attribution = tuple[str, str | None]
+"""Speaker and style."""
+
+
+@dataclass(slots=True)
+class _Flat:
+    """A paragraph without its markup; offsets are into `text`."""
+
+    text: str
+    shadow: str
+    """`text`, with _FIXED for what was escaped or is code."""
+    starts: list[tuple[int, int]]
+    """Offset at which a line of the source begins, and the number of that line."""
+    says: list[Say] = field(default_factory=list)
+    rests: list[Rest] = field(default_factory=list)
+
+
+class _Reader:
+    """Collects the scenes and the problems of a chapter from one or more texts."""
+
+    def __init__(self, path: Path, language: str, roles: Roles, speaker: str | None) -> None:
+        self.path = path
+        self.language = language
+        self.roles = roles
+        self.default = speaker or roles.narrator
+        self.left_out: list[LeftOut] = []
+        self.problems: list[Problem] = []
+        self.scenes: list[list[Line]] = [[]]
+        self.previous: str | None = None
+        """Speaker of the last label."""
+        self.early_rest = 0.0
+        """Seconds of pauses that stand before the first line of a scene."""
+        self.undeclared: dict[str, list[int]] = {}
+        """Label -> lines."""
+        self.unattributed: list[int] = []
+        self.unexpected: dict[tuple[str, str], list[int]] = {}
+        """Script, and the language that is not written in it -> lines."""
+
+    def chapter(self, title: str, first_line: int) -> Chapter:
+        """What was read. Raises ScriptError."""
+        self._report_repeated()
+        spoken = (c for scene in self.scenes for line in scene for c in line.text)
+        if not self.problems and not any(c.isalnum() for c in spoken):
+            self._problem(first_line, f"chapter “{title}” has no text to speak")
+        if self.problems:
+            raise ScriptError(sorted(set(self.problems)))
+        scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
+        left_out = tuple(sorted(self.left_out, key=lambda found: found.line))
+        return Chapter(title, self.language, scenes, left_out)
+
+    def read(
+        self, text: str, line_of: Callable[[int], int], attribution: _Attribution | None = None
+    ) -> None:
+        """Add what `text` says; `line_of` maps its lines, counted from 0, to the source's.
+
+        With an attribution all of it is that speaker's, and it has no labels of its own.
+        """
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if overlong := _overlong_paragraph(text):
+            begin, length = overlong
+            what = f"a paragraph of {length:,} characters (the limit is {LONGEST_PARAGRAPH:,})"
+            self._problem(line_of(begin), f"{what}; part it with blank lines")
+            return
+        lines = text.split("\n")
+        items: list[tuple[str, int]] = []
+        """Number and line of each open list item; the number goes to the item's first paragraph."""
+
+        def number() -> str:
+            taken = " ".join(number for number, _ in items if number)
+            items[:] = [("", line) for _, line in items]
+            return taken
+
+        tokens = iter(_markdown().parse(text))
+        for token in tokens:
+            first, last = token.map or (0, 0)
+            line, source = line_of(first), "\n".join(lines[first:last])
+            match token.type:
+                case "inline":
+                    self._paragraph(self._flat(token, line_of), attribution, number(), 0)
+                case "heading_open":
+                    if token.markup == "-" and not _reads_as_title(lines[first : last - 1]):
+                        self._problem(
+                            line_of(last - 1),
+                            "a scene break or a heading? Put a blank line above a scene break; "
+                            "begin a heading with ##",
+                        )
+                    flat = self._flat(next(tokens), line_of)
+                    self._paragraph(flat, attribution, number(), int(token.tag[1]))
+                case "hr":
+                    self._end_scene()
+                case "list_item_open":
+                    items.append((token.info + token.markup if token.info else "", line))
+                case "list_item_close":
+                    bare, line = items.pop()
+                    if bare:
+                        flat = _Flat(bare, _FIXED * len(bare), [(0, line)])
+                        self._paragraph(flat, attribution, "", 0)
+                case "fence":
+                    if not _closed(token, lines):
+                        what = f"a code block ({token.markup}) that is never closed"
+                        self._problem(line, f"{what}; for a scene break write ***")
+                    self._leave_out(line, source, "code block")
+                case "table_open":
+                    for inner in tokens:
+                        if inner.type == "table_close":
+                            break
+                    self._leave_out(line, source, "table")
+                case "left_out":
+                    self._leave_out(line, source, token.info)
+                case "definition":
+                    label = str(token.meta["label"])
+                    if label.casefold() in self.roles.speakers:
+                        what = f"“[{label}]:” defines a link"
+                        self._problem(line, f"{what}; a speaker's label has no brackets")
+                    self._leave_out(line, source, "link definition")
+                case "problem":
+                    self._problem(line, token.content)
+                case _:
+                    pass  # opening and closing tokens of paragraphs, quotes and lists
+
+    def labelled(self, label: str, line: int) -> _Attribution:
+        """Speaker and style of a label that stands by itself."""
+        found = _LABEL.fullmatch(f"{label}:")
+        name = _squeeze(found["name"]) if found else _squeeze(label)
+        style = _squeeze(found["style"] or "") or None if found else None
+        speaker = self.roles.speakers.get(name.casefold())
+        if speaker is None:
+            self.undeclared.setdefault(name, []).append(line)
+        return speaker or "", style
+
+    # -- paragraphs
+
+    def _paragraph(
+        self, flat: _Flat, attribution: _Attribution | None, number: str, heading: int
+    ) -> None:
+        """Add the lines of one paragraph; `number` is that of its list item."""
+        if "<!--" in flat.shadow:
+            self._problem(
+                flat.starts[0][1],
+                "a comment that does not end in its paragraph; put <!-- and --> on lines of their "
+                "own, or write \\<!-- for text",
+            )
+        if not number and not _visible(flat.text):
+            self._rest(sum(rest.seconds for rest in flat.rests))
+            return
+        if not (number or heading or flat.says) and _ORNAMENT.fullmatch(flat.shadow):
+            self._end_scene()
+            self._rest(sum(rest.seconds for rest in flat.rests))
+            return
+        if heading or attribution:
+            turns = [(0, 0, attribution)]
+        else:
+            turns = list(self._turns(flat))
+        ends = [begin for begin, _, _ in turns[1:]] + [len(flat.text)]
+        for (begin, content, who), end in zip(turns, ends, strict=True):
+            self._line(flat, (begin, content, end), who, number, heading)
+            number = ""
+
+    def _turns(self, flat: _Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
+        """Where speakers begin: offset of the label and after it, and who it names, if anybody.
+
+        A label within a paragraph counts where it begins a line of the source, so that a script
+        needs no blank lines; what only looks like a label does so among labels alone.
+        """
+        labels = False
+        for offset, line in flat.starts:
+            found = _LABEL.match(flat.shadow, offset)
+            if found is None:
+                if offset == 0:
+                    yield 0, 0, None
+                continue
+            name = _squeeze(flat.text[found.start("name") : found.end("name")])
+            speaker = self.roles.speakers.get(name.casefold())
+            style = _squeeze(found["style"] or "") or None
+            spaced = (
+                found["colon"] == "：" or flat.text[found.end() : found.end() + 1].strip() == ""
+            )
+            if speaker is not None and (spaced or offset == 0):
+                labels = True
+                yield offset, found.end(), (speaker, style)
+                continue
+            if (
+                (labels or offset == 0)
+                and spaced
+                and _looks_like_label(name, flat.text[found.end() :], self.roles)
+            ):
+                labels = True
+                self.undeclared.setdefault(name, []).append(line)
+                yield offset, found.end(), ("", style)
+            elif offset == 0:
+                yield 0, 0, None
+
+    def _line(
+        self,
+        flat: _Flat,
+        span: tuple[int, int, int],
+        attribution: _Attribution | None,
+        number: str,
+        heading: int,
+    ) -> None:
+        """Add one line: `span` is where it begins, where its text begins, and where it ends."""
+        begin, content, end = span
+        line = flat.starts[bisect_right(flat.starts, (begin, 1 << 62)) - 1][1]
+        text, where = _collapse(flat.text, content, end)
+        spots = [r for r in flat.rests if begin <= r.at < end or r.at == end == len(flat.text)]
+        if content > begin and not _visible(text):
+            self._problem(line, f"nothing is said after “{_squeeze(flat.text[begin:content])}”")
+            return
+        if not number and not _visible(text):
+            self._rest(sum(rest.seconds for rest in spots))
+            return
+        if attribution:
+            speaker, style = attribution
+            self.previous = speaker or self.previous
+        else:
+            speaker, style = self.default or self.previous or "", None
+            if not speaker:
+                self.unattributed.append(line)
+        shift = 0
+        if number:
+            shift = len(number) + 1 if text else len(number)
+            text = f"{number} {text}" if text else number
+        rests = [Rest(0, self.early_rest)] if self.early_rest else []
+        self.early_rest = 0.0
+        rests += [Rest(where(max(rest.at, content)) + shift, rest.seconds) for rest in spots]
+        says = [
+            Say(where(say.start) + shift, where(say.stop - 1) + 1 + shift, say.spoken)
+            for say in flat.says
+            if content <= say.start < end
+        ]
+        made = Line(
+            speaker, text, self.path, line, style, heading, says=tuple(says), rests=tuple(rests)
+        )
+        self._expect_script(made)
+        self.scenes[-1].append(made)
+
+    def _rest(self, seconds: float) -> None:
+        """A pause between lines: it belongs to the line before it, if there is one."""
+        if not seconds:
+            return
+        if scene := self.scenes[-1]:
+            rest = Rest(len(scene[-1].text), seconds)
+            scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, rest))
+        else:
+            self.early_rest += seconds
+
+    def _end_scene(self) -> None:
+        if self.scenes[-1]:
+            self.scenes.append([])
+
+    def _expect_script(self, line: Line) -> None:
+        """Note a line that is mostly in letters which its language is not written in."""
+        language = self.roles.languages.get(line.speaker, self.language)
+        expected = _scripts_of(language)
+        if expected is None or (line.text.isascii() and "LATIN" in expected):
+            return
+        counts = Counter(_script(c) for c in line.text if c.isalpha())
+        del counts[""]
+        letters = counts.total()
+        foreign = Counter({s: n for s, n in counts.items() if s not in expected})
+        if letters >= 20 and foreign.total() * 2 > letters:
+            script = foreign.most_common(1)[0][0]
+            self.unexpected.setdefault((script, language), []).append(line.line)
+
+    # -- inline markup
+
+    def _flat(self, token: Token, line_of: Callable[[int], int]) -> _Flat:
+        """A paragraph's text without its markup."""
+        first = token.map[0] if token.map else 0
+        newlines = [found.start() for found in re.finditer("\n", token.content)]
+        text: list[str] = []
+        shadow: list[str] = []
+        size = 0
+        flat = _Flat("", "", [(0, line_of(first))])
+
+        def add(written: str, seen: str) -> None:
+            nonlocal size
+            text.append(written)
+            shadow.append(seen)
+            size += len(written)
+
+        for child in token.children or ():
+            line = flat.starts[-1][1]
+            if "pos" in child.meta:
+                line = line_of(first + bisect_left(newlines, child.meta["pos"]))
+            match child.type:
+                case "text":
+                    add(child.content, child.content)
+                case "text_special" | "code_inline":
+                    add(child.content, _FIXED * len(child.content))
+                case "softbreak" | "hardbreak":
+                    add("\n", "\n")
+                    number = first + bisect_right(newlines, child.meta["pos"])
+                    flat.starts.append((size, line_of(number)))
+                case "pause":
+                    flat.rests.append(Rest(size, child.meta["seconds"]))
+                case "say":
+                    written = child.content
+                    flat.says.append(Say(size, size + len(written), child.meta["spoken"]))
+                    add(written, _FIXED * len(written))
+                case "html_inline":
+                    if tag := _TAGS.match(child.content):
+                        if tag[1].lower() == "br":
+                            add(" ", " ")
+                    else:
+                        reason = "comment" if child.content.startswith("<!--") else "HTML tag"
+                        self._leave_out(line, child.content, reason)
+                case "image":
+                    title = child.attrs.get("title")
+                    target = f'{child.attrs["src"]} "{title}"' if title else child.attrs["src"]
+                    self._leave_out(line, f"![{child.content}]({target})", "image")
+                case "left_out":
+                    self._leave_out(line, child.content, child.info)
+                case "problem":
+                    self._problem(line, child.content)
+                case _:
+                    pass  # opening and closing tokens of emphasis and links
+        flat.text = "".join(text)
+        flat.shadow = "".join(shadow)
+        return flat
+
+    # -- reports
+
+    def _leave_out(self, line: int, text: str, reason: str) -> None:
+        self.left_out.append(LeftOut(self.path, line, text, reason))
+
+    def _problem(self, line: int, message: str) -> None:
+        self.problems.append(Problem(self.path, line, message))
+
+    def _report_repeated(self) -> None:
+        """One problem for what is wrong in many lines in the same way."""
+        for label, lines in self.undeclared.items():
+            close = nearest(label, list(self.roles.speakers))
+            guess = f"; did you mean “{self.roles.speakers[close]}”?" if close else "."
+            self._problem(
+                lines[0],
+                f"“{label}” is not in the cast{_more(lines)}{guess} Declare it under `speakers`, "
+                f"or write “{label}\\:” where it is no speaker's label",
+            )
+        if lines := self.unattributed:
+            self._problem(
+                lines[0],
+                f"nobody speaks this{_more(lines)}: begin it with a speaker's name and a colon, or "
+                "set `narrator`, or the chapter's `speaker`",
+            )
+        for (script, language), lines in self.unexpected.items():
+            example = _EXAMPLES.get(script)
+            example = f" (for example, {example})" if example else ""
+            self._problem(
+                lines[0],
+                f"this is in {script.capitalize()} letters{_more(lines)}, which the language "
+                f"“{language}” does not use: set `language` of the chapter or of the "
+                f"speaker{example}",
+            )
+
+
+def _more(lines: Sequence[int]) -> str:
+    more = len(lines) - 1
+    return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _visible(text: str) -> bool:
+    return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in text)
+
+
+def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:
+    """`text[start:stop]` with single spaces, and a map of offsets in `text` to offsets in it.
+
+    An offset within whitespace goes to the next word, or to the end.
+    """
+    words = [found.span() for found in re.finditer(r"\S+", text[start:stop])]
+    places: list[int] = []
+    place = 0
+    for first, last in words:
+        places.append(place)
+        place += last - first + 1
+    squeezed = " ".join(text[start + first : start + last] for first, last in words)
+
+    def where(offset: int) -> int:
+        i = bisect_right(words, offset - start, key=lambda word: word[1])
+        return places[i] + max(0, offset - start - words[i][0]) if i < len(words) else len(squeezed)
+
+    return squeezed, where
+
+
+def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
+    """Is `name`, which the cast does not have, meant as a label before `rest`?
+
+    One to three words, each beginning with a capital or a letter of a script without capitals; or
+    a near miss of a name. Before a quotation a name without capitals is prose: 他说：“……”
+    """
+    words = name.split()
+    if not rest.strip() or len(words) > 4:
+        return False
+    if nearest(name, list(roles.speakers)):
+        return True
+    if unicodedata.category(name[0]) == "Lo" and (
+        len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
+    ):
+        return False
+    return len(words) <= 3 and all(_name_like(word, i == 0) for i, word in enumerate(words))
+
+
+def _name_like(word: str, first: bool) -> bool:
+    kind = unicodedata.category(word[0])
+    return (kind in {"Lu", "Lt", "Lo"} or (kind == "Nd" and not first)) and all(
+        c.isalnum() or c in "’'.-·" or unicodedata.category(c).startswith("M") for c in word
+    )
+
+
+def _reads_as_title(lines: Sequence[str]) -> bool:
+    """Is the text above a line of dashes a heading, rather than a paragraph?"""
+    text = lines[0].rstrip()
+    return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not _LABEL.match(text)
+
+
+def _closed(fence: Token, lines: Sequence[str]) -> bool:
+    first, last = fence.map or (0, 0)
+    mark = lines[last - 1].strip(" \t>")
+    return last - first > 1 and len(mark) >= len(fence.markup) and not mark.strip(fence.markup[0])
+
+
+def _overlong_paragraph(text: str) -> tuple[int, int] | None:
+    """Line, counted from 0, and length of the first paragraph over the limit."""
+    if len(text) <= LONGEST_PARAGRAPH:
+        return None
+    start = number = 0
+    for blank in (*re.finditer(r"\n[ \t]*(?=\n)", text), None):
+        stop = blank.start() if blank else len(text)
+        if stop - start > LONGEST_PARAGRAPH:
+            return number + len(text[start:stop]) - len(text[start:stop].lstrip("\n")), stop - start
+        number += text.count("\n", start, stop)
+        start = stop
+    return None
+
+
+def _without_front_matter(text: str, roles: Roles) -> tuple[str, str]:
+    """The text with blank lines for its YAML front matter, and the front matter.
+
+    It is known by a key in its first line, that no speaker is called by, and by having no blank
+    lines: a scene may begin with `---` as well.
+    """
+    lines = text.splitlines() if text.startswith("---") else []
+    if not lines or lines[0].rstrip() != "---":
+        return text, ""
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), 0)
+    body = lines[1:end]
+    key = _KEY.match(body[0]) if body else None
+    if key is None or key[1].casefold() in roles.speakers:
+        return text, ""
+    if not all(line.startswith((" ", "\t", "#", "- ")) or _KEY.match(line) for line in body):
+        return text, ""
+    return "\n" * (end + 1) + "\n".join(lines[end + 1 :]), "\n".join(lines[: end + 1])
+
+
+# -- Markdown --------------------------------------------------------------------------------------
+
+_DEEPEST = 40
+"""Levels of quotes and lists; a list takes two. The parser gives up at 50 and drops the rest."""
+
+_PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
+_SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
+_SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
+_FOOTNOTE = re.compile(r"\[\^[^\]\[\s]+\]:")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+@functools.cache
+def _markdown() -> MarkdownIt:
+    md = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
+    md.enable("table")
+    # Manuscripts indent paragraphs; tags around a paragraph are no reason to leave it out; and
+    # text_join would hide what was escaped.
+    md.disable(["code", "html_block", "text_join"])
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
+    md.block.ruler.before("table", "depth", _depth)
+    md.block.ruler.before("reference", "comment", _comment, interrupts)
+    md.block.ruler.before("reference", "footnote", _footnote, interrupts)
+    md.inline.ruler.at("newline", _newline)
+    md.inline.ruler.at("escape", _escape)
+    md.inline.ruler.before("link", "pause", _pause)
+    md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
+    md.inline.ruler.before("link", "say", _say)
+    return md
+
+
+def _depth(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if silent or state.level < _DEEPEST:
+        return False
+    token = state.push("problem", "", 0)
+    token.content = "quotes and lists are nested too deep to be meant so"
+    token.map = [start, end]
+    state.line = end
+    return True
+
+
+def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A comment on lines of its own; one with text beside it is read within its paragraph."""
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("<!--", position):
+        return False
+    for last in range(start, end):
+        if last > start:
+            position = state.bMarks[last] + state.tShift[last]
+        close = state.src.find("-->", position + 4 * (last == start), state.eMarks[last])
+        if close >= 0:
+            if state.src[close + 3 : state.eMarks[last]].strip():
+                return False
+            break
+    else:
+        return False
+    if silent:
+        return True
+    token = state.push("left_out", "", 0)
+    token.info = "comment"
+    token.map = [start, last + 1]
+    state.line = last + 1
+    return True
+
+
+def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A footnote's text: its paragraph, and the paragraphs after it that are indented."""
+
+    def begins(line: int) -> bool:
+        return bool(_FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line]))
+
+    if not begins(start):
+        return False
+    if silent:
+        return True
+    last = start + 1
+    while last < end and state.sCount[last] >= state.blkIndent:
+        if state.isEmpty(last):
+            following = state.skipEmptyLines(last)
+            if following >= end or state.sCount[following] - state.blkIndent < 4:
+                break
+            last = following
+        elif begins(last):
+            break
+        last += 1
+    token = state.push("left_out", "", 0)
+    token.info = "footnote"
+    token.map = [start, last]
+    state.line = last
+    return True
+
+
+def _newline(state: StateInline, silent: bool) -> bool:
+    """The parser's own rule; keeps where it was, for line numbers."""
+    at = state.pos
+    found = newline_rule(state, silent)
+    if found and not silent:
+        state.tokens[-1].meta = {"pos": at}
+    return found
+
+
+def _escape(state: StateInline, silent: bool) -> bool:
+    """The parser's own rule; keeps where it was, for line numbers."""
+    at = state.pos
+    found = escape_rule(state, silent)
+    if found and not silent:
+        state.tokens[-1].meta = {"pos": at + 1}
+    return found
+
+
+def _pause(state: StateInline, silent: bool) -> bool:
+    """`[pause 1.5s]`"""
+    found = _PAUSE.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        value = _SECONDS.fullmatch(found[1] or "")
+        seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
+        if value is None:
+            what = f"“{_squeeze(found[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
+            _push_problem(state, f"{what} \\[ for a bracket that is text")
+        elif seconds > LONGEST_PAUSE:
+            _push_problem(state, f"“{found[0]}”: a pause lasts {LONGEST_PAUSE:g} s at most")
+        else:
+            token = state.push("pause", "", 0)
+            token.meta = {"pos": state.pos, "seconds": seconds}
+    state.pos = found.end()
+    return True
+
+
+def _say(state: StateInline, silent: bool) -> bool:
+    """`{written|spoken}`"""
+    if state.src[state.pos] != "{":
+        return False
+    found = _SAY.match(state.src, state.pos, state.posMax)
+    written, spoken = (
+        (_squeeze(_ESCAPED.sub(r"\1", part)) for part in found.groups()) if found else ("", "")
+    )
+    if not silent:
+        if written and spoken:
+            token = state.push("say", "", 0)
+            token.content = written
+            token.meta = {"pos": state.pos, "spoken": spoken}
+        else:
+            what = "a brace that begins no {written|spoken}: give both words, or write \\{ for text"
+            _push_problem(state, what)
+    state.pos = found.end() if found else state.pos + 1
+    return True
+
+
+def _footnote_mark(state: StateInline, silent: bool) -> bool:
+    """`[^1]`, or a footnote in place: `^[text]`"""
+    found = _FOOTNOTE_MARK.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        token = state.push("left_out", "", 0)
+        token.content = found[0]
+        token.info = "footnote mark" if found[0].startswith("[") else "footnote"
+        token.meta = {"pos": state.pos}
+    state.pos = found.end()
+    return True
+
+
+def _push_problem(state: StateInline, message: str) -> None:
+    token = state.push("problem", "", 0)
+    token.content = message
+    token.meta = {"pos": state.pos}
+
+
+# -- scripts of languages --------------------------------------------------------------------------
+
+_WRITTEN_IN = {
+    "LATIN": "af az bm br bs ca ceb co cs cy da de en eo es et eu ff fi fil fo fr fy ga gd gl ha "
+    "haw hr ht hu id ig is it jv kk la lb lg ln lt lv mg mi ms mt nb nl nn no ny oc om pl pt qu rm "
+    "rn ro rw sh sk sl sm sn so sq sr st su sv sw tk tl tn to tr ts tt uz vi wo xh yo zu",
+    "CYRILLIC": "az ba be bg bs ce cv kk ky mk mn os ru sh sr tg tk tt ug uk uz",
+    "GREEK": "el",
+    "ARABIC": "ar az ckb fa ha kk ku ky ms pa ps sd tk ug ur uz",
+    "HEBREW": "he yi",
+    "DEVANAGARI": "bho gom hi kok ks mai mr ne sa sd",
+    "BENGALI": "as bn",
+    "GURMUKHI": "pa",
+    "GUJARATI": "gu",
+    "ORIYA": "or",
+    "TAMIL": "ta",
+    "TELUGU": "te",
+    "KANNADA": "kn",
+    "MALAYALAM": "ml",
+    "SINHALA": "si",
+    "THAI": "th",
+    "LAO": "lo",
+    "KHMER": "km",
+    "MYANMAR": "my",
+    "TIBETAN": "bo dz",
+    "GEORGIAN": "ka",
+    "ARMENIAN": "hy",
+    "ETHIOPIC": "am ti",
+    "MONGOLIAN": "mn",
+    "HANGUL": "ko",
+    "CJK": "ja ko yue zh wuu nan",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "BOPOMOFO": "zh nan",
+}
+"""Script, by the word that begins the Unicode names of its letters -> languages written in it."""
+
+_TAGGED = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
+"""Script of a language tag (ISO 15924) that settles which of several scripts is meant."""
+
+_EXAMPLES = {
+    "LATIN": "en",
+    "CYRILLIC": "ru",
+    "GREEK": "el",
+    "ARABIC": "ar",
+    "HEBREW": "he",
+    "DEVANAGARI": "hi",
+    "THAI": "th",
+    "HANGUL": "ko",
+    "CJK": "zh",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+}
+
+
+@functools.cache
+def _scripts_of(language: str) -> frozenset[str] | None:
+    """Scripts that a language is written in; None: not known."""
+    first, *others = re.split("[-_]", language.lower())
+    tagged = {_TAGGED[part] for part in others if part in _TAGGED}
+    return (
+        frozenset(tagged or {s for s, langs in _WRITTEN_IN.items() if first in langs.split()})
+        or None
+    )
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _script(character: str) -> str:
+    """Script of a letter, "" where the table does not have it."""
+    name = unicodedata.name(character, "").removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
+    script = name.partition(" ")[0]
+    return script if script in _WRITTEN_IN else ""

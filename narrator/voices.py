@@ -1,0 +1,77 @@
+"""Who speaks, apart from what is said: the cast of a manifest, resolved.
+
+Knows no engine: what of a voice changes an engine's samples is the engine's own answer
+(`Engine.voice_content`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from narrator.manifest import Project, Speaker
+
+
+@dataclass(frozen=True, slots=True)
+class DraftVoice:
+    """What an author set for the draft voice; None leaves it to the speaker's name."""
+
+    variant: str | None = None
+    """A voice variant of the draft engine, for example "f2"."""
+    pitch: int | None = None
+    """0 to 99, 50 is the variant's own."""
+    rate: int | None = None
+    """Words a minute, 80 to 450."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """One speaker of the cast with everything an engine may need of it."""
+
+    speaker: str
+    reference: Path | None = None
+    transcript: str | None = None
+    description: str | None = None
+    seed: int = 0
+    style: str | None = None
+    """Default style of every line."""
+    gain: float = 0.0
+    """dB, on top of the levelling."""
+    speed: float = 1.0
+    """1.1 is ten per cent faster; applied when takes are assembled."""
+    language: str | None = None
+    draft: DraftVoice = field(default_factory=DraftVoice)
+
+
+Cast = Mapping[str, Voice]
+
+
+def resolve(project: Project) -> Cast:
+    """Every speaker of a project with the voice, style and levels that the manifest gives them."""
+    return {name: _voice(project, name, speaker) for name, speaker in project.speakers.items()}
+
+
+def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
+    settings = speaker.voice
+    if isinstance(settings, str):
+        settings = project.manifest.voices[settings]
+    draft = DraftVoice(speaker.draft.variant, speaker.draft.pitch, speaker.draft.rate)
+    voice = Voice(
+        speaker=name,
+        style=speaker.style,
+        gain=speaker.gain,
+        speed=speaker.speed,
+        language=speaker.language,
+        draft=draft,
+    )
+    if settings is None:
+        return voice
+    return replace(
+        voice,
+        reference=None if settings.reference is None else project.root / settings.reference,
+        transcript=settings.transcript,
+        description=settings.description,
+        seed=settings.seed,
+        style=speaker.style or settings.style,
+    )

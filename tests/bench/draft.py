@@ -1,0 +1,115 @@
+"""How fast the draft voice speaks: lines of three lengths through a session, by number of workers.
+
+    python tests/bench/draft.py
+
+Prints a table, then one line of JSON. Memory is the most that the process and its workers held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+import zlib
+from collections.abc import Sequence
+
+from narrator.engines import Request
+from narrator.engines.espeak import TAIL, DraftEngine, DraftSession
+from narrator.voices import Voice
+
+TEXT = """
+the of and to in was her with that had for not but at his as they from on all were by which old
+captain letter morning river nothing daughter window carriage remembered slowly answered gentleman
+whispered mountain yesterday, evening, silence; between suddenly understood garden
+"""
+WORDS = TEXT.split()
+LENGTHS = {"short": 6, "chunk": 28, "long": 85}
+"""Words: about 2, 10 and 30 seconds."""
+SPEAKERS = ("narrator", "Alice", "Bob", "Maya", "Theo")
+LINES = 400
+
+
+def lines(words: int) -> list[Request]:
+    draw = random.Random(words)
+    return [
+        Request(
+            key=f"{words}-{number}",
+            text=" ".join(draw.choices(WORDS, k=words)).capitalize() + ".",
+            language="en-GB",
+            voice=Voice(SPEAKERS[number % len(SPEAKERS)]),
+            style=None,
+            parameters={},
+            seed=0,
+            attempt=0,
+            expected=0.0,
+        )
+        for number in range(LINES)
+    ]
+
+
+def speak(session: DraftSession, requests: Sequence[Request]) -> tuple[float, dict[str, int]]:
+    """Seconds of speech without the silence after each line; a checksum of each line's samples."""
+    waiting = list(reversed(requests))
+    busy = samples = 0
+    sums: dict[str, int] = {}
+    while waiting or busy:
+        while waiting and busy < session.slots:
+            session.add(waiting.pop())
+            busy += 1
+        for outcome in session.advance():
+            busy -= 1
+            assert outcome.speech is not None, outcome.failure
+            samples += len(outcome.speech.samples) - round(TAIL * DraftEngine.sample_rate)
+            sums[outcome.key] = zlib.crc32(outcome.speech.samples.tobytes())
+    return samples / DraftEngine.sample_rate, sums
+
+
+def resident() -> float:
+    """Megabytes that this process and its children hold now."""
+    table = subprocess.run(
+        ["ps", "-Ao", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [tuple(map(int, row.split())) for row in table.splitlines()]
+    mine = os.getpid()
+    return sum(rss for pid, parent, rss in rows if mine in (pid, parent)) / 1024
+
+
+def main() -> None:
+    everyone = os.cpu_count() or 1
+    print(f"{'workers':>8} {'lines':>8} {'speech s':>9} {'wall s':>7} {'x real':>7} {'ms/line':>8}")
+    rows = []
+    seen: dict[str, int] = {}
+    for workers in sorted({1, everyone}):
+        began = time.perf_counter()
+        session = DraftEngine(workers).start()
+        start = time.perf_counter() - began
+        for name, words in LENGTHS.items():
+            began = time.perf_counter()
+            speech, sums = speak(session, lines(words))
+            wall = time.perf_counter() - began
+            assert all(seen.setdefault(key, value) == value for key, value in sums.items())
+            rows.append(
+                {
+                    "workers": workers,
+                    "lines": name,
+                    "speech_s": round(speech, 1),
+                    "wall_s": round(wall, 3),
+                    "times_real_time": round(speech / wall),
+                    "ms_per_line": round(1000 * wall / LINES, 2),
+                }
+            )
+            print(
+                f"{workers:8} {name:>8} {speech:9.1f} {wall:7.2f} {speech / wall:7.0f} "
+                f"{1000 * wall / LINES:8.2f}"
+            )
+        held = resident()
+        session.close()
+        print(f"{workers:8} started in {1000 * start:.0f} ms; {held:.0f} MB in all")
+    report = {"bench": "draft", "cores": everyone, "resident_mb": round(held), "rows": rows}
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

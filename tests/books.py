@@ -1,0 +1,139 @@
+"""A small project for tests, and a silent observer to render it with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from narrator import pipeline
+from narrator.engines import Engine
+from narrator.plan import Step, Why
+from narrator.store import Record
+
+MANIFEST = """\
+title: The Ferry
+author: A. Author
+language: en-GB
+speakers:
+  narrator: {voice: {description: An old ferryman}}
+  ann: {voice: {description: A girl, seed: 3}}
+chapters:
+  - {title: Morning, file: text/one.md}
+  - {title: Evening, file: text/two.md}
+output: {formats: [wav], files: chapters}
+"""
+
+ONE = """\
+# Morning
+
+The ferry left at seven, as it had on every morning that anyone in the village could remember. \
+Nobody had ever asked it to wait, and it had never once been asked to hurry.
+
+ann: Is there room for one more, or have I come all this way along the river for nothing?
+
+The ferryman looked at her, and then at the sky, and then at the far bank of the river, where a \
+light still burned in the window of the inn. He had no reason to say no.
+
+ann (whispering): I have no money, but I can row.
+
+He moved his bag from the seat. The mist was lifting by then, and the water lay flat and grey \
+from one side to the other, with not a breath of wind to trouble it.
+
+***
+
+By noon they had crossed three times, and the girl had learned the names of all the birds. She \
+forgot them again by evening, which the ferryman held to be the right order of things.
+"""
+
+TWO = """\
+# Evening
+
+The lamps were lit on both banks, and the last of the market people had gone home with what they \
+had not sold. The ferry lay at its rope and turned a little, like a dog that cannot sleep.
+
+ann: I shall come again tomorrow, if the weather holds and my aunt does not find out.
+
+He said that the weather would hold. About aunts he knew nothing, and did not pretend to.
+"""
+
+
+def write(folder: Path, manifest: str = MANIFEST, one: str = ONE, two: str = TWO) -> Path:
+    (folder / "text").mkdir(parents=True, exist_ok=True)
+    (folder / "text" / "one.md").write_text(one, encoding="utf-8")
+    (folder / "text" / "two.md").write_text(two, encoding="utf-8")
+    path = folder / "book.yaml"
+    path.write_text(manifest, encoding="utf-8")
+    return path
+
+
+@dataclass
+class Watcher:
+    """Notes what a run tells."""
+
+    takes: list[tuple[Step, Record]] = field(default_factory=list)
+    retries: list[Step] = field(default_factory=list)
+    flags: list[Step] = field(default_factory=list)
+    stages: list[str] = field(default_factory=list)
+    cancel: threading.Event = field(default_factory=threading.Event)
+    stop_after: int | None = None
+
+    def planned(self, book: pipeline.BookPlan) -> None:
+        pass
+
+    def rendered(self, step: Step, record: Record) -> None:
+        self.takes.append((step, record))
+        if self.stop_after is not None and len(self.takes) >= self.stop_after:
+            self.cancel.set()
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None:
+        self.retries.append(step)
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        self.flags.append(step)
+
+    def tick(self) -> None:
+        pass
+
+    def exporting(self, what: str, done: int, total: int) -> None:
+        if not self.stages or self.stages[-1] != what:
+            self.stages.append(what)
+
+    @property
+    def ids(self) -> list[str]:
+        return [step.id for step, _ in self.takes]
+
+    @property
+    def texts(self) -> set[str]:
+        return {step.chunk.text.strip() for step, _ in self.takes}
+
+
+def run(
+    path: Path,
+    engine: Engine,
+    watcher: Watcher | None = None,
+    *,
+    chapters: Sequence[str] = (),
+    speakers: Sequence[str] = (),
+    force: bool = False,
+    speak: bool = True,
+) -> tuple[pipeline.Report, Watcher]:
+    """What `narrator render` does, with any engine."""
+    watcher = watcher or Watcher()
+    manuscript = pipeline.read(path)
+    selection = pipeline.select(manuscript, chapters, speakers, force)
+    report = pipeline.run(
+        manuscript, engine, selection, observer=watcher, cancel=watcher.cancel, speak=speak
+    )
+    return report, watcher
+
+
+def plan(path: Path, engine: Engine) -> pipeline.BookPlan:
+    return pipeline.plan(pipeline.read(path), engine, pipeline.Selection())
+
+
+def todo(path: Path, engine: Engine) -> dict[str, Why]:
+    """What a render would do and why, by the text of the chunk."""
+    book = plan(path, engine)
+    return {step.chunk.text.strip(): book.why[step.key] for step in book.todo}

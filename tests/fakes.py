@@ -1,0 +1,89 @@
+"""An engine for tests: it hums a noise that depends on everything it was given.
+
+It continues takes (its latents are a digest of what it said), fails on demand, and counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from narrator import keys
+from narrator.engines import Outcome, Request, Speech
+from narrator.errors import EngineFailure, Problem
+from narrator.voices import Voice
+
+RATE = 8000
+Fault = Callable[[Request], Speech | EngineFailure | None]
+
+
+def hum(request: Request) -> Speech:
+    """Noise of the expected length, the same for the same request and prompt."""
+    prompt = "" if request.prompt is None else request.prompt.latents.tobytes().hex()
+    seed = keys.number(f"{request.key} {request.attempt} {request.text} {prompt}")
+    draw = np.random.default_rng(seed)
+    sound = draw.normal(0, 0.05, round(max(0.3, request.expected) * RATE)).astype(np.float32)
+    edge = np.zeros(RATE // 10, np.float32)
+    latents = draw.normal(size=(2, 4, 3)).astype(np.float32)
+    return Speech(np.concatenate([edge, sound, edge]), latents)
+
+
+@dataclass
+class HumSession:
+    """Finishes the oldest request of each call, so that slots stay full."""
+
+    engine: HumEngine
+    slots: int
+    waiting: list[Request] = field(default_factory=list)
+    closed: bool = False
+
+    def add(self, request: Request) -> None:
+        assert len(self.waiting) < self.slots
+        self.engine.requests.append(request)
+        self.waiting.append(request)
+
+    def advance(self) -> Sequence[Outcome]:
+        request = self.waiting.pop(0)
+        made = self.engine.fault(request) or hum(request)
+        if isinstance(made, EngineFailure):
+            return [Outcome(request.key, request.attempt, failure=made)]
+        return [Outcome(request.key, request.attempt, speech=made)]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class HumEngine:
+    name: str = "hum"
+    sample_rate: int = RATE
+    continues: bool = True
+    uses: Sequence[str] = ("cfg", "seed")
+    slots: int = 3
+    version: int = 1
+    fault: Fault = lambda request: None
+    requests: list[Request] = field(default_factory=list)
+    sessions: list[HumSession] = field(default_factory=list)
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"name": self.name, "version": self.version}
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        return {"speaker": voice.speaker, "description": voice.description, "seed": voice.seed}
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        return []
+
+    def start(self) -> HumSession:
+        session = HumSession(self, self.slots)
+        self.sessions.append(session)
+        return session
+
+    @property
+    def spoken(self) -> Counter[str]:
+        """How often each text was asked for."""
+        return Counter(request.text for request in self.requests)

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from narrator import cli
+from tests import books
+
+
+@pytest.fixture
+def narrator(monkeypatch, capsys):
+    """Run a command in this process: (exit code, standard output, standard error)."""
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        said = capsys.readouterr()
+        return int(caught.value.code or 0), said.out, said.err
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def book(tmp_path):
+    return books.write(tmp_path)
+
+
+def test_a_render_makes_files_and_says_which(narrator, book):
+    code, said, _ = narrator("render", book, "--draft")
+    assert code == 0
+    assert "01 - Morning.wav" in said
+    assert "0 left out + 0 given up + 0 not rendered" in said
+
+
+def test_json_is_one_object_and_nothing_else(narrator, book):
+    code, said, errors = narrator("render", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert (code, errors) == (0, "")
+    assert facts["rendered"] == facts["chunks"] > 0
+    assert all(Path(path).is_file() for path in facts["files"])
+    assert facts["words"]["spoken"] == facts["words"]["source"]
+
+
+def test_a_second_render_has_nothing_to_do(narrator, book):
+    narrator("render", book, "--draft")
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert (code, facts["rendered"]) == (0, 0)
+    assert not any(chapter["encoded"] for chapter in facts["chapters"])
+
+
+def test_plan_says_what_would_be_rendered_and_dry_run_says_the_same(narrator, book):
+    _, planned, _ = narrator("plan", book, "--draft", "--json")
+    _, dry, _ = narrator("render", book, "--draft", "--dry-run", "--json")
+    facts = json.loads(planned)
+    assert facts["todo"] == json.loads(dry)["todo"]
+    assert facts["reasons"] == {"new": len(facts["todo"])}
+    assert not (book.parent / "build").exists()
+
+
+def test_plan_shows_chapters_speakers_time_and_disk(narrator, book):
+    _, said, _ = narrator("plan", book, "--draft")
+    for word in ("Morning", "Evening", "narrator", "ann", "time: not measured yet", "free"):
+        assert word in said
+
+
+def test_status_counts_and_lists_files(narrator, book):
+    narrator("render", book, "--draft", "--chapter", "2")
+    _, said, _ = narrator("status", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert [c["cached"] == c["chunks"] for c in facts["chapters"]] == [False, True]
+    assert [Path(path).name for path in facts["files"]] == ["02 - Evening.wav"]
+
+
+def test_why_tells_what_changed(narrator, book):
+    narrator("render", book, "--draft")
+    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    _, said, _ = narrator("why", "1.2", book, "--draft")
+    assert "at seven" in said
+    assert "at eight" in said
+    assert "changed" in said
+
+
+def test_why_of_a_chunk_that_is_not_there_says_how_they_are_named(narrator, book):
+    code, _, errors = narrator("why", "9.9", book, "--draft")
+    assert code == 2
+    assert "chunks are named chapter.number" in errors
+
+
+def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, book):
+    narrator("render", book, "--draft")
+    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    assert narrator("gc", book)[1].startswith("1 take, ")
+    assert narrator("gc", book, "--delete")[1].startswith("deleted 1 take, ")
+    narrator("render", book, "--draft")
+    assert narrator("gc", book)[1].startswith("0 takes")
+    (book.parent / "other.yaml").write_text(books.MANIFEST)
+    shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
+    books.write(book.parent, shorter, one=books.ONE.replace("at seven", "at eight"))
+    assert narrator("gc", book)[1].startswith("0 takes")
+
+
+def test_gc_refuses_while_a_manifest_of_the_folder_is_broken(narrator, book):
+    narrator("render", book, "--draft")
+    (book.parent / "other.yaml").write_text(books.MANIFEST + "outptu: 1\n")
+    code, _, errors = narrator("gc", book, "--delete")
+    assert code == 2
+    assert "other.yaml" in errors
+
+
+def test_check_counts_words_and_spoken_shows_changes(narrator, tmp_path):
+    book = books.write(tmp_path, two="Mr. Bell paid £5 in 1920. ![a boat](boat.png)\n")
+    code, said, _ = narrator("check", book, "--spoken")
+    assert code == 0
+    assert "nineteen twenty" in said
+    assert "left out" in said
+    assert "text/two.md:1" in said.replace(str(tmp_path) + "/", "")
+
+
+def test_schema_is_json(narrator):
+    assert json.loads(narrator("schema")[1])["title"] == "narrator book.yaml"
+
+
+def test_a_manifest_with_mistakes_is_lines_with_their_places(narrator, book):
+    book.write_text(books.MANIFEST.replace("narrator: {", "narator: {") + "pauses: {lin: 1}\n")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "unknown key 'lin' in pauses" in errors
+    assert "Traceback" not in errors
+
+
+def test_the_real_engine_names_the_way_on(narrator, book):
+    code, _, errors = narrator("render", book)
+    assert code == 3
+    assert "--draft" in errors
+
+
+def test_a_project_from_nothing_renders(narrator, tmp_path):
+    assert narrator("new", tmp_path / "mine")[0] == 0
+    assert narrator("render", tmp_path / "mine", "--draft")[0] == 0
+
+
+def test_new_refuses_a_folder_with_something_in_it(narrator, book):
+    code, _, errors = narrator("new", book.parent)
+    assert code == 2
+    assert str(book.parent) in errors
+
+
+def test_a_second_render_at_the_same_time_is_told_so(narrator, book):
+    from filelock import FileLock
+
+    (book.parent / "build").mkdir()
+    with FileLock(book.parent / "build" / ".lock"):
+        code, _, errors = narrator("render", book, "--draft")
+    assert code == 3
+    assert "another narrator is at work" in errors
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_one_line(narrator, book):
+    book.parent.chmod(0o500)
+    try:
+        code, _, errors = narrator("render", book, "--draft")
+    finally:
+        book.parent.chmod(0o700)
+    assert code == 3
+    assert "cannot be written" in errors
+
+
+def test_names_with_spaces_and_other_letters_work(narrator, tmp_path):
+    book = books.write(
+        tmp_path / "Моя книга № 1",
+        books.MANIFEST.replace("The Ferry", "'Паром: “ночь”/день'").replace("Morning", "Утро ☀"),
+    )
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    assert code == 0
+    assert all(Path(path).is_file() for path in json.loads(said)["files"])
+
+
+def test_a_fault_of_our_own_is_two_lines_and_its_own_exit_code(narrator, book, monkeypatch):
+    def broken(*arguments, **keywords):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("narrator.pipeline.read", broken)
+    code, _, errors = narrator("render", book, "--draft")
+    assert code == 70
+    assert "internal error: RuntimeError: boom" in errors.replace("\n", " ")
+
+
+def test_a_reader_that_goes_away_is_no_error(book):
+    command = f"{sys.executable} -m narrator.cli check {book} --json | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "error" not in done.stderr
+
+
+def test_importing_the_package_loads_no_engine_and_no_model():
+    code = "import sys, narrator, narrator.pipeline; print([m for m in sys.modules if m.split('.')[0] in ('mlx', 'voxcpm2', 'transformers', 'espeakng_loader')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

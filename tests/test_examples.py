@@ -1,0 +1,66 @@
+"""Every example and every project is valid; some are rendered to the end with the draft voice."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from narrator import pipeline
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/book.yaml"))
+PROJECTS = sorted(path.parent for path in ROOT.glob("projects/*/book.yaml"))
+
+
+def copy(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to / folder.name, ignore=lambda *_: ["build"]))
+
+
+def render(folder: Path) -> dict[str, object]:
+    """Render with the draft voice, and what the run says of itself."""
+    done = subprocess.run(
+        [sys.executable, "-m", "narrator.cli", "render", str(folder), "--draft", "--json"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("folder", EXAMPLES + PROJECTS, ids=lambda folder: folder.name)
+def test_is_read_without_a_problem(folder: Path) -> None:
+    manuscript = pipeline.read(folder / "book.yaml")
+    assert manuscript.spoken
+    assert not [item for chapter in manuscript.chapters for item in chapter.left_out]
+
+
+@pytest.mark.parametrize("folder", EXAMPLES + PROJECTS, ids=lambda folder: folder.name)
+def test_has_a_line_for_everyone_in_its_cast(folder: Path) -> None:
+    manuscript = pipeline.read(folder / "book.yaml")
+    assert {u.chunk.speaker for u in manuscript.spoken} == set(manuscript.cast)
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_an_example_is_small_and_says_what_it_shows(folder: Path) -> None:
+    lines = (folder / "book.yaml").read_text("utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    assert len(lines) <= 20
+
+
+def test_every_example_is_in_the_list() -> None:
+    listed = re.findall(r"\]\(([\w-]+)/book.yaml\)", (ROOT / "examples/README.md").read_text())
+    assert sorted(listed) == [folder.name for folder in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", ["single-narrator", "two-languages", "output-formats"])
+def test_an_example_renders_to_the_end(name: str, tmp_path: Path) -> None:
+    folder = copy(ROOT / "examples" / name, tmp_path)
+    report = render(folder)
+    suffixes = {Path(str(path)).suffix for path in report["files"]}
+    wanted = pipeline.read(folder).project.manifest.output.formats
+    assert suffixes == {f".{kind}" for kind in wanted}

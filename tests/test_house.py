@@ -1,0 +1,192 @@
+"""The rooms of the house: imports run downwards only, and what only one room may do."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# From the cellar up. A room imports from the floors below its own, never from its own floor.
+FLOORS = (
+    {"errors", "keys"},
+    {"audio"},
+    {"manifest", "loudness"},
+    {"script", "voices"},
+    {"chunk", "normalize"},
+    {"plan", "store", "checks"},
+    {"engines", "scheduler", "assemble"},
+    {"render", "export", "importers"},
+    {"finish"},
+    {"pipeline"},
+    {"progress"},
+    {"cli"},
+    {"__main__"},
+)
+FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
+
+# What an import is called, where that is not the name it is installed by.
+DISTRIBUTION = {
+    "espeakng_loader": "espeakng-loader",
+    "huggingface_hub": "huggingface-hub",
+    "markdown_it": "markdown-it-py",
+    "resvg_py": "resvg-py",
+    "yaml": "pyyaml",
+}
+
+
+def sources(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    """The module of narrator/, or the folder within it, that a file belongs to."""
+    return path.relative_to(ROOT / "narrator").parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module a file imports, dotted, wherever in the file the import stands."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ".".join(path.relative_to(ROOT).parts[: -node.level]) if node.level else ""
+            module = ".".join(filter(None, (package, node.module)))
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    dotted = (name.split(".") for name in imports(path))
+    return {parts[1] for parts in dotted if parts[0] == "narrator" and len(parts) > 1}
+
+
+def called(node: ast.AST) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def declared(*extras: str) -> set[str]:
+    """Names of the distributions that pyproject.toml asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = list(project["dependencies"])
+    for extra in extras:
+        wanted += project["optional-dependencies"][extra]
+    return {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in wanted}
+
+
+def distributions(paths: list[Path]) -> set[str]:
+    """Distributions that files import, apart from the standard library and ourselves."""
+    tops = {name.split(".")[0] for path in paths for name in imports(path)}
+    ours = {path.stem for path in sources("narrator") + sources("tests")}
+    ours |= {"narrator", "voxcpm2", "tests", *sys.stdlib_module_names}
+    return {DISTRIBUTION.get(top, top) for top in tops - ours}
+
+
+@pytest.mark.parametrize("path", sources("narrator"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_run_downwards_only(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        assert not rooms_imported(path)
+        return
+    assert room in FLOOR, f"{room} has no floor yet: give it one in FLOORS"
+    below = {other for other, height in FLOOR.items() if height < FLOOR[room]}
+    names = {name for name in rooms_imported(path) if name in FLOOR}
+    assert names - {room} <= below
+
+
+def test_rooms_that_are_gone_have_no_floor() -> None:
+    # only of the rooms we list; a new one is found by the test above
+    there = {room_of(path) for path in sources("narrator")}
+    assert set(FLOOR) - {"__main__"} <= there
+
+
+def test_the_model_knows_nothing_of_books() -> None:
+    for path in sources("voxcpm2"):
+        assert not any(name.split(".")[0] == "narrator" for name in imports(path)), path
+
+
+def test_only_one_engine_imports_the_model() -> None:
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources("narrator")
+        if any(name.split(".")[0] in ("voxcpm2", "mlx", "mlx_lm") for name in imports(path))
+    }
+    assert users <= {"narrator/engines/voxcpm2.py"}
+
+
+def test_only_the_draft_voice_touches_its_gpl_library() -> None:
+    for path in sources("narrator") + sources("voxcpm2"):
+        if any(name.split(".")[0] == "espeakng_loader" for name in imports(path)):
+            assert path.parent.name == "engines", path
+            assert path.name.startswith("espeak"), path
+
+
+def test_importing_narrator_loads_no_model_and_no_gpl_library() -> None:
+    script = (
+        "import sys, narrator, narrator.cli\n"
+        "print(*sorted({'mlx', 'mlx_lm', 'voxcpm2', 'espeakng_loader'} & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+def test_only_the_command_line_prints(package: str) -> None:
+    for path in sources(package):
+        if path.name in ("cli.py", "__main__.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            assert called(node) not in ("print", "sys.stdout.write", "typer.echo"), path
+
+
+@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+def test_only_the_command_line_catches_everything(package: str) -> None:
+    broad = {"Exception", "BaseException"}
+    for path in sources(package):
+        if path.name in ("cli.py", "__main__.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and not _passes_on(node):
+                caught = {ast.unparse(kind) for kind in _kinds(node)}
+                assert caught, f"{path}:{node.lineno}: bare except"
+                assert not caught & broad, f"{path}:{node.lineno}: broad except"
+
+
+def _passes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether what was caught is raised again, as it was, at the end."""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+def _kinds(handler: ast.ExceptHandler) -> list[ast.expr]:
+    if isinstance(handler.type, ast.Tuple):
+        return handler.type.elts
+    return [handler.type] if handler.type else []
+
+
+def test_what_is_imported_is_declared() -> None:
+    assert distributions(sources("narrator") + sources("voxcpm2")) <= declared("draft")
+
+
+def test_what_is_declared_is_imported() -> None:
+    imported = distributions(sources("narrator") + sources("voxcpm2"))
+    assert declared("draft") <= imported
+
+
+def test_what_tests_import_is_declared() -> None:
+    assert distributions(sources("tests")) <= declared("draft", "test")
+
+
+def test_no_call_takes_whatever_it_is_given() -> None:
+    for path in sources("narrator") + sources("voxcpm2"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                assert node.args.kwarg is None, f"{path}:{node.lineno}: **{node.args.kwarg}"

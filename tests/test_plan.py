@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import random
+
+from narrator.chunk import Chunk, Piece
+from narrator.normalize import Spoken
+from narrator.plan import ChainRules, EngineFacts, Settings, Utterance, link, survey
+from narrator.script import Line
+from narrator.voices import Voice
+
+CAST = {"ann": Voice("ann"), "bob": Voice("bob")}
+
+
+def utterance(text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=None, n=1):
+    from pathlib import Path
+
+    line = Line(speaker, text, Path("a.md"), 1, style)
+    chunk = Chunk(speaker, style, (Piece(line, 0, len(text)),), "line")
+    return Utterance(f"{chapter + 1}.{n}", chapter, scene, chunk, Spoken(text, ()), "en", seconds)
+
+
+def steps(*said, mode="anchored", most=8, continues=True, identity=None):
+    facts = EngineFacts(
+        identity or {"name": "x"}, continues, lambda voice, _: {"of": voice.speaker}
+    )
+    chapters = max(u.chapter for u in said) + 1
+    return link(
+        said,
+        cast=CAST,
+        engine=facts,
+        rules=ChainRules(mode, most),
+        settings=[Settings({}, 0)] * chapters,
+    )
+
+
+def many(count, seed=0):
+    draw = random.Random(seed)
+    return [utterance(f"Sentence {draw.random()}.", n=i) for i in range(count)]
+
+
+def chains(made):
+    """Lengths of the chains, in order."""
+    lengths, of = [], {}
+    for step in made:
+        if step.parent is None:
+            of[step.key] = len(lengths)
+            lengths.append(1)
+        else:
+            of[step.key] = of[step.parent]
+            lengths[of[step.parent]] += 1
+    return lengths
+
+
+def test_a_literal_step_key_is_pinned():
+    [step] = steps(utterance("Hello there."))
+    assert step.key == "3a4a6433833b1ff47328659a434f3c24008fed8f"
+
+
+def test_each_chunk_continues_the_one_before_of_its_speaker():
+    a, b, c = steps(utterance("One."), utterance("Two.", "bob"), utterance("Three."), most=64)
+    assert (a.parent, b.parent) == (None, None)
+    assert c.parent in (a.key, None)
+
+
+def test_no_chain_is_longer_than_the_rule():
+    for most in (1, 2, 5, 8):
+        assert max(chains(steps(*many(300), most=most))) <= most
+
+
+def test_chains_are_not_much_shorter_than_the_rule_either():
+    lengths = chains(steps(*many(300), most=8))
+    assert sum(lengths) / len(lengths) > 3
+
+
+def test_an_inserted_chunk_moves_few_cuts():
+    said = many(200)
+    before = {s.key for s in steps(*said)}
+    for place in range(20, 180, 10):
+        after = steps(*said[:place], utterance("A new sentence."), *said[place:])
+        assert len({s.key for s in after} - before) <= 16
+
+
+def test_reference_mode_and_engines_that_do_not_continue_have_no_parents():
+    assert all(s.parent is None for s in steps(*many(50), mode="reference"))
+    assert all(s.parent is None for s in steps(*many(50), continues=False))
+
+
+def test_a_prompt_and_its_continuation_stay_within_the_models_horizon():
+    said = [utterance(f"Sentence {i}.", seconds=13.0) for i in range(50)]
+    assert all(s.parent is None for s in steps(*said))
+
+
+def test_a_styled_line_stands_alone():
+    said = [utterance("a."), utterance("b.", style="soft"), utterance("c.")]
+    assert [s.parent for s in steps(*said)] == [None, None, None]
+
+
+def test_no_chain_crosses_a_scene():
+    said = [utterance(f"{i}.", scene=i // 3) for i in range(30)]
+    by_key = {s.key: s for s in steps(*said)}
+    for step in by_key.values():
+        if step.parent:
+            assert by_key[step.parent].utterance.scene == step.utterance.scene
+
+
+def test_equal_chunks_of_a_scene_are_told_apart_and_equal_scenes_share():
+    a, b, c = steps(
+        utterance("Yes."), utterance("Yes."), utterance("Yes.", scene=1), continues=False
+    )
+    assert a.key != b.key
+    assert a.key == c.key
+
+
+def test_places_titles_and_files_are_not_in_the_key():
+    [a] = steps(utterance("Hello."))
+    [b] = steps(utterance("Hello.", scene=4, n=9))
+    assert a.key == b.key
+
+
+class Shelf:
+    """Takes by key: (content, prompted_by)."""
+
+    def __init__(self, takes=None, damaged=(), faults=None):
+        self.takes, self.damaged, self.flags = takes or {}, damaged, faults or {}
+
+    def content(self, key):
+        return self.takes.get(key)
+
+    def is_damaged(self, key):
+        return key in self.damaged
+
+    def faults(self, key):
+        return self.flags.get(key)
+
+
+def pair():
+    """Two steps in one chain."""
+    for i in range(100):
+        made = steps(utterance(f"One {i}."), utterance(f"Two {i}."), most=64)
+        if made[1].parent:
+            return made
+    raise AssertionError("no chain of two")
+
+
+def reasons(made, shelf, ledger=(), forced=lambda s: False):
+    why = survey(made, shelf, ledger, forced)
+    return [why[s.key].reason.value for s in made]
+
+
+def test_takes_that_fit_are_cached():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A", None), b.key: ("B", "A")})
+    assert reasons((a, b), shelf) == ["cached", "cached"]
+
+
+def test_a_take_prompted_by_other_sound_is_stale():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A2", None), b.key: ("B", "A")})
+    assert reasons((a, b), shelf) == ["cached", "cascade"]
+
+
+def test_a_take_whose_parent_was_given_up_fits_while_it_has_no_prompt():
+    a, b = pair()
+    shelf = Shelf({b.key: ("B", None)}, faults={a.key: ("cut: x",)})
+    assert reasons((a, b), shelf) == ["retry", "cached"]
+
+
+def test_damage_and_flags_are_told_apart():
+    a, b = steps(utterance("One."), utterance("Two.", "bob"))
+    shelf = Shelf({}, damaged=[a.key], faults={b.key: ("cut: x",)})
+    assert reasons((a, b), shelf) == ["damaged", "retry"]
+
+
+def test_what_was_planned_but_not_rendered_is_pending():
+    made = steps(utterance("One."))
+    ledger = [{"key": made[0].key, "text": "One.", "speaker": "ann", "recipe": {}}]
+    assert reasons(made, Shelf(), ledger) == ["pending"]
+
+
+def test_forced_is_forced_though_it_is_cached():
+    made = steps(utterance("One."))
+    assert reasons(made, Shelf({made[0].key: ("A", None)}), forced=lambda s: True) == ["forced"]

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import re
+import threading
+
+import numpy as np
+import pytest
+
+from narrator import errors
+from narrator.engines import Speech
+from narrator.errors import EngineFailure, StorageError
+from narrator.plan import Reason
+from narrator.render import ATTEMPTS
+from narrator.store import Store
+from tests import books
+from tests.books import Watcher
+from tests.fakes import RATE, HumEngine, hum
+
+BAD = "By noon they had crossed"
+
+
+def failing(make, *, times=10**6, where=BAD):
+    """An engine whose takes of one chunk go wrong, the first `times` times."""
+    left = [times]
+
+    def fault(request):
+        if not request.text.startswith(where) or left[0] <= 0:
+            return None
+        left[0] -= 1
+        return make(request)
+
+    return HumEngine(fault=fault)
+
+
+def nan(request):
+    samples = hum(request).samples
+    samples[100] = np.nan
+    return Speech(samples)
+
+
+def crash(request):
+    return EngineFailure("the library crashed")
+
+
+FAULTS = {
+    "finite": nan,
+    "silent": lambda r: Speech(np.zeros(round(r.expected * RATE), np.float32)),
+    "clipped": lambda r: Speech(np.clip(hum(r).samples * 1000, -1, 1)),
+    "short": lambda r: Speech(hum(r).samples[: RATE // 2]),
+    "long": lambda r: Speech(np.tile(hum(r).samples, 6)),
+    "gap": lambda r: Speech(
+        np.concatenate([hum(r).samples, np.zeros(3 * RATE, np.float32), hum(r).samples])
+    ),
+    "cut": lambda r: Speech(hum(r).samples, stop="cap"),
+    "engine": crash,
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
+    engine = failing(FAULTS[kind], times=1)
+    report, watcher = books.run(books.write(tmp_path), engine)
+    assert report.complete
+    assert report.result.retries == len(watcher.retries) == 1
+    [record] = [r for s, r in watcher.takes if s.text.startswith(BAD)]
+    assert (record.attempt, record.halves) == (1, 1)
+
+
+def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
+    engine = failing(crash, times=ATTEMPTS)
+    report, watcher = books.run(books.write(tmp_path), engine)
+    assert report.complete
+    [(step, record)] = [(s, r) for s, r in watcher.takes if s.text.startswith(BAD)]
+    assert record.halves == 2
+    halves = [r.text for r in engine.requests if r.key == step.key and r.text != step.text]
+    words = re.findall(r"\w+", step.text)
+    assert re.findall(r"\w+", " ".join(halves[-2:])) == words
+
+
+def test_the_second_half_continues_the_first(tmp_path):
+    engine = failing(crash, times=ATTEMPTS)
+    books.run(books.write(tmp_path), engine)
+    first, second = [r for r in engine.requests if r.prompt or r.text.startswith(BAD)][-2:]
+    assert second.prompt is not None
+    assert second.prompt.text == first.text
+
+
+def test_a_hopeless_chunk_is_flagged_and_the_run_goes_on(tmp_path):
+    engine = failing(crash, where="By noon")
+    fault = engine.fault
+    engine.fault = lambda r: crash(r) if "forgot" in r.text or "noon" in r.text else fault(r)
+    path = books.write(tmp_path)
+    report, watcher = books.run(path, engine)
+    assert not report.complete
+    assert [step.text[:7] for step in watcher.flags] == ["By noon"]
+    assert report.incomplete == (0,)
+    assert report.accounting["given_up"] > 20
+    assert report.accounting["source"] == sum(
+        count for name, count in report.accounting.items() if name != "source"
+    )
+    # the other chapter is finished; of the one with the hole there is no file at all
+    names = [path.name for path in report.finished.files]
+    assert len(names) == 1
+    assert "Evening" in names[0]
+    assert all(why.reason is Reason.RETRY for why in books.todo(path, HumEngine()).values())
+
+
+def test_what_was_given_up_is_tried_again(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=lambda r: crash(r) if "noon" in r.text else None))
+    report, watcher = books.run(path, HumEngine())
+    assert report.complete
+    assert any("noon" in text for text in watcher.texts)
+
+
+def test_a_child_of_a_given_up_take_starts_its_own_chain(tmp_path):
+    engine = HumEngine(fault=lambda r: crash(r) if "left at seven" in r.text else None)
+    engine.fault = lambda r: crash(r) if "ferry left" in r.text or "Nobody had" in r.text else None
+    books.run(books.write(tmp_path), engine)
+    texts = {r.prompt.text for r in engine.requests if r.prompt}
+    assert not any("ferry left" in text for text in texts)
+
+
+def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
+    engine = HumEngine()
+    path = books.write(tmp_path)
+    books.run(path, engine)
+    steps = {step.key: step for step in books.plan(path, engine).steps}
+    continued = [r for r in engine.requests if r.prompt]
+    assert continued
+    for request in continued:
+        step = steps[request.key]
+        parent = steps[step.parent]
+        assert request.prompt.text == parent.text
+        assert parent.chunk.speaker == step.chunk.speaker
+        assert parent.utterance.scene == step.utterance.scene
+
+
+def test_a_styled_line_is_neither_prompted_nor_a_prompt(tmp_path):
+    engine = HumEngine()
+    books.run(books.write(tmp_path), engine)
+    [styled] = [r for r in engine.requests if r.style == "whispering"]
+    assert styled.prompt is None
+    assert all(r.prompt is None or r.prompt.text != styled.text for r in engine.requests)
+
+
+def test_no_request_has_both_a_style_and_a_prompt(tmp_path):
+    manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
+    engine = HumEngine()
+    books.run(books.write(tmp_path, manifest), engine)
+    assert any(r.style == "slowly" for r in engine.requests)
+    assert not any(r.style and r.prompt for r in engine.requests)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8])
+def test_the_number_of_slots_changes_no_take(slots, tmp_path):
+    def contents(folder, engine):
+        path = books.write(folder)
+        books.run(path, engine)
+        store = Store.open(folder / "build" / "store")
+        return {s.key: store.find(s.key).content for s in books.plan(path, engine).steps}
+
+    assert contents(tmp_path / "a", HumEngine(slots=slots)) == contents(
+        tmp_path / "b", HumEngine(slots=3)
+    )
+
+
+def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
+    path, first, second = books.write(tmp_path), HumEngine(), HumEngine()
+    report, watcher = books.run(path, first, Watcher(stop_after=4))
+    assert report.result.cancelled
+    assert report.finished is None
+    done = {step.key for step, _ in watcher.takes}
+    report, again = books.run(path, second)
+    assert report.complete
+    assert not done & {step.key for step, _ in again.takes}
+    assert len(done) + len(again.takes) == len(report.plan.steps)
+
+
+def test_the_engine_is_not_started_when_all_is_cached(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    books.run(path, engine)
+    assert len(engine.sessions) == 1
+
+
+def test_every_session_is_closed_even_when_the_disk_is_full(tmp_path, monkeypatch):
+    engine = HumEngine()
+
+    def full(*args, **kwargs):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(Store, "put", full)
+    with pytest.raises(StorageError):
+        books.run(books.write(tmp_path), engine)
+    assert all(session.closed for session in engine.sessions)
+    assert threading.active_count() < 10
+
+
+def test_force_renders_what_is_chosen_again(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine(continues=False)
+    books.run(path, engine)
+    _, watcher = books.run(path, engine, force=True, speakers=["ann"])
+    assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
+    assert len(watcher.takes) == 3
+
+
+def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
+    path = books.write(tmp_path)
+    report, watcher = books.run(path, HumEngine(), chapters=["evening"])
+    assert {step.chapter for step, _ in watcher.takes} == {1}
+    assert [path.name for path in report.finished.files] == ["02 - Evening.wav"]
+
+
+def test_a_renewed_parent_with_other_sound_renews_its_child(tmp_path):
+    path = books.write(tmp_path)
+    engine = HumEngine()
+    books.run(path, engine)
+    child = next(step for step in books.plan(path, engine).steps if step.parent)
+    store = Store.open(path.parent / "build" / "store", writing=True)
+    store.remove([child.parent])
+    engine.fault = lambda r: Speech(hum(r).samples * 0.7, np.ones((2, 4, 3), np.float32))
+    _, watcher = books.run(path, engine)
+    assert child.key in {step.key for step, _ in watcher.takes}
+
+
+def test_a_renewed_parent_with_the_same_sound_keeps_its_child(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(step for step in books.plan(path, engine).steps if step.parent)
+    Store.open(path.parent / "build" / "store", writing=True).remove([child.parent])
+    _, watcher = books.run(path, engine)
+    assert [step.key for step, _ in watcher.takes] == [child.parent]
+
+
+def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
+    with pytest.raises(errors.UsageError, match="chapters 1, 2 lack takes"):
+        books.run(books.write(tmp_path), HumEngine(), speak=False)

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from narrator.errors import DamagedTake, StorageError
+from narrator.store import Flag, Record, Store, write_whole
+
+RATE = 8000
+KEY = "ab" + "0" * 38
+OTHER = "cd" + "1" * 38
+
+
+def record(key: str = KEY, samples: int = RATE) -> Record:
+    return Record(
+        key=key, content="", samples=samples, sample_rate=RATE, start=10, stop=samples - 10,
+        level=-20.0, peak=-3.0, text="Naïve “text” 你好",
+    )  # fmt: skip
+
+
+def sound(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, 0.1, RATE).astype(np.float32)
+
+
+def put(root: Path, key: str = KEY, seed: int = 0, latents: np.ndarray | None = None) -> Record:
+    return Store.open(root, writing=True).put(record(key), sound(seed), latents)
+
+
+def file_of(root: Path, key: str = KEY) -> Path:
+    return root / key[:2] / f"{key}.take"
+
+
+def test_what_is_put_is_found_and_read_again(tmp_path):
+    kept = put(tmp_path)
+    store = Store.open(tmp_path)
+    assert store.find(KEY) == kept
+    samples, rate = store.read(KEY)
+    assert rate == RATE
+    np.testing.assert_allclose(samples, sound(), atol=2**-22)
+
+
+def test_latents_come_back_exactly(tmp_path):
+    latents = np.random.default_rng(1).normal(size=(5, 4, 64)).astype(np.float32)
+    put(tmp_path, latents=latents)
+    np.testing.assert_array_equal(Store.open(tmp_path).latents(KEY), latents)
+
+
+def test_a_take_without_latents_has_none(tmp_path):
+    put(tmp_path)
+    assert Store.open(tmp_path).latents(KEY) is None
+
+
+def test_equal_takes_are_equal_bytes(tmp_path):
+    put(tmp_path / "a")
+    put(tmp_path / "b")
+    assert file_of(tmp_path / "a").read_bytes() == file_of(tmp_path / "b").read_bytes()
+
+
+def test_content_depends_on_samples_and_latents(tmp_path):
+    ones = np.ones((1, 4, 3), np.float32)
+    contents = {
+        put(tmp_path / "a").content,
+        put(tmp_path / "b", seed=1).content,
+        put(tmp_path / "c", latents=ones).content,
+        put(tmp_path / "d", latents=2 * ones).content,
+    }
+    assert len(contents) == 4
+
+
+def test_a_take_that_is_not_there_is_not_found(tmp_path):
+    store = Store.open(tmp_path, writing=True)
+    assert store.find(KEY) is None
+    with pytest.raises(DamagedTake):
+        store.read(KEY)
+
+
+@pytest.mark.parametrize("journal", [True, False], ids=["journal", "no journal"])
+@pytest.mark.parametrize("harm", ["truncated", "empty", "one bit", "another take", "not a zip"])
+def test_a_harmed_take_is_noted_and_counts_as_missing(harm, journal, tmp_path):
+    put(tmp_path)
+    put(tmp_path, OTHER, seed=1)
+    path = file_of(tmp_path)
+    data = bytearray(path.read_bytes())
+    if harm == "truncated":
+        data = data[: len(data) // 2]
+    elif harm == "empty":
+        data = bytearray()
+    elif harm == "one bit":
+        data[len(data) // 2] ^= 1
+    elif harm == "another take":
+        data = bytearray(file_of(tmp_path, OTHER).read_bytes())
+    else:
+        data = bytearray(b"RIFF" * 100)
+    path.write_bytes(data)
+    if not journal:
+        (tmp_path / "journal.jsonl").unlink()
+    store = Store.open(tmp_path)
+    assert store.find(KEY) is None
+    assert store.damaged == [KEY]
+    assert store.find(OTHER) is not None
+
+
+def test_a_bit_flipped_behind_the_clocks_back_is_found_when_read(tmp_path):
+    put(tmp_path)
+    path = file_of(tmp_path)
+    stat = path.stat()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    store = Store.open(tmp_path)
+    with pytest.raises(DamagedTake):
+        store.read(KEY)
+    assert store.damaged == [KEY]
+
+
+def test_times_that_changed_alone_cost_nothing(tmp_path):
+    kept = put(tmp_path)
+    os.utime(file_of(tmp_path), (0, 0))
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+def test_a_copied_store_without_its_journal_is_whole(tmp_path):
+    kept = put(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b" / "journal.jsonl").unlink()
+    assert Store.open(tmp_path / "b").find(KEY) == kept
+
+
+def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
+    put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + whole[: len(whole) // 2])
+    put(tmp_path, OTHER)
+    assert journal.read_bytes().startswith(whole)
+    assert journal.read_bytes().count(b"\n") == 2
+    store = Store.open(tmp_path)
+    assert store.find(KEY)
+    assert store.find(OTHER)
+
+
+def test_a_journal_of_rubbish_costs_nothing_but_time(tmp_path):
+    kept = put(tmp_path)
+    (tmp_path / "journal.jsonl").write_bytes(b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n')
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+
+
+def test_what_a_killed_writer_left_is_cleared_by_the_next_writer_alone(tmp_path):
+    put(tmp_path)
+    left = tmp_path / "ab" / ".x.take.1234.tmp"
+    left.write_bytes(b"half")
+    Store.open(tmp_path)
+    assert left.exists()
+    Store.open(tmp_path, writing=True)
+    assert not left.exists()
+
+
+def test_a_flag_stays_until_a_good_take_comes(tmp_path):
+    store = Store.open(tmp_path, writing=True)
+    store.give_up(Flag(KEY, ("cut: x",)))
+    assert Store.open(tmp_path).flag(KEY) == Flag(KEY, ("cut: x",))
+    put(tmp_path)
+    assert Store.open(tmp_path).flag(KEY) is None
+
+
+def test_removing_frees_the_bytes_it_says(tmp_path):
+    put(tmp_path)
+    put(tmp_path, OTHER)
+    size = file_of(tmp_path).stat().st_size
+    store = Store.open(tmp_path, writing=True)
+    assert store.remove([KEY]) == size
+    assert [key for key, _ in Store.open(tmp_path).stored()] == [OTHER]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def full(fd):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_said_in_words(tmp_path, monkeypatch):
+    store = Store.open(tmp_path, writing=True)
+
+    def full(fd):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        store.put(record(), sound())
+    assert store.find(KEY) is None
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or os.geteuid() != 0, reason="needs a tmpfs")
+def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)], capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("no right to mount a tmpfs here")
+    try:
+        store = Store.open(disk / "store", writing=True)
+        kept = []
+        with pytest.raises(StorageError, match="the disk is full"):
+            for i in range(100):
+                key = f"{i:02x}" + "0" * 38
+                store.put(record(key), sound(i))
+                kept.append(key)
+        assert kept
+        fresh = Store.open(disk / "store")
+        assert all(fresh.find(key) for key in kept)
+        assert not list(disk.rglob("*.tmp"))
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

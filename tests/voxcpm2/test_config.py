@@ -1,0 +1,93 @@
+"""config.json: defaults, the two architectures, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from voxcpm2.config import Config
+from voxcpm2.errors import ConfigError
+
+from .conftest import ROOT
+
+
+@pytest.fixture
+def shipped() -> dict[str, Any]:
+    return json.loads((ROOT / "shipped_config.json").read_text())
+
+
+def test_shipped_sizes(shipped: dict[str, Any]) -> None:
+    config = Config.from_dict(shipped)
+    assert (config.base_lm.num_layers, config.residual_lm.num_layers) == (28, 8)
+    assert config.residual_lm.rope is None
+    assert config.base_lm.rope is not None
+    assert config.base_lm.rope.scale == 1
+    assert (config.vae.hop, config.vae.out_hop) == (640, 1920)
+    assert (config.vae.sample_rate, config.vae.out_sample_rate) == (16000, 48000)
+
+
+def test_absent_keys_have_upstreams_defaults(shipped: dict[str, Any]) -> None:
+    for key in ("audio_vae_config", "patch_size", "feat_dim", "max_length", "dtype"):
+        del shipped[key]
+    del shipped["encoder_config"]["num_layers"]
+    config = Config.from_dict(shipped)
+    assert config.vae.sr_bin_boundaries == (20000, 30000, 40000)
+    assert config.vae.decoder_rates == (8, 6, 5, 2, 2, 2)
+    assert (config.patch_size, config.max_length, config.dtype) == (4, 8192, "bfloat16")
+    assert config.encoder.num_layers == 4
+
+
+def test_no_architecture_means_the_first_generation(shipped: dict[str, Any]) -> None:
+    del shipped["architecture"], shipped["audio_vae_config"], shipped["patch_size"]
+    config = Config.from_dict(shipped)
+    assert config.first_generation
+    assert config.patch_size == 2
+    assert config.vae.sr_bin_boundaries is None
+    assert config.vae.out_sample_rate == config.vae.sample_rate
+    assert config.residual_lm.rope is not None
+
+
+def test_long_factors_are_chosen_by_the_configured_lengths(golden: Callable[[str], Any]) -> None:
+    data = golden("stress").config
+    scaling = data["lm_config"]["rope_scaling"]
+    rope = Config.from_dict(data).base_lm.rope
+    assert rope is not None
+    assert rope.factors == tuple(scaling["long_factor"])
+    data = copy.deepcopy(data)
+    data["lm_config"]["max_position_embeddings"] = scaling["original_max_position_embeddings"]
+    rope = Config.from_dict(data).base_lm.rope
+    assert rope is not None
+    assert rope.factors == tuple(scaling["short_factor"])
+
+
+def test_unknown_keys_are_tolerated(shipped: dict[str, Any]) -> None:
+    expected = Config.from_dict(shipped)
+    for section in (shipped, shipped["lm_config"], shipped["dit_config"]["cfm_config"]):
+        section["something_new"] = {"a": 1}
+    assert Config.from_dict(shipped) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(architecture="voxcpm3"), "unknown architecture 'voxcpm3'"),
+        (lambda c: c["lm_config"].pop("hidden_size"), "lm_config: 'hidden_size' is missing"),
+        (lambda c: c.pop("lm_config"), "'lm_config' is missing"),
+        (lambda c: c.update(patch_size="four"), "'patch_size' must be a whole number above 0"),
+        (lambda c: c.update(dit_config=3), "dit_config: expected an object, found 3"),
+        (lambda c: c.update(feat_dim=32), "feat_dim 32 is not the VAE's latent_dim 64"),
+        (lambda c: c["lm_config"].update(kv_channels=64), "64 factors, a head of 64 needs 32"),
+        (lambda c: c["lm_config"].update(num_key_value_heads=3), "cannot share 3"),
+        (lambda c: c["lm_config"].update(use_mup=1), "'use_mup' must be true or false, found 1"),
+    ],
+)
+def test_a_broken_config_is_named(
+    shipped: dict[str, Any], change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    change(shipped)
+    with pytest.raises(ConfigError, match=message):
+        Config.from_dict(shipped)

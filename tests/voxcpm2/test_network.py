@@ -1,0 +1,362 @@
+"""Each part of the network against the official implementation, 1e-5 relative in float32."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+import pytest
+from mlx.utils import tree_flatten
+
+from voxcpm2.cfm import schedule, time_grid
+from voxcpm2.config import Config
+from voxcpm2.load import Checkpoint, load
+from voxcpm2.locdit import time_embedding
+from voxcpm2.minicpm4 import KVCache, MiniCPM4, rope_table, silu
+from voxcpm2.model import Network
+from voxcpm2.prompt import Continuation, Reference, Text, build
+
+from .conftest import ROOT, Golden
+
+VARIANTS = ("base", "bf16", "stress", "square", "v1")
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def network(variant: str, checkpoint: Callable[[str], Checkpoint]) -> Network:
+    return checkpoint(variant).network
+
+
+@pytest.fixture
+def arrays(variant: str, golden: Callable[[str], Golden]) -> Callable[[str], dict[str, np.ndarray]]:
+    """Of one component; a folder that equals another's in it is not kept twice."""
+    return golden(variant).arrays
+
+
+def error(found: Any, expected: np.ndarray) -> float:
+    """Largest difference over largest value."""
+    if isinstance(found, mx.array):
+        found = np.array(found.astype(mx.float32))
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def tokens(mu: np.ndarray, network: Network) -> mx.array:
+    """(N, n * Hd) -> (N, n, Hd) in the network's dtype."""
+    shape = (mu.shape[0], -1, network.config.dit.hidden_size)
+    return mx.array(mu).reshape(shape).astype(network.dtype)
+
+
+def frames(x: np.ndarray) -> mx.array:
+    """Upstream's (N, D, P) -> ours (N, P, D)."""
+    return mx.array(x.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("name", ["base_lm", "residual_lm"])
+class TestLanguageModels:
+    def test_prefill_and_cached_steps(self, network: Network, arrays: Any, name: str) -> None:
+        lm, a = getattr(network, name), arrays(f"comp_{name}")
+        length = a["in"].shape[1]
+        cache = KVCache.for_rows(lm.config, mx.float32, [length], [None])
+        assert error(lm(mx.array(a["in"]), cache=cache), a["out"]) < TOLERANCE
+        for layer in range(lm.config.num_layers):
+            held = cache.keys[layer][..., :length, :], cache.values[layer][..., :length, :]
+            assert error(held[0], a["k_cache"][layer]) < TOLERANCE
+            assert error(held[1], a["v_cache"][layer]) < TOLERANCE
+        for step, expected in zip(a["step_in"], a["step_out"], strict=True):
+            found = lm(mx.array(step)[None, None], cache=cache)[0, 0]
+            assert error(found, expected) < TOLERANCE
+
+    def test_unmasked(self, network: Network, arrays: Any, name: str) -> None:
+        lm, a = getattr(network, name), arrays(f"comp_{name}")
+        assert error(lm(mx.array(a["in"])), a["noncausal_out"]) < TOLERANCE
+
+    def test_rotary_table(self, network: Network, arrays: Any, name: str) -> None:
+        lm, a = getattr(network, name), arrays(f"comp_{name}")
+        if "cos" not in a:
+            assert lm.config.rope is None
+            return
+        end = lm.config.rope.max_positions
+        for positions, suffix in (
+            (np.arange(len(a["cos"])), ""),
+            (np.arange(end - len(a["cos_last"]), end), "_last"),
+        ):
+            table = rope_table(lm.config.rope, lm.config.head_dim, positions)
+            for found, kind in zip(table, ("cos", "sin"), strict=True):
+                assert error(mx.tile(found, (1, 2)), a[kind + suffix]) < TOLERANCE
+
+
+def test_embedding(network: Network, arrays: Any) -> None:
+    a = arrays("comp_embed")
+    assert error(network.base_lm.embed_tokens(mx.array(a["ids"])), a["out"]) == 0
+
+
+def test_locenc_and_its_projection(network: Network, arrays: Any) -> None:
+    a = arrays("comp_locenc")
+    out = network.feat_encoder(mx.array(a["in"].reshape(-1, *a["in"].shape[2:])))
+    assert error(out, a["out"].reshape(out.shape)) < TOLERANCE
+    projected = network.enc_to_lm_proj(out)
+    assert error(projected, a["proj_out"].reshape(projected.shape)) < TOLERANCE
+
+
+def test_fsq(network: Network, arrays: Any) -> None:
+    a = arrays("comp_fsq")
+    assert error(network.fsq_layer(mx.array(a["in"])), a["out"]) < TOLERANCE
+
+
+def test_stop_head(network: Network, arrays: Any) -> None:
+    a = arrays("comp_stop")
+    assert error(network.stop_logits(mx.array(a["in"])), a["out"]) < TOLERANCE
+
+
+def test_locdit(network: Network, arrays: Any) -> None:
+    a, estimator = arrays("comp_locdit"), network.feat_decoder.estimator
+    time = estimator.time_tokens(a["t"], a["dt"])
+    out = estimator(frames(a["x"]), tokens(a["mu"], network), time, frames(a["cond"]))
+    assert error(out, a["out"].transpose(0, 2, 1)) < TOLERANCE
+
+
+def cases(golden: Golden, name: str) -> list[tuple[int, dict[str, Any]]]:
+    """The sampler's cases that a caller can ask for: sway and CFG-zero* are fixed upstream."""
+    listed = golden.index["groups"][name]["meta"]["cases"]
+    return [(i, c) for i, c in enumerate(listed) if c["sway"] == 1 and c["cfg_zero_star"]]
+
+
+def sample(network: Network, a: dict[str, np.ndarray], i: int, case: dict[str, Any]) -> mx.array:
+    plan = network.feat_decoder.plan([(case["n_timesteps"], case["cfg_value"])])
+    noise = mx.array(a[f"c{i}_noise"]) * case["temperature"]
+    return network.feat_decoder(noise, tokens(a["mu"], network), frames(a["cond"]), plan)
+
+
+def test_sampler(network: Network, arrays: Any, variant: str, golden: Any) -> None:
+    a = arrays("comp_cfm")
+    for i, case in cases(golden(variant), "comp_cfm"):
+        found = sample(network, a, i, case)
+        assert error(found, a[f"c{i}_out"].transpose(0, 2, 1)) < TOLERANCE, case
+
+
+def test_sampler_with_another_sway(
+    checkpoint: Callable[[str], Checkpoint], golden: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, network = golden("base").arrays("comp_cfm"), checkpoint("base").network
+    listed = golden("base").index["groups"]["comp_cfm"]["meta"]["cases"]
+    [i] = [i for i, c in enumerate(listed) if c["sway"] == 0]
+    monkeypatch.setattr("voxcpm2.cfm.schedule", lambda steps: schedule(steps, sway=0))
+    found = sample(network, a, i, listed[i])
+    assert error(found, a[f"c{i}_out"].transpose(0, 2, 1)) < TOLERANCE
+
+
+def test_time_grid_is_upstreams_to_the_last_bit(golden: Any) -> None:
+    np.testing.assert_array_equal(time_grid(10), golden("base").arrays("comp_cfm")["t_span_10"])
+
+
+@pytest.mark.parametrize(("steps", "left_out"), [(1, 1), (10, 1), (48, 1), (49, 2), (99, 4)])
+def test_the_first_steps_cost_no_velocity(steps: int, left_out: int) -> None:
+    moments, widths = schedule(steps)
+    assert len(moments) == len(widths) == steps - left_out
+
+
+def test_rows_of_one_plan_may_differ(network: Network, arrays: Any) -> None:
+    a = arrays("comp_cfm")
+    settings = [(10, 2.0), (4, 3.5), (1, 1.0), (50, 1.5)]
+    noise = mx.random.normal((len(settings), *a["c0_noise"].shape[1:]), key=mx.random.key(1))
+    mu, cond = (
+        mx.random.normal((len(settings), *x.shape[1:]), key=mx.random.key(2))
+        for x in (tokens(a["mu"], network), frames(a["cond"]))
+    )
+    together = network.feat_decoder(noise, mu, cond, network.feat_decoder.plan(settings))
+    for b, one in enumerate(settings):
+        row = slice(b, b + 1)
+        alone = network.feat_decoder(
+            noise[row], mu[row], cond[row], network.feat_decoder.plan([one])
+        )
+        assert error(together[row], np.array(alone)) < TOLERANCE
+
+
+class TestTimeEmbedding:
+    def test_float32(self, golden: Any) -> None:
+        a = golden("bf16").arrays("comp_time_embedding_1024")
+        found = np.array(time_embedding(a["t"], 1024))
+        assert np.linalg.norm(found - a["out"]) / np.linalg.norm(a["out"]) < 1e-6
+        assert error(found, a["out"]) < 2e-5  # one ulp of a frequency, at an angle of 1000
+
+    def test_rounded_to_bfloat16_is_upstreams_to_the_last_bit(self, golden: Any) -> None:
+        a = golden("bf16").arrays("comp_time_embedding_1024_computed_bf16")
+        found = time_embedding(a["t"], 1024, rounded=True)
+        np.testing.assert_array_equal(np.array(found), a["out"])
+
+
+@pytest.fixture
+def bf16_network(golden: Any) -> Network:
+    return load(golden("bf16").checkpoint, dtype="bfloat16").network
+
+
+class TestBfloat16:
+    """Computed in bfloat16, against upstream in bfloat16: rounding errors, not the same ones."""
+
+    @pytest.mark.parametrize("name", ["base_lm", "residual_lm"])
+    def test_language_models(self, bf16_network: Network, golden: Any, name: str) -> None:
+        lm, a = getattr(bf16_network, name), golden("bf16").arrays(f"comp_{name}_computed_bf16")
+        cache = KVCache.for_rows(lm.config, mx.bfloat16, [a["in"].shape[1]], [None])
+        out = lm(mx.array(a["in"]).astype(mx.bfloat16), cache=cache)
+        assert error(out, a["out"]) < 0.03
+
+    def test_local_networks(self, bf16_network: Network, golden: Any) -> None:
+        a = golden("bf16").arrays("comp_locenc_computed_bf16")
+        out = bf16_network.feat_encoder(mx.array(a["in"].reshape(-1, *a["in"].shape[2:])))
+        assert error(out, a["out"].reshape(out.shape)) < 0.02
+        a = golden("bf16").arrays("comp_fsq_computed_bf16")
+        out = bf16_network.fsq_layer(mx.array(a["in"]).astype(mx.bfloat16))
+        assert error(out, a["out"]) < 0.03
+        a = golden("bf16").arrays("comp_stop_computed_bf16")
+        assert error(bf16_network.stop_logits(mx.array(a["in"])), a["out"]) < 0.01
+
+    def test_sampler_with_the_rounded_time(self, bf16_network: Network, golden: Any) -> None:
+        bf16_network.feat_decoder.rounded_time = True
+        a = golden("bf16").arrays("comp_cfm_computed_bf16")
+        for i, case in cases(golden("bf16"), "comp_cfm_computed_bf16"):
+            out = sample(bf16_network, a, i, case)
+            assert error(out, a[f"c{i}_out"].transpose(0, 2, 1)) < 0.08, case
+
+    def test_no_activation_is_promoted_to_float32(
+        self, bf16_network: Network, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Every linear layer of prefill and step gets bfloat16, the stop head apart."""
+        seen = set()
+        linear = nn.Linear.__call__
+
+        def watched(self: nn.Linear, x: mx.array) -> mx.array:
+            stop = any(self is head for head in (bf16_network.stop_proj, bf16_network.stop_head))
+            seen.add((x.dtype, stop))
+            return linear(self, x)
+
+        monkeypatch.setattr(nn.Linear, "__call__", watched)
+        n = bf16_network
+        shape = (n.config.patch_size, n.config.feat_dim)
+        patches = np.ones((3, *shape), np.float32)
+        rows = [
+            build([Reference(patches), Text([5, 6])], shape),
+            build([Text([7]), Continuation(patches)], shape),
+        ]
+        state = n.prefill(rows, [None, None])
+        n.feed(state, mx.ones((2, *shape)))
+        patch = n.sample(state, mx.ones((2, *shape[::-1])), n.feat_decoder.plan([(3, 2.0)] * 2))
+        n.stops(state)
+        assert seen == {(mx.bfloat16, False), (mx.float32, True)}
+        held = [*state.base.keys, *state.base.values, *state.residual.keys, state.h, state.r]
+        assert {array.dtype for array in held} == {mx.bfloat16}
+        assert patch.dtype == state.cond.dtype == mx.float32
+
+
+def test_silu_is_exact_enough() -> None:
+    x = mx.linspace(-30, 30, 20001)
+    expected = np.array(x, np.float64)
+    expected = expected / (1 + np.exp(-expected))
+    assert np.abs(np.array(silu(x)) - expected).max() < 4e-6
+    assert silu(x.astype(mx.bfloat16)).dtype == mx.bfloat16
+
+
+def test_full_size_network_has_every_tensor_of_the_official_checkpoint() -> None:
+    """Weights are lazy, so nothing of the 9 GB is allocated."""
+    before = mx.get_active_memory()
+    config = Config.from_dict(json.loads((ROOT / "shipped_config.json").read_text()))
+    network = Network(config)
+    found = {name: list(array.shape) for name, array in tree_flatten(network.parameters())}
+    expected = json.loads((ROOT / "full_size_keys.json").read_text())["model.safetensors"]
+    assert found == expected
+    assert mx.get_active_memory() - before < 50e6
+
+
+class TestCache:
+    def lm(self, checkpoint: Callable[[str], Checkpoint]) -> MiniCPM4:
+        return checkpoint("stress").network.base_lm
+
+    def test_rows_of_different_length_equal_rows_alone(self, checkpoint: Any) -> None:
+        lm = self.lm(checkpoint)
+        counts, width = [7, 300, 1, 40], lm.config.hidden_size
+        rows = [mx.random.normal((1, n + 3, width), key=mx.random.key(n)) for n in counts]
+        block = max(counts)
+        padded = mx.concatenate(
+            [
+                mx.pad(r[:, :n], [(0, 0), (block - n, 0), (0, 0)])
+                for r, n in zip(rows, counts, strict=True)
+            ]
+        )
+        valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None])
+        cache = KVCache.for_rows(lm.config, mx.float32, counts, [None] * 4)
+        out = [lm(padded, cache=cache, valid=valid)[:, -1]]
+        for step in range(3):
+            x = mx.concatenate([r[:, n + step][:, None] for r, n in zip(rows, counts, strict=True)])
+            out.append(lm(x, cache=cache)[:, 0])
+        for b, (row, n) in enumerate(zip(rows, counts, strict=True)):
+            alone = KVCache.for_rows(lm.config, mx.float32, [n + 3], [None])
+            expected = np.array(lm(row, cache=alone)[0, n - 1 :])
+            assert error(mx.stack([o[b] for o in out]), expected) < TOLERANCE
+
+    def test_rows_continue_after_prefixes_of_different_length(self, checkpoint: Any) -> None:
+        lm = self.lm(checkpoint)
+        heads, counts, width = [30, 0, 2], [4, 9, 20], lm.config.hidden_size
+        rows = [
+            mx.random.normal((1, h + n, width), key=mx.random.key(n))
+            for h, n in zip(heads, counts, strict=True)
+        ]
+        prefixes: list[KVCache | None] = []
+        for row, h in zip(rows, heads, strict=True):
+            known = KVCache.for_rows(lm.config, mx.float32, [h], [None]) if h else None
+            if known is not None:
+                lm(row[:, :h], cache=known)
+                known = known.snapshot()
+            prefixes.append(known)
+        block = max(counts)
+        padded = mx.concatenate(
+            [
+                mx.pad(r[:, -n:], [(0, 0), (block - n, 0), (0, 0)])
+                for r, n in zip(rows, counts, strict=True)
+            ]
+        )
+        valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None])
+        cache = KVCache.for_rows(lm.config, mx.float32, counts, prefixes)
+        out = lm(padded, cache=cache, valid=valid)
+        for b, (row, n) in enumerate(zip(rows, counts, strict=True)):
+            expected = np.array(
+                lm(row, cache=KVCache.for_rows(lm.config, mx.float32, [row.shape[1]], [None]))[
+                    0, -n:
+                ]
+            )
+            assert error(out[b, -n:], expected) < TOLERANCE
+
+    def test_filter_and_extend_change_nothing_for_those_who_stay(self, checkpoint: Any) -> None:
+        lm = self.lm(checkpoint)
+        width = lm.config.hidden_size
+
+        def start(n: int) -> tuple[KVCache, mx.array]:
+            x = mx.random.normal((1, n + 2, width), key=mx.random.key(n))
+            cache = KVCache.for_rows(lm.config, mx.float32, [n], [None])
+            lm(x[:, :n], cache=cache)
+            return cache, x
+
+        cache, _ = start(250)
+        short, x = start(5)
+        cache.extend(short)  # the short row shifts right
+        longer, y = start(300)
+        cache.extend(longer)  # both others shift right, past a bucket
+        cache.filter([2, 1])
+        for step in range(2):
+            out = lm(
+                mx.concatenate([y[:, 300 + step : 301 + step], x[:, 5 + step : 6 + step]]),
+                cache=cache,
+            )
+        for b, row in enumerate((y, x)):
+            whole = KVCache.for_rows(lm.config, mx.float32, [row.shape[1]], [None])
+            assert error(out[b], np.array(lm(row, cache=whole)[0, -1:])) < TOLERANCE
+        cache.filter([1])
+        assert cache.starts == [0]
+        assert (cache.length, cache.columns) == (7, KVCache.BUCKET)

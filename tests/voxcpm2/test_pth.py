@@ -1,0 +1,220 @@
+"""PyTorch files: tensors are read exactly, and nothing else is read at all."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from voxcpm2 import pth
+from voxcpm2.errors import CheckpointError
+
+
+def write(path: Path, pickled: bytes, *, compress=zipfile.ZIP_STORED, **entries: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", compress) as archive:
+        archive.writestr("x/data.pkl", pickled)
+        for name, data in entries.items():
+            archive.writestr(f"x/{name}", data)
+    return path
+
+
+def tensor_pickle(offset=0, shape=(2, 2), strides=(2, 1), count=4, kind="Float"):
+    """{"w": _rebuild_tensor_v2(storage 0, offset, shape, strides, False, OrderedDict())}"""
+
+    def text(string):
+        return b"X" + len(string).to_bytes(4, "little") + string.encode()
+
+    def whole(number):
+        return b"J" + number.to_bytes(4, "little", signed=True)
+
+    def several(numbers):
+        return b"(" + b"".join(map(whole, numbers)) + b"t"
+
+    storage = text("storage") + f"ctorch\n{kind}Storage\n".encode() + text("0") + text("cpu")
+    return b"".join(
+        [
+            b"\x80\x02}" + text("w") + b"ctorch._utils\n_rebuild_tensor_v2\n((" + storage,
+            whole(count) + b"tQ" + whole(offset) + several(shape) + several(strides),
+            b"\x89ccollections\nOrderedDict\n)RtRs.",
+        ]
+    )
+
+
+FOUR = np.arange(4, dtype="<f4").tobytes()
+
+
+def test_official_file_equals_its_safetensors_copy(golden):
+    tensors = pth.load(golden("square").path("checkpoint/audiovae.pth"))
+    expected = mx.load(str(golden("square").path("alt/audiovae.safetensors")))
+    assert tensors.keys() == expected.keys()
+    for name, tensor in tensors.items():
+        assert tensor.dtype == expected[name].dtype
+        assert mx.array_equal(tensor, expected[name]), name
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    "dtype", [mx.float32, mx.float16, mx.bfloat16, mx.int32, mx.int64, mx.bool_]
+)
+def test_every_dtype_survives(tmp_path, save_torch, dtype, wrapped):
+    tensors = {"a": mx.array([[1, 0, 3], [4, 5, 6]], dtype), "b": mx.array(2, dtype)}
+    save_torch(tmp_path / "file.pth", {"state_dict": tensors} if wrapped else tensors)
+    loaded = pth.load(tmp_path / "file.pth")
+    assert loaded.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert loaded[name].dtype == dtype
+        assert mx.array_equal(loaded[name], tensor)
+
+
+def test_strided_views_are_followed(tmp_path):
+    path = write(tmp_path / "file.pth", tensor_pickle(strides=(1, 2)), **{"data/0": FOUR})
+    assert pth.load(path)["w"].tolist() == [[0, 2], [1, 3]]
+
+
+class Evil:
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+@pytest.mark.parametrize(
+    "evil",
+    [
+        Evil(eval, "(_ for _ in ()).throw(SystemExit)"),
+        Evil(exec, "raise SystemExit"),
+        Evil(Path.touch, Path("/nowhere")),
+        Evil(getattr, OrderedDict, "fromkeys"),
+        Evil(__import__, "os"),
+    ],
+)
+def test_hostile_pickle_is_refused_unrun(tmp_path, monkeypatch, evil, protocol):
+    for tree in (evil, {"w": evil}, {"state_dict": OrderedDict(w=evil)}):
+        path = write(tmp_path / "evil.pth", pickle.dumps(tree, protocol))
+        with pytest.raises(CheckpointError, match="refused"):
+            pth.load(path)
+
+
+def test_a_hostile_command_does_not_run(tmp_path):
+    mark = tmp_path / "ran"
+    for code in (
+        f"cos\nsystem\n(Vtouch {mark}\ntR.",
+        f"(ios\nsystem\nVtouch {mark}\n.",
+        f"(cos\nsystem\nVtouch {mark}\no.",
+    ):
+        with pytest.raises(CheckpointError, match="refused"):
+            pth.load(write(tmp_path / "evil.pth", code.encode()))
+        with pytest.raises(CheckpointError, match="refused"):
+            pth.load(write(tmp_path / "evil.pth", b"\x80\x02" + code.encode()))
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"torch\nload",
+        b"torch.hub\nload",
+        b"torch._utils\n_rebuild_sparse_tensor",
+        b"builtins\ndict",
+    ],
+)
+def test_other_names_of_torch_are_refused(tmp_path, name):
+    with pytest.raises(CheckpointError, match="it asks for"):
+        pth.load(write(tmp_path / "file.pth", b"\x80\x02c" + name + b"\n."))
+
+
+@pytest.mark.parametrize("value", [3, "text", [1], None, {"deeper": {}}])
+def test_anything_but_tensors_is_refused(tmp_path, value):
+    path = write(tmp_path / "file.pth", pickle.dumps({"w": value}, 2))
+    with pytest.raises(CheckpointError, match="'w' is not a tensor"):
+        pth.load(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shape": (3, 2)}, "beyond its storage"),
+        ({"offset": 1}, "beyond its storage"),
+        ({"offset": -1}, "impossible shape"),
+        ({"strides": (-2, 1)}, "impossible shape"),
+        ({"strides": (1,)}, "impossible shape"),
+        ({"count": 5}, "not 5 plain numbers"),
+        ({"kind": "Quantized"}, "it asks for"),
+    ],
+)
+def test_tensors_cannot_reach_beyond_their_storage(tmp_path, changes, message):
+    path = write(tmp_path / "file.pth", tensor_pickle(**changes), **{"data/0": FOUR})
+    with pytest.raises(CheckpointError, match=message):
+        pth.load(path)
+
+
+def test_compressed_storages_are_refused(tmp_path):
+    """A zip bomb would need one."""
+    path = write(
+        tmp_path / "file.pth",
+        tensor_pickle(),
+        compress=zipfile.ZIP_DEFLATED,
+        **{"data/0": FOUR},
+    )
+    with pytest.raises(CheckpointError, match="plain numbers"):
+        pth.load(path)
+
+
+def test_huge_memo_index_is_refused(tmp_path):
+    path = write(tmp_path / "file.pth", b"\x80\x02}r\xff\xff\xff\x7f.")
+    with pytest.raises(CheckpointError, match="memo"):
+        pth.load(path)
+
+
+def test_big_endian_is_refused(tmp_path):
+    path = write(tmp_path / "file.pth", tensor_pickle(), byteorder=b"big")
+    with pytest.raises(CheckpointError, match="big-endian"):
+        pth.load(path)
+
+
+def test_truncated_file_is_one_error(golden, tmp_path):
+    data = golden("square").path("checkpoint/audiovae.pth").read_bytes()
+    (tmp_path / "file.pth").write_bytes(data[: len(data) // 2])
+    with pytest.raises(CheckpointError, match="truncated, or older than PyTorch"):
+        pth.load(tmp_path / "file.pth")
+
+
+def test_every_truncation_of_a_pickle_is_an_error(golden, tmp_path):
+    with zipfile.ZipFile(golden("square").path("checkpoint/audiovae.pth")) as archive:
+        pickled = archive.read(next(n for n in archive.namelist() if n.endswith("data.pkl")))
+    for length in range(0, len(pickled) - 1, 97):
+        with pytest.raises(CheckpointError):
+            pth.load(write(tmp_path / "file.pth", pickled[:length]))
+
+
+def test_altered_bytes_of_a_pickle_give_tensors_or_an_error(golden, tmp_path):
+    with zipfile.ZipFile(golden("square").path("checkpoint/audiovae.pth")) as archive:
+        pickled = archive.read(next(n for n in archive.namelist() if n.endswith("data.pkl")))
+    generator = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        altered = bytearray(pickled)
+        altered[generator.integers(min(600, len(altered)))] = generator.integers(256)
+        try:
+            pth.load(write(tmp_path / "file.pth", bytes(altered)))
+        except CheckpointError:
+            refused += 1
+    assert refused == 300  # its storages are not there
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(CheckpointError, match="no such file"):
+        pth.load(tmp_path / "file.pth")
+
+
+def test_checksums_see_a_changed_number(tmp_path):
+    first = write(tmp_path / "a.pth", tensor_pickle(), **{"data/0": FOUR})
+    second = write(tmp_path / "b.pth", tensor_pickle(), **{"data/0": FOUR[::-1]})
+    assert pth.checksums(first) != pth.checksums(second)

@@ -1,0 +1,222 @@
+"""VoxCPM2 in MLX: text to speech, voice design, cloning and continuation.
+
+    import voxcpm2
+
+    model = voxcpm2.load("path/or/hub-id")
+    speech = model.generate("Hello world.", seed=1)
+    speech.samples, model.sample_rate
+
+Models, batches and streams run MLX and belong to one thread. Errors are `VoxCPM2Error`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import mlx.core as mx
+import numpy as np
+
+from voxcpm2 import audio as _audio
+from voxcpm2 import generate as _generate
+from voxcpm2.audio import Source
+from voxcpm2.config import Config
+from voxcpm2.errors import AudioError, CheckpointError, ConfigError, RequestError, VoxCPM2Error
+from voxcpm2.generate import Batch, Cancel, Noise, Request, Row, Speech
+from voxcpm2.load import Checkpoint
+from voxcpm2.load import load as _load_checkpoint
+from voxcpm2.prompt import Prompt
+
+__all__ = [
+    "AudioError",
+    "Batch",
+    "CheckpointError",
+    "ConfigError",
+    "Prompt",
+    "Request",
+    "RequestError",
+    "Row",
+    "Speech",
+    "VoxCPM2",
+    "VoxCPM2Error",
+    "load",
+]
+
+# Freed memory that MLX may keep for reuse, in bytes. Unbounded, it grows with every new shape.
+CACHE_LIMIT = 1 << 30
+
+
+def load(
+    path_or_repo: str | Path,
+    *,
+    dtype: Any = None,
+    lora: str | Path | None = None,
+    time_embedding: Literal["float32", "bfloat16"] = "float32",
+) -> VoxCPM2:
+    """A model from a directory or a hub id, "owner/name" or "owner/name@revision".
+
+    `dtype` ("float32", "bfloat16", "float16" or MLX's) is what the network computes in, the
+    checkpoint's own unless said; the codec, norms and the sampler's state are float32 always.
+    `lora` is a directory or a hub id. `time_embedding="bfloat16"` rounds the sampler's time as
+    upstream does on CUDA, and did in training; float32 is what it does on Apple GPUs.
+
+    Raises CheckpointError, ConfigError, RequestError.
+    """
+    if time_embedding not in ("float32", "bfloat16"):
+        raise RequestError(f"time_embedding is {time_embedding!r}; known: float32, bfloat16")
+    model = VoxCPM2(_load_checkpoint(path_or_repo, dtype=dtype, lora=lora))
+    model.network.feat_decoder.rounded_time = time_embedding == "bfloat16"
+    return model
+
+
+class VoxCPM2:
+    """A loaded model. Latents are float32 arrays (n, patch_size, latent_dim), one row per patch."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        mx.set_cache_limit(CACHE_LIMIT)
+        self.config: Config = checkpoint.config
+        self.revision = checkpoint.revision  # the hub's commit; None for a directory
+        self.fingerprint = checkpoint.fingerprint  # of all that decides the sound
+        self.network = checkpoint.network
+        self.vae = checkpoint.vae
+        self._tokenizer = checkpoint.tokenizer
+        self._prefixes = _generate.Prefixes(checkpoint.network)
+
+    @property
+    def sample_rate(self) -> int:
+        """Of the samples that come out, Hz."""
+        return self.config.vae.out_sample_rate
+
+    @property
+    def encode_sample_rate(self) -> int:
+        """Of the samples that the encoder reads, Hz; `encode` resamples to it."""
+        return self.config.vae.sample_rate
+
+    def tokenize(self, text: str) -> list[int]:
+        """The ids of raw text: no white-space handling, no markers."""
+        return self._tokenizer.encode(text)
+
+    def encode(
+        self,
+        audio: Source,
+        *,
+        sample_rate: int | None = None,
+        pad: Literal["left", "right"] = "right",
+    ) -> np.ndarray:
+        """Latents of a path, the bytes of a file, an open file, or samples at `sample_rate`.
+
+        Audio is padded to whole patches: on the right for a reference, on the left for a prompt.
+        Raises AudioError.
+        """
+        if pad not in ("left", "right"):
+            raise RequestError(f'pad is {pad!r}; "right" suits a reference, "left" a prompt')
+        vae, patch = self.config.vae, self.config.patch_size
+        samples = _audio.load(
+            audio,
+            rate=vae.sample_rate,
+            sample_rate=sample_rate,
+            sinc=self.config.first_generation,
+        )
+        padded = _audio.pad(samples, vae.hop * patch, pad)
+        return np.array(self.vae.encode(mx.array(padded)[None])).reshape(-1, patch, vae.latent_dim)
+
+    def decode(
+        self,
+        latents: np.ndarray,
+        *,
+        context: np.ndarray | None = None,
+        sample_rate: int | None = None,
+    ) -> np.ndarray:
+        """Mono float32 samples at `self.sample_rate`.
+
+        `context` is the latents before, heard for the decoder's state only. `sample_rate` is that
+        of the recordings to sound like; the output's rate stays the same.
+        """
+        shape = (self.config.patch_size, self.config.feat_dim)
+        latents = _generate.checked_latents("latents", latents, shape)
+        if context is not None and len(context):
+            context = _generate.checked_latents("context", context, shape)
+        else:
+            context = np.zeros((0, *shape), np.float32)
+        return _generate.decode(self.vae, latents, context, sample_rate)
+
+    def generate(
+        self,
+        text: str,
+        *,
+        voice: str | None = None,
+        reference: np.ndarray | None = None,
+        prompt: Prompt | None = None,
+        steps: int = 10,
+        cfg: float = 2.0,
+        seed: int | None = None,
+        min_len: int = 2,
+        max_len: int | None = None,
+        retries: int = 0,
+        temperature: float = 1.0,
+        noise: Noise | None = None,
+        cancel: Cancel | None = None,
+    ) -> Speech:
+        """Speak a text; `Request` says what the arguments mean. Raises RequestError."""
+        batch = self.batch(slots=1)
+        batch.add(
+            Request(
+                text,
+                voice=voice,
+                reference=reference,
+                prompt=prompt,
+                steps=steps,
+                cfg=cfg,
+                seed=seed,
+                min_len=min_len,
+                max_len=max_len,
+                retries=retries,
+                temperature=temperature,
+                noise=noise,
+                cancel=cancel,
+            )
+        )
+        while True:
+            for _, speech in batch.advance():
+                return speech
+
+    def stream(
+        self,
+        text: str,
+        *,
+        voice: str | None = None,
+        reference: np.ndarray | None = None,
+        prompt: Prompt | None = None,
+        steps: int = 10,
+        cfg: float = 2.0,
+        seed: int | None = None,
+        min_len: int = 2,
+        max_len: int | None = None,
+        temperature: float = 1.0,
+        noise: Noise | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[np.ndarray]:
+        """Speak a text, patch by patch: arrays of samples which together equal `generate`'s."""
+        batch = self.batch(slots=1)
+        row = batch.add(
+            Request(
+                text,
+                voice=voice,
+                reference=reference,
+                prompt=prompt,
+                steps=steps,
+                cfg=cfg,
+                seed=seed,
+                min_len=min_len,
+                max_len=max_len,
+                temperature=temperature,
+                noise=noise,
+                cancel=cancel,
+            )
+        )
+        return _generate.stream(batch, row)
+
+    def batch(self, slots: int = 8) -> Batch:
+        """Room for `slots` rows side by side; more may be added, and wait."""
+        return Batch(self.network, self.vae, self.tokenize, self._prefixes, slots=slots)

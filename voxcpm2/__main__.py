@@ -1,0 +1,47 @@
+"""`python -m voxcpm2 convert SRC DST`: write a checkpoint that loads as it is, smaller, merged."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from voxcpm2.convert import PARTS, convert
+from voxcpm2.errors import VoxCPM2Error
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m voxcpm2", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("convert", help="write a checkpoint for MLX")
+    command.add_argument("src", metavar="SRC", help="directory or hub id, owner/name[@revision]")
+    command.add_argument("dst", metavar="DST", help="directory to make")
+    command.add_argument("--dtype", help="float32, bfloat16 or float16; config.json's if not given")
+    command.add_argument(
+        "--quantize", type=int, metavar="BITS", help="quantise the two language models, 8 is safe"
+    )
+    command.add_argument("--group-size", type=int, default=64, help="numbers that share a scale")
+    command.add_argument(
+        "--also", nargs="+", choices=PARTS, default=[], metavar="PART",
+        help="quantise these too: " + ", ".join(PARTS),
+    )  # fmt: skip
+    command.add_argument("--lora", help="merge this LoRA first, a directory or hub id")
+    options = parser.parse_args(arguments)
+    try:
+        convert(
+            options.src,
+            options.dst,
+            dtype=options.dtype,
+            quantize=options.quantize,
+            group_size=options.group_size,
+            also=options.also,
+            lora=options.lora,
+        )
+    except VoxCPM2Error as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Audio from anywhere -> mono float32 samples at the encoder's rate, checked and padded.
+
+Reads with soundfile, and with PyAV what soundfile cannot. VoxCPM2 reads as
+librosa does: mean of the channels, then soxr's HQ resampler, length rounded up. VoxCPM 1.x reads
+as torchaudio does: the same, with a windowed sinc. It knows no model and no latents.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import av
+import mlx.core as mx
+import numpy as np
+import soundfile
+import soxr
+
+from voxcpm2.errors import AudioError
+
+Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array
+
+SHORTEST = 0.1  # seconds; less holds no voice
+QUIETEST = 1e-4  # peak, -80 dB of full scale
+
+
+def load(
+    source: Source, *, rate: int, sample_rate: int | None = None, sinc: bool = False
+) -> np.ndarray:
+    """Mono float32 samples (n,) at `rate` Hz.
+
+    `source` is a path, the bytes of a file, an open binary file, or float samples, (n,) or
+    (n, channels), at `sample_rate` Hz (None: already at `rate`). `sinc` resamples as VoxCPM 1.x.
+    Raises AudioError for what is unreadable, not finite, silent, or shorter than 0.1 s.
+    """
+    if isinstance(source, np.ndarray | mx.array):
+        name = "samples"
+        samples, found = _from_array(source), sample_rate or rate
+    else:
+        if sample_rate is not None:
+            raise AudioError("sample_rate goes with samples; a file carries its own")
+        name, samples, found = _from_file(source)
+    if samples.size == 0:
+        raise AudioError(f"{name}: holds no audio")
+    if not np.isfinite(samples).all():
+        raise AudioError(f"{name}: holds values that are not numbers (NaN or infinity)")
+    if found <= 0:
+        raise AudioError(f"{name}: a sample rate of {found} Hz is impossible")
+    seconds = samples.shape[0] / found
+    if seconds < SHORTEST:
+        raise AudioError(
+            f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {SHORTEST} s or more"
+        )
+    if np.abs(samples).max() < QUIETEST:
+        raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
+    mono = samples if samples.ndim == 1 else samples.mean(axis=1)
+    if found == rate:
+        return mono
+    return _resample_sinc(mono, found, rate) if sinc else _resample(mono, found, rate)
+
+
+def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
+    """`samples` (n,) with zeros up to a multiple: left of a prompt, right of a reference."""
+    missing = -samples.size % multiple
+    return np.pad(samples, (missing, 0) if side == "left" else (0, missing))
+
+
+def _from_array(source: np.ndarray | mx.array) -> np.ndarray:
+    samples = np.array(source.astype(mx.float32)) if isinstance(source, mx.array) else source
+    if samples.dtype.kind != "f":
+        raise AudioError(f"samples: expected floats between -1 and 1, found {samples.dtype}")
+    if samples.ndim not in (1, 2) or (
+        samples.ndim == 2 and samples.shape[1] > samples.shape[0] > 0
+    ):
+        raise AudioError(f"samples: expected shape (n,) or (n, channels), found {samples.shape}")
+    return samples.astype(np.float32)
+
+
+def _from_file(source: str | os.PathLike[str] | bytes | BinaryIO) -> tuple[str, np.ndarray, int]:
+    file: str | BinaryIO
+    if isinstance(source, bytes):
+        name, file = "audio bytes", io.BytesIO(source)
+    elif isinstance(source, str | os.PathLike):
+        name = file = os.fspath(source)
+        if not Path(file).is_file():
+            raise AudioError(f"{name}: no such file")
+    else:
+        name, file = str(getattr(source, "name", "audio file")), source
+    try:
+        samples, rate = soundfile.read(file, dtype="float32")
+    except soundfile.LibsndfileError:
+        if not isinstance(file, str):
+            file.seek(0)
+        samples, rate = _from_av(file, name)
+    return name, samples, rate
+
+
+def _from_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
+    """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
+    try:
+        with av.open(file, mode="r") as container:
+            if not container.streams.audio:
+                raise AudioError(f"{name}: holds no audio")
+            stream = container.streams.audio[0]
+            layout, rate = stream.layout.name, stream.rate
+            resampler = av.AudioResampler(format="fltp", layout=layout, rate=rate)
+            frames = [
+                part.to_ndarray()
+                for frame in (*container.decode(stream), None)
+                for part in resampler.resample(frame)
+            ]
+    except av.FFmpegError as error:
+        raise AudioError(f"{name}: cannot be read as audio: {error}") from error
+    if not frames:
+        return np.zeros((0, 1), np.float32), rate
+    return np.concatenate(frames, axis=1).T, rate
+
+
+def _resample(samples: np.ndarray, orig: int, target: int) -> np.ndarray:
+    """As librosa.resample: soxr HQ, cut or filled with zeros to ceil(n * target / orig)."""
+    length = math.ceil(samples.size * (target / orig))
+    resampled = soxr.resample(samples, orig, target, quality="HQ")[:length]
+    return np.pad(resampled, (0, length - resampled.size))
+
+
+def _resample_sinc(samples: np.ndarray, orig: int, target: int) -> np.ndarray:
+    """As torchaudio.functional.resample: Hann-windowed sinc, 6 zero crossings, rolloff 0.99."""
+    crossings, rolloff = 6, 0.99
+    divisor = math.gcd(orig, target)
+    orig, target = orig // divisor, target // divisor
+    cutoff = min(orig, target) * rolloff
+    width = math.ceil(crossings * orig / cutoff)
+    taps = np.arange(-width, width + orig) / orig
+    phases = -np.arange(target)[:, None] / target
+    t = np.clip((phases + taps) * cutoff, -crossings, crossings)
+    kernels = np.sinc(t) * np.cos(t * np.pi / crossings / 2) ** 2 * (cutoff / orig)
+    padded = np.pad(samples, (width, width + orig))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, taps.size)[::orig]
+    resampled = windows @ kernels.astype(np.float32).T
+    return resampled.reshape(-1)[: math.ceil(samples.size * target / orig)]

@@ -1,0 +1,480 @@
+"""The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
+
+Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
+So there is one code path: a whole decode is a stream with a single push, and pushes of any length
+give the same samples. Modules are named as the checkpoint's keys; arrays inside are (batch, time,
+channels); convolutions are matrix products or shifted multiply-adds, several times faster on a
+CPU than MLX's own. Knows both generations of the codec; it knows no files, text or patches.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from voxcpm2.config import VAEConfig
+from voxcpm2.errors import ConfigError, RequestError
+
+# Latent frames that a whole encode or decode pushes at once: bounds memory.
+CHUNK = 100
+# Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
+CACHED = 1 << 19
+
+
+class Tails:
+    """What each causal layer keeps of the inputs it saw; zeros before the first."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, mx.array] = {}
+
+    def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
+        """`x` (batch, time, channels) with the `count` inputs before it in front."""
+        if count == 0:
+            return x
+        before = self._kept.get(id(layer))
+        if before is None:
+            before = mx.zeros((x.shape[0], count, x.shape[2]), x.dtype)
+        x = mx.concatenate([before, x], axis=1)
+        # A copy: a slice would keep the whole chunk alive.
+        self._kept[id(layer)] = mx.contiguous(x[:, -count:])
+        return x
+
+
+def _fused(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Compile for a GPU only: on a CPU it is slower here and needs a C++ compiler at run time."""
+    compiled = mx.compile(function)
+
+    def call(*args: mx.array | int) -> mx.array:
+        on_gpu = mx.default_device().type == mx.DeviceType.gpu
+        return compiled(*args) if on_gpu else function(*args)
+
+    return call
+
+
+# sin(z)^2 = u P(u) with u = z^2 and |z| <= pi/2: least squares at Chebyshev nodes, error 6e-9.
+_SIN_SQUARED = (
+    9.99999844e-01,
+    -3.33332115e-01,
+    4.44412512e-02,
+    -3.17073402e-03,
+    1.38705891e-04,
+    -3.53943322e-06,
+)
+_PI_HIGH = 3.140625  # exact in 9 bits, so that its multiples are exact in float32
+_PI_LOW = math.pi - _PI_HIGH
+
+
+def _sin_squared(z: mx.array) -> mx.array:
+    """sin(z)**2 to 1e-7. MLX calls libm for each sine on a CPU; this takes a fifth of the time."""
+    turns = mx.round(z * (1 / math.pi))
+    z = (z - turns * _PI_HIGH) - turns * _PI_LOW
+    u = z * z
+    p = u * _SIN_SQUARED[-1] + _SIN_SQUARED[-2]
+    for coefficient in _SIN_SQUARED[-3::-1]:
+        p = p * u + coefficient
+    return p * u
+
+
+@_fused
+def _snake(x: mx.array, alpha: mx.array) -> mx.array:
+    return x + _sin_squared(x * alpha) * (1 / (alpha + 1e-9))
+
+
+@_fused
+def _weighted_taps(x: mx.array, weight: mx.array, bias: mx.array, dilation: int) -> mx.array:
+    """Sum over k of x[:, t + k * dilation] * weight[k], plus bias."""
+    length = x.shape[1] - (weight.shape[0] - 1) * dilation
+    y = x[:, :length] * weight[0] + bias
+    for k in range(1, weight.shape[0]):
+        y = y + x[:, k * dilation : k * dilation + length] * weight[k]
+    return y
+
+
+class _Layer(nn.Module):
+    """A layer with weights of its own: it states the checkpoint's shapes and takes its tensors."""
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the tensors in PyTorch's layout, weight norm folded."""
+        raise NotImplementedError
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        """Take float32 tensors of those shapes, laid out for the products below."""
+        raise NotImplementedError
+
+
+class Snake(_Layer):
+    """x + sin(alpha x)^2 / alpha, one alpha per channel."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.alpha = mx.ones((channels,))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        return {"alpha": (1, self.alpha.size, 1)}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        self.alpha = tensors["alpha"].reshape(-1)
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        return _snake(x, self.alpha)
+
+
+class DepthwiseConv(_Layer):
+    """Causal convolution of each channel by itself."""
+
+    def __init__(self, channels: int, kernel: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.dilation = dilation
+        self.weight = mx.zeros((kernel, channels))
+        self.bias = mx.zeros((channels,))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        kernel, channels = self.weight.shape
+        return {"weight": (channels, 1, kernel), "bias": (channels,)}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        self.weight = mx.contiguous(tensors["weight"][:, 0].T)
+        self.bias = tensors["bias"]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        x = tails.prepend(self, x, (self.weight.shape[0] - 1) * self.dilation)
+        return _weighted_taps(x, self.weight, self.bias, self.dilation)
+
+
+class Conv(_Layer):
+    """Causal convolution, stride 1, as one product: of the inputs of all taps side by side, or,
+    where that moves less, of each input with the weights of all taps, summed after."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.inputs, self.kernel, self.dilation = inputs, kernel, dilation
+        self.gathers = inputs <= outputs or kernel == 1
+        rows, columns = (kernel, 1) if self.gathers else (1, kernel)
+        self.weight = mx.zeros((rows * inputs, columns * outputs))
+        self.bias = mx.zeros((outputs,))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        outputs = self.bias.size
+        return {"weight": (outputs, self.inputs, self.kernel), "bias": (outputs,)}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        weight = tensors["weight"].transpose((2, 1, 0) if self.gathers else (1, 2, 0))
+        self.weight = mx.contiguous(weight).reshape(self.weight.shape)
+        self.bias = tensors["bias"]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        length, past = x.shape[1], (self.kernel - 1) * self.dilation
+        starts = range(0, past + 1, self.dilation)
+        if self.gathers:
+            x = tails.prepend(self, x, past)
+            taps = mx.concatenate([x[:, start : start + length] for start in starts], axis=-1)
+            return mx.addmm(self.bias, taps, self.weight)
+        products = tails.prepend(self, x @ self.weight, past)
+        y = self.bias
+        for start, part in zip(starts, mx.split(products, self.kernel, axis=-1), strict=True):
+            y = y + part[:, start : start + length]
+        return y
+
+
+class StridedConv(_Layer):
+    """Causal convolution with kernel 2s and stride s: each output sees two frames of s inputs."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int, pad: int) -> None:
+        super().__init__()
+        self.stride, self.pad = stride, pad
+        self.weight = mx.zeros((2, stride * inputs, outputs))
+        self.bias = mx.zeros((outputs,))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        _, width, outputs = self.weight.shape
+        shape = (outputs, width // self.stride, 2 * self.stride)
+        return {"weight": shape, "bias": (outputs,)}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        self.weight = mx.contiguous(tensors["weight"].transpose(2, 1, 0)).reshape(self.weight.shape)
+        self.bias = tensors["bias"]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        batch, length, channels = x.shape
+        x = tails.prepend(self, x, self.pad)[:, : length + self.stride]
+        frames = x.reshape(batch, length // self.stride + 1, self.stride * channels)
+        first = mx.addmm(self.bias, frames[:, :-1], self.weight[0])
+        return mx.addmm(first, frames[:, 1:], self.weight[1])
+
+
+class TransposedConv(_Layer):
+    """Causal transposed convolution with kernel 2s and stride s: each input gives two frames of s
+    outputs; the second overlaps the first of the next input."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+        self.weight = mx.zeros((inputs, 2 * stride * outputs))
+        self.bias = mx.zeros((outputs,))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        inputs, outputs = self.weight.shape[0], self.bias.size
+        return {"weight": (inputs, outputs, 2 * self.stride), "bias": (outputs,)}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        weight = mx.contiguous(tensors["weight"].transpose(0, 2, 1))
+        self.weight = weight.reshape(self.weight.shape)
+        self.bias = tensors["bias"]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        batch, length, _ = x.shape
+        first, second = mx.split(x @ self.weight, 2, axis=-1)
+        y = first + tails.prepend(self, second, 1)[:, :-1]
+        return y.reshape(batch, length * self.stride, self.bias.size) + self.bias
+
+
+class ResidualUnit(nn.Module):
+    """x + conv1(snake(conv7(snake(x))))."""
+
+    def __init__(self, channels: int, dilation: int, depthwise: bool) -> None:
+        super().__init__()
+        self.block = [
+            Snake(channels),
+            DepthwiseConv(channels, 7, dilation)
+            if depthwise
+            else Conv(channels, channels, 7, dilation),
+            Snake(channels),
+            Conv(channels, channels, 1),
+        ]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        return x + _chain(self.block, x, tails)
+
+
+class EncoderBlock(nn.Module):
+    """Three residual units, then twice the channels at 1/stride of the rate."""
+
+    def __init__(self, channels: int, stride: int, pad: int, depthwise: bool) -> None:
+        super().__init__()
+        self.block = [
+            *(ResidualUnit(channels, dilation, depthwise) for dilation in (1, 3, 9)),
+            Snake(channels),
+            StridedConv(channels, 2 * channels, stride, pad),
+        ]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        stride = self.block[-1].stride
+        run = partial(_chain, self.block, tails=tails)
+        return _in_parts(run, x, _cached(stride * x.shape[2]) * stride)
+
+
+class Encoder(nn.Module):
+    """Samples (batch, time, 1) -> means of the latents (batch, time / hop, latent_dim)."""
+
+    def __init__(self, config: VAEConfig) -> None:
+        super().__init__()
+        channels = config.encoder_dim
+        self.block: list[nn.Module] = [Conv(1, channels, 7)]
+        for stride in config.encoder_rates:
+            # The generations differ for odd strides only: 1.x pads one sample more.
+            pad = 2 * math.ceil(stride / 2) if config.first_generation else stride
+            self.block.append(EncoderBlock(channels, stride, pad, config.depthwise))
+            channels *= 2
+        self.fc_mu = Conv(channels, config.latent_dim, 3)
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        return self.fc_mu(_chain(self.block, x, tails), tails)
+
+
+class DecoderBlock(nn.Module):
+    """Half the channels at stride times the rate, then three residual units."""
+
+    def __init__(self, channels: int, stride: int, depthwise: bool) -> None:
+        super().__init__()
+        self.block = [
+            Snake(channels),
+            TransposedConv(channels, channels // 2, stride),
+            *(ResidualUnit(channels // 2, dilation, depthwise) for dilation in (1, 3, 9)),
+        ]
+
+    def __call__(self, x: mx.array, tails: Tails) -> mx.array:
+        stride = self.block[1].stride
+        run = partial(_chain, self.block, tails=tails)
+        return _in_parts(run, x, _cached(stride * x.shape[2] // 2))
+
+
+class Embedding(_Layer):
+    """A table with a row for each bucket of sample rates."""
+
+    def __init__(self, rows: int, channels: int) -> None:
+        super().__init__()
+        self.weight = mx.zeros((rows, channels))
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self.weight.shape}
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        self.weight = tensors["weight"]
+
+
+class SampleRateCondition(nn.Module):
+    """What a decoder block is told of the wanted sample rate."""
+
+    def __init__(self, channels: int, config: VAEConfig) -> None:
+        super().__init__()
+        assert config.sr_bin_boundaries is not None
+        rows, kind = len(config.sr_bin_boundaries) + 1, config.cond_type
+        width = channels
+        if kind in ("scale_bias", "scale_bias_init"):
+            self.scale_embed = Embedding(rows, channels)
+            self.bias_embed = Embedding(rows, channels)
+        elif kind == "add":
+            self.cond_embed = Embedding(rows, channels)
+        elif kind == "concat" and config.cond_out_layer:
+            self.cond_embed = Embedding(rows, config.cond_dim)
+            width += config.cond_dim
+        else:
+            raise ConfigError(
+                f"config.json: audio_vae_config: cond_type {kind!r}"
+                + (" needs cond_out_layer" if kind == "concat" else " is not known")
+                + "; known: scale_bias, scale_bias_init, add, concat"
+            )
+        self.kind = kind
+        self.out_layer = [Snake(width), Conv(width, channels, 1)] if config.cond_out_layer else []
+
+    def __call__(self, x: mx.array, bucket: int, tails: Tails) -> mx.array:
+        if self.kind == "add":
+            x = x + self.cond_embed.weight[bucket]
+        elif self.kind == "concat":
+            row = self.cond_embed.weight[bucket]
+            x = mx.concatenate([x, mx.broadcast_to(row, (*x.shape[:2], row.size))], axis=-1)
+        else:
+            x = x * self.scale_embed.weight[bucket] + self.bias_embed.weight[bucket]
+        return _chain(self.out_layer, x, tails)
+
+
+class Decoder(nn.Module):
+    """Latents (batch, time, latent_dim) -> samples (batch, time * out_hop, 1)."""
+
+    def __init__(self, config: VAEConfig) -> None:
+        super().__init__()
+        channels = config.decoder_dim
+        self.model: list[nn.Module] = (
+            [DepthwiseConv(config.latent_dim, 7), Conv(config.latent_dim, channels, 1)]
+            if config.depthwise
+            else [Conv(config.latent_dim, channels, 7)]
+        )
+        # Keyed by the number of the block in `model`, as in the checkpoint.
+        self.sr_cond_model: dict[str, SampleRateCondition] = {}
+        for stride in config.decoder_rates:
+            if config.sr_bin_boundaries is not None:
+                condition = SampleRateCondition(channels, config)
+                self.sr_cond_model[str(len(self.model))] = condition
+            self.model.append(DecoderBlock(channels, stride, config.depthwise))
+            channels //= 2
+        self.model += [Snake(channels), Conv(channels, 1, 7)]
+
+    def __call__(self, x: mx.array, bucket: int, tails: Tails) -> mx.array:
+        for number, layer in enumerate(self.model):
+            condition = self.sr_cond_model.get(str(number))
+            if condition is not None:
+                x = condition(x, bucket, tails)
+            x = layer(x, tails)
+        return mx.tanh(x)
+
+
+def _chain(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.array:
+    for layer in layers:
+        x = layer(x, tails)
+    return x
+
+
+def _cached(numbers: int) -> int:
+    """How many steps of so many numbers each to take at once."""
+    on_gpu = mx.default_device().type == mx.DeviceType.gpu
+    return sys.maxsize if on_gpu else max(1, CACHED // numbers)
+
+
+def _in_parts(run: Callable[[mx.array], mx.array], x: mx.array, size: int) -> mx.array:
+    """Feed x (batch, time, ...) through `run`, which remembers, `size` steps of time at once."""
+    if x.shape[1] <= size:
+        return run(x)
+    parts = []
+    for start in range(0, x.shape[1], size):
+        parts.append(run(x[:, start : start + size]))
+        mx.eval(parts[-1])  # so that the next part reuses this one's memory
+    return mx.concatenate(parts, axis=1)
+
+
+class AudioVAE(nn.Module):
+    """Encoder and decoder. Weights are zeros, not yet allocated, until `take`."""
+
+    def __init__(self, config: VAEConfig) -> None:
+        super().__init__()
+        if config.use_noise_block:
+            raise ConfigError(
+                "config.json: audio_vae_config: use_noise_block is not supported; "
+                "no published checkpoint has it"
+            )
+        self.config = config
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+
+    def expects(self) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every tensor, in PyTorch's layout with the weight norm folded."""
+        return {
+            f"{name}.{tensor}": shape
+            for name, layer in self._layers()
+            for tensor, shape in layer.expects().items()
+        }
+
+    def take(self, tensors: Mapping[str, mx.array]) -> None:
+        """Take tensors with the names and shapes of `expects`, in any float dtype."""
+        for name, layer in self._layers():
+            layer.take(
+                {key: tensors[f"{name}.{key}"].astype(mx.float32) for key in layer.expects()}
+            )
+
+    def _layers(self) -> Iterator[tuple[str, _Layer]]:
+        for name, module in self.named_modules():
+            if isinstance(module, _Layer):
+                yield name, module
+
+    def bucket(self, sample_rate: int | None) -> int:
+        """Which row of the conditioning tables stands for a rate in Hz; None is the codec's own."""
+        if sample_rate is None:
+            sample_rate = self.config.out_sample_rate
+        elif self.config.sr_bin_boundaries is None:
+            raise RequestError("this checkpoint's decoder knows one sample rate only; give none")
+        return sum(boundary < sample_rate for boundary in self.config.sr_bin_boundaries or ())
+
+    def encode(self, audio: mx.array) -> mx.array:
+        """Samples (batch, n) at the encoder's rate -> (batch, ceil(n / hop), latent_dim)."""
+        hop = self.config.hop
+        x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
+        tails = Tails()
+        return _in_parts(partial(self.encoder, tails=tails), x, CHUNK * hop)
+
+    def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
+        """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
+
+        The rate conditions the timbre only; the output is always at `out_sample_rate`."""
+        stream = DecodeStream(self, sample_rate)
+        return _in_parts(stream.push, latents, CHUNK)
+
+    def stream(self, sample_rate: int | None = None) -> DecodeStream:
+        """A decoder that remembers: pushes in order equal one `decode` of all."""
+        return DecodeStream(self, sample_rate)
+
+
+class DecodeStream:
+    """Decodes pushes of latents, of any length, without seams."""
+
+    def __init__(self, vae: AudioVAE, sample_rate: int | None) -> None:
+        self._vae = vae
+        self._bucket = vae.bucket(sample_rate)
+        self._tails = Tails()
+
+    def push(self, latents: mx.array) -> mx.array:
+        """The next latents (batch, n, latent_dim) -> their samples (batch, n * out_hop)."""
+        return self._vae.decoder(latents.astype(mx.float32), self._bucket, self._tails)[..., 0]

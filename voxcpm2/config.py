@@ -1,0 +1,319 @@
+"""config.json -> frozen dataclasses: sizes of the network, with the official reader's defaults.
+
+Knows the two architectures, `voxcpm2` and `voxcpm` (0.5B and 1.5). Keys that are not read here are
+tolerated, as upstream tolerates them: training options, `mean_mode`, and whatever comes next.
+It knows no weights, no files and no MLX.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from voxcpm2.errors import ConfigError
+
+ARCHITECTURES = ("voxcpm2", "voxcpm")
+
+
+@dataclass(frozen=True, slots=True)
+class RopeConfig:
+    """Rotary positions: angle of position p in dimension j is p / factors[j] * theta**(-2j/hd)."""
+
+    theta: float
+    factors: tuple[float, ...]
+    scale: float  # multiplies cos and sin; 1 unless positions go beyond the original length
+    max_positions: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerConfig:
+    """One of the four MiniCPM4 stacks; `rope` is None where positions are not encoded."""
+
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    rms_norm_eps: float
+    residual_scale: float  # weight of each branch: scale_depth / sqrt(num_layers) under mup, else 1
+    rope: RopeConfig | None
+
+
+@dataclass(frozen=True, slots=True)
+class VAEConfig:
+    """The audio codec; `first_generation` is VoxCPM 1.x's, which pads strided layers otherwise."""
+
+    encoder_dim: int
+    encoder_rates: tuple[int, ...]
+    latent_dim: int
+    decoder_dim: int
+    decoder_rates: tuple[int, ...]
+    sample_rate: int  # of what encode reads, Hz
+    out_sample_rate: int  # of what decode writes, Hz
+    depthwise: bool
+    use_noise_block: bool
+    sr_bin_boundaries: tuple[int, ...] | None  # None: decoding is not conditioned on the rate
+    cond_type: str
+    cond_dim: int
+    cond_out_layer: bool
+    first_generation: bool
+
+    @property
+    def hop(self) -> int:
+        """Input samples per latent frame."""
+        return math.prod(self.encoder_rates)
+
+    @property
+    def out_hop(self) -> int:
+        """Output samples per latent frame."""
+        return math.prod(self.decoder_rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A whole checkpoint."""
+
+    architecture: str
+    vocab_size: int
+    embed_scale: float  # multiplies token embeddings: scale_emb under mup, else 1
+    base_lm: TransformerConfig
+    residual_lm: TransformerConfig
+    encoder: TransformerConfig
+    dit: TransformerConfig
+    dit_mean_mode: bool
+    patch_size: int  # latent frames per position of the language models
+    feat_dim: int
+    fsq_dim: int
+    fsq_scale: float
+    vae: VAEConfig
+    max_length: int  # positions that a sequence may take, text and audio together
+    dtype: str
+
+    @property
+    def first_generation(self) -> bool:
+        """True for VoxCPM 0.5B and 1.5."""
+        return self.architecture == "voxcpm"
+
+    @property
+    def context_patches(self) -> int:
+        """How many patches before the new ones the decoder hears in a continuation (upstream's)."""
+        return 2 if self.first_generation else 3
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Config:
+        """Read the parsed config.json. Raises ConfigError."""
+        root = _Section("config.json", data)
+        architecture = root.text("architecture", "voxcpm").lower()
+        if architecture not in ARCHITECTURES:
+            raise ConfigError(
+                f"config.json: unknown architecture {architecture!r}; known: "
+                + ", ".join(ARCHITECTURES)
+            )
+        v1 = architecture == "voxcpm"
+        lm, dit = root.section("lm_config"), root.section("dit_config")
+        use_mup = lm.flag("use_mup", True)
+        base = _language_model(lm, use_mup)
+        residual_layers = root.integer("residual_lm_num_layers", 6 if v1 else 8)
+        no_rope = not v1 and root.flag("residual_lm_no_rope", False)
+        feat_dim = root.integer("feat_dim", 64)
+        vae = _vae(root.section("audio_vae_config", {}), v1)
+        if vae.latent_dim != feat_dim:
+            raise ConfigError(
+                f"config.json: feat_dim {feat_dim} is not the VAE's latent_dim {vae.latent_dim}"
+            )
+        return cls(
+            architecture=architecture,
+            vocab_size=lm.integer("vocab_size"),
+            embed_scale=lm.number("scale_emb") if use_mup else 1.0,
+            base_lm=base,
+            residual_lm=_stack(
+                lm,
+                use_mup,
+                hidden_size=base.hidden_size,
+                intermediate_size=base.intermediate_size,
+                num_heads=base.num_heads,
+                num_layers=residual_layers,
+                head_dim=base.head_dim,
+                no_rope=no_rope,
+            ),
+            encoder=_local(root.section("encoder_config"), lm, use_mup),
+            dit=_local(dit, lm, use_mup),
+            dit_mean_mode=(root if v1 else dit).flag("dit_mean_mode", False),
+            patch_size=root.integer("patch_size", 2 if v1 else 4),
+            feat_dim=feat_dim,
+            fsq_dim=root.integer("scalar_quantization_latent_dim", 256 if v1 else 512),
+            fsq_scale=root.number("scalar_quantization_scale", 9),
+            vae=vae,
+            max_length=root.integer("max_length", 4096 if v1 else 8192),
+            dtype=root.text("dtype", "bfloat16"),
+        )
+
+
+def _language_model(lm: _Section, use_mup: bool) -> TransformerConfig:
+    hidden, heads = lm.integer("hidden_size"), lm.integer("num_attention_heads")
+    return _stack(
+        lm,
+        use_mup,
+        hidden_size=hidden,
+        intermediate_size=lm.integer("intermediate_size"),
+        num_heads=heads,
+        num_layers=lm.integer("num_hidden_layers"),
+        head_dim=lm.optional_integer("kv_channels") or hidden // heads,
+        no_rope=lm.flag("no_rope", False),
+    )
+
+
+def _local(section: _Section, lm: _Section, use_mup: bool) -> TransformerConfig:
+    """LocEnc or LocDiT: own sizes, everything else shared with the language model."""
+    hidden, heads = section.integer("hidden_dim", 1024), section.integer("num_heads", 16)
+    return _stack(
+        lm,
+        use_mup,
+        hidden_size=hidden,
+        intermediate_size=section.integer("ffn_dim", 4096),
+        num_heads=heads,
+        num_layers=section.integer("num_layers", 4),
+        head_dim=section.optional_integer("kv_channels") or hidden // heads,
+        no_rope=False,
+    )
+
+
+def _stack(
+    lm: _Section,
+    use_mup: bool,
+    *,
+    hidden_size: int,
+    intermediate_size: int,
+    num_heads: int,
+    num_layers: int,
+    head_dim: int,
+    no_rope: bool,
+) -> TransformerConfig:
+    kv_heads = lm.integer("num_key_value_heads")
+    if num_heads % kv_heads:
+        raise ConfigError(
+            f"config.json: {num_heads} attention heads cannot share {kv_heads} key-value heads"
+        )
+    return TransformerConfig(
+        hidden_size=hidden_size,
+        intermediate_size=intermediate_size,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        num_kv_heads=kv_heads,
+        head_dim=head_dim,
+        rms_norm_eps=lm.number("rms_norm_eps"),
+        residual_scale=lm.number("scale_depth") / math.sqrt(num_layers) if use_mup else 1.0,
+        rope=None if no_rope else _rope(lm, head_dim),
+    )
+
+
+def _rope(lm: _Section, head_dim: int) -> RopeConfig:
+    scaling = lm.section("rope_scaling")
+    longest = lm.integer("max_position_embeddings")
+    original = scaling.integer("original_max_position_embeddings")
+    # The choice is static, as upstream: by the configured lengths, never by the sequence's.
+    factors = scaling.numbers("long_factor" if longest > original else "short_factor")
+    if len(factors) != head_dim // 2:
+        raise ConfigError(
+            f"config.json: rope_scaling has {len(factors)} factors, "
+            f"a head of {head_dim} needs {head_dim // 2}"
+        )
+    scale = math.sqrt(1 + math.log(longest / original) / math.log(original))
+    return RopeConfig(lm.number("rope_theta"), factors, scale, longest)
+
+
+def _vae(section: _Section, v1: bool) -> VAEConfig:
+    sample_rate = section.integer("sample_rate", 16000)
+    boundaries = (
+        None if v1 else section.optional_integers("sr_bin_boundaries", (20000, 30000, 40000))
+    )
+    return VAEConfig(
+        encoder_dim=section.integer("encoder_dim", 128),
+        encoder_rates=section.integers("encoder_rates", (2, 5, 8, 8)),
+        latent_dim=section.integer("latent_dim", 64),
+        decoder_dim=section.integer("decoder_dim", 1536 if v1 else 2048),
+        decoder_rates=section.integers("decoder_rates", (8, 8, 5, 2) if v1 else (8, 6, 5, 2, 2, 2)),
+        sample_rate=sample_rate,
+        out_sample_rate=sample_rate if v1 else section.integer("out_sample_rate", 48000),
+        depthwise=section.flag("depthwise", True),
+        use_noise_block=section.flag("use_noise_block", False),
+        sr_bin_boundaries=boundaries,
+        cond_type=section.text("cond_type", "scale_bias"),
+        cond_dim=section.integer("cond_dim", 128),
+        cond_out_layer=section.flag("cond_out_layer", False),
+        first_generation=v1,
+    )
+
+
+_REQUIRED: Any = object()
+
+
+class _Section:
+    """One JSON object, read by name and type; errors say where the value stands."""
+
+    def __init__(self, where: str, data: Any) -> None:
+        if not isinstance(data, Mapping):
+            raise ConfigError(f"{where}: expected an object, found {_kind(data)}")
+        self.where, self.data = where, data
+
+    def _get(self, key: str, default: Any) -> Any:
+        if key in self.data:
+            return self.data[key]
+        if default is _REQUIRED:
+            raise ConfigError(f"{self.where}: {key!r} is missing")
+        return default
+
+    def _wrong(self, key: str, wanted: str, value: Any) -> ConfigError:
+        return ConfigError(f"{self.where}: {key!r} must be {wanted}, found {_kind(value)}")
+
+    def section(self, key: str, default: Any = _REQUIRED) -> _Section:
+        return _Section(f"{self.where}: {key}", self._get(key, default))
+
+    def text(self, key: str, default: str) -> str:
+        value = self._get(key, default)
+        if not isinstance(value, str):
+            raise self._wrong(key, "a string", value)
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self._wrong(key, "true or false", value)
+        return value
+
+    def number(self, key: str, default: Any = _REQUIRED) -> float:
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(key, "a number", value)
+        return value
+
+    def integer(self, key: str, default: Any = _REQUIRED) -> int:
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self._wrong(key, "a whole number above 0", value)
+        return value
+
+    def optional_integer(self, key: str) -> int | None:
+        return None if self._get(key, None) is None else self.integer(key)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        value = self._get(key, _REQUIRED)
+        if not isinstance(value, list) or not all(isinstance(item, int | float) for item in value):
+            raise self._wrong(key, "a list of numbers", value)
+        return tuple(float(item) for item in value)
+
+    def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        value = self._get(key, list(default))
+        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
+            raise self._wrong(key, "a list of whole numbers", value)
+        return tuple(value)
+
+    def optional_integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...] | None:
+        return None if self._get(key, default) is None else self.integers(key, default)
+
+
+def _kind(value: Any) -> str:
+    return repr(value) if isinstance(value, str | int | float) else type(value).__name__

@@ -1,0 +1,130 @@
+"""Checkpoint -> checkpoint: another dtype, quantised, or with a LoRA merged.
+
+What is written has official names, the codec inside model.safetensors in float32 with its weight
+norm folded, and loads without any change.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from voxcpm2 import lora as lora_
+from voxcpm2.audio_vae import AudioVAE
+from voxcpm2.config import Config
+from voxcpm2.errors import CheckpointError, RequestError
+from voxcpm2.files import Tensors
+from voxcpm2.load import (
+    TOKENIZER_FILES,
+    config_dtype,
+    fill,
+    locate,
+    parameters,
+    parse_dtype,
+    read_config,
+    read_tensors,
+    weight_files,
+)
+from voxcpm2.model import Network
+from voxcpm2.tokenizer import Tokenizer
+
+LANGUAGE_MODELS = ("base_lm", "residual_lm")
+# What is quantised only if asked: 4-bit stop heads and 8-bit acoustics are known to go wrong.
+PARTS = (
+    "feat_encoder",
+    "feat_decoder",
+    "fsq_layer",
+    "enc_to_lm_proj",
+    "lm_to_dit_proj",
+    "res_to_dit_proj",
+    "fusion_concat_proj",
+    "stop_proj",
+    "stop_head",
+)
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    dtype: Any = None,
+    quantize: int | None = None,
+    group_size: int = 64,
+    also: Sequence[str] = (),
+    lora: str | Path | None = None,
+) -> None:
+    """Write `source`, a directory or hub id, as a new directory `target`.
+
+    Quantising covers the two language models, and of `PARTS` those in `also`; layers whose inputs
+    do not divide by the group size stay as they are. Raises CheckpointError, RequestError.
+    """
+    target = Path(target)
+    if target.exists():
+        raise CheckpointError(f"{target}: exists already; give a new directory")
+    if quantize not in (None, 2, 3, 4, 5, 6, 8) or group_size not in (32, 64, 128):
+        raise RequestError("quantize takes 2, 3, 4, 5, 6 or 8 bits, in groups of 32, 64 or 128")
+    unknown = sorted(set(also) - set(PARTS))
+    if unknown or (also and quantize is None):
+        raise RequestError(
+            f"also {', '.join(unknown or also)}: it names parts to quantise, of {', '.join(PARTS)}"
+        )
+    wanted = None if dtype is None else parse_dtype(dtype)
+    path, _ = locate(source)
+    data = read_config(path)
+    config = Config.from_dict(data)
+    Tokenizer.load(path)
+    adapter = None if lora is None else lora_.read(locate(lora)[0])
+
+    network, vae = Network(config), AudioVAE(config.vae)
+    tensors, vae_tensors = read_tensors(weight_files(path), config)
+    vae_tensors = fill(network, vae, tensors, vae_tensors, data)
+    network.set_dtype(config_dtype(config) if wanted is None else wanted)
+    if adapter is not None:
+        lora_.merge(network, adapter)
+    if quantize is not None:
+        data = {**data, "quantization": _quantize(network, quantize, group_size, also)}
+    if wanted is not None:
+        data = {**data, "dtype": str(wanted).removeprefix("mlx.core.")}
+    weights = parameters(network)
+    weights |= {f"audio_vae.{name}": t.astype(mx.float32) for name, t in vae_tensors.items()}
+    _write(target, path, data, weights)
+
+
+def _quantize(
+    network: nn.Module, bits: int, group_size: int, also: Sequence[str]
+) -> dict[str, Any]:
+    chosen = (*LANGUAGE_MODELS, *also)
+
+    def wanted(name: str, module: nn.Module) -> bool:
+        if isinstance(module, nn.QuantizedLinear | nn.QuantizedEmbedding):
+            raise CheckpointError(f"{name} is quantised already; convert the original checkpoint")
+        fits = (
+            isinstance(module, nn.Linear | nn.Embedding) and not module.weight.shape[1] % group_size
+        )
+        return fits and name.split(".")[0] in chosen
+
+    nn.quantize(network, group_size, bits, class_predicate=wanted)
+    return {"group_size": group_size, "bits": bits, "mode": "affine"}
+
+
+def _write(target: Path, source: Path, data: dict[str, Any], weights: Tensors) -> None:
+    """Into a temporary directory beside `target`, then renamed: no half-written checkpoint."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+        directory = Path(scratch) / target.name
+        directory.mkdir()
+        mx.save_safetensors(str(directory / "model.safetensors"), weights, {"format": "mlx"})
+        (directory / "config.json").write_text(
+            json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        )
+        for name in TOKENIZER_FILES:
+            if (source / name).exists():
+                shutil.copyfile(source / name, directory / name)
+        directory.rename(target)

@@ -1,0 +1,30 @@
+"""What can go wrong for a user of the package; nothing else is raised on purpose.
+
+    VoxCPM2Error
+    ├── ConfigError       config.json: unknown architecture, missing or misshapen values
+    ├── CheckpointError   weights, tokenizer files, hub: missing, unexpected, torn, refused
+    ├── AudioError        audio given to encode: unreadable, silent, too short, not finite
+    └── RequestError      a call: empty or too long text, a prompt without text, bad numbers
+
+Messages are one or two lines: what is wrong, where, and what to do.
+"""
+
+
+class VoxCPM2Error(Exception):
+    """The root of this package's errors."""
+
+
+class ConfigError(VoxCPM2Error):
+    """config.json does not describe a model that this package knows."""
+
+
+class CheckpointError(VoxCPM2Error):
+    """The files of a checkpoint cannot be found, read or matched with the network."""
+
+
+class AudioError(VoxCPM2Error):
+    """Audio that cannot be encoded."""
+
+
+class RequestError(VoxCPM2Error):
+    """A call that asks for something impossible."""

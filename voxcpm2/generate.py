@@ -1,0 +1,390 @@
+"""The loop over rows: who runs, what noise each draws, when each stops, what it becomes.
+
+A `Batch` holds up to `slots` rows. Each step feeds the rows that go on, admits waiting ones, makes
+one patch for every row, and lets go of those that have finished. Everything random or counted
+belongs to the row, so a row's result does not depend on its company. It knows no layers.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Protocol
+
+import mlx.core as mx
+import numpy as np
+
+from voxcpm2.audio_vae import AudioVAE
+from voxcpm2.cfm import Plan
+from voxcpm2.config import Config
+from voxcpm2.errors import RequestError
+from voxcpm2.model import Network, Prefix, State
+from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
+
+# Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
+# attempt that reaches RATIO for each token is a bad case.
+LONGEST, RATIO, SPARE = 4096, 6, 10
+
+Noise = Callable[[int, tuple[int, int]], np.ndarray]
+StopReason = Literal["stop", "cap", "cancelled"]
+
+
+class Cancel(Protocol):
+    """What `cancel` must offer; threading.Event does."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What one row is asked to say.
+
+    voice       description of a voice or style; not together with a prompt
+    reference   latents of a voice to imitate, from `encode(pad="right")`
+    prompt      speech to go on from
+    steps, cfg  solver steps and guidance
+    seed        0 to 2**32 - 1; drawn if not given; attempt a uses seed + a
+    min_len     a stop is heeded after more than this many patches (and one: upstream's rule)
+    max_len     at most so many patches; tokens * 6 + 10 and the model's length bound it too
+    retries     further attempts after one that is too long for its text
+    temperature scale of the noise
+    noise       (step, shape) -> array in place of the normal draw, shape (latent_dim, patch_size)
+    cancel      polled every step
+    """
+
+    text: str
+    _: KW_ONLY
+    voice: str | None = None
+    reference: np.ndarray | None = None
+    prompt: Prompt | None = None
+    steps: int = 10
+    cfg: float = 2.0
+    seed: int | None = None
+    min_len: int = 2
+    max_len: int | None = None
+    retries: int = 0
+    temperature: float = 1.0
+    noise: Noise | None = None
+    cancel: Cancel | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Speech:
+    """What a row became."""
+
+    text: str  # as spoken, white space as upstream, without the description of the voice
+    samples: np.ndarray  # float32 mono at the model's sample_rate
+    latents: np.ndarray  # of the new patches, (n, patch_size, latent_dim) float32
+    stop_reason: StopReason  # the model's own stop, the length cap, or the caller's cancel
+    token_count: int  # of the text that was asked for, description included
+    seed: int  # of the attempt that is returned: it alone gives the same speech again
+    attempts: int
+
+
+class Row:
+    """A request on its way. `Batch.add` returns it to recognise the result by."""
+
+    def __init__(
+        self, request: Request, config: Config, tokenize: Callable[[str], list[int]]
+    ) -> None:
+        """Checks everything that can be checked before work begins. Raises RequestError."""
+        _check_numbers(request)
+        shape = (config.patch_size, config.feat_dim)
+        reference, prompt = request.reference, request.prompt
+        if reference is not None:
+            if config.first_generation:
+                raise RequestError(
+                    "this checkpoint is VoxCPM 1.x, which knows no reference; give a prompt, "
+                    "or use VoxCPM2"
+                )
+            reference = checked_latents("reference", reference, shape)
+        if prompt is not None:
+            if request.voice is not None:
+                raise RequestError(
+                    "voice and prompt exclude each other: in a continuation the description "
+                    "would be read aloud"
+                )
+            if not isinstance(prompt.text, str) or not prompt.text.strip():
+                raise RequestError("the prompt has no text; give its exact transcript")
+            prompt = Prompt(prompt.text, checked_latents("prompt", prompt.latents, shape))
+        target = spoken_text(request.text, request.voice)
+        self.token_count = len(tokenize(target))
+        if self.token_count == 0:
+            raise RequestError(f"text {target!r} has no tokens; give at least one word to speak")
+
+        self.request = request
+        self.text = spoken_text(request.text, None)
+        parts = segments(target, reference, prompt, tokenize)
+        # A reference leads, so its keys and values can be computed once for all rows.
+        self.reference = reference
+        self.tokens = build(parts[1:] if isinstance(parts[0], Reference) else parts, shape)
+        length = len(build(parts, shape))
+        if self.tokens.ids.max() >= config.vocab_size:
+            # A spelling of tokenizer_config.json that the embedding has no row for.
+            raise RequestError(f"text {target!r} holds a marker that this model has no token for")
+        wanted = min(self.token_count * RATIO + SPARE, request.max_len or LONGEST)
+        room = config.max_length - length
+        if room < min(wanted, request.min_len + 2):
+            raise RequestError(
+                f"text, prompt and reference take {length} positions, the model has "
+                f"{config.max_length}; split the text"
+            )
+        self.cap = min(wanted, room)
+        self.context = np.zeros((0, *shape), np.float32)
+        if isinstance(parts[-1], Continuation):
+            # The patches just before the new ones, a reference's too if the prompt is short.
+            self.context = build(parts, shape).latents[-config.context_patches :]
+        self.seed = secrets.randbits(32) if request.seed is None else request.seed
+        self.attempt = 0
+        self.patches: list[mx.array] = []
+        self.stop_reason: StopReason | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        return self.request.cancel is not None and self.request.cancel.is_set()
+
+    @property
+    def attempt_seed(self) -> int:
+        return (self.seed + self.attempt) % 2**32
+
+    def draw(self, shape: tuple[int, int]) -> mx.array:
+        """The noise of the next patch, (latent_dim, patch_size) float32."""
+        step = len(self.patches)
+        if self.request.noise is None:
+            # Seed and step are the two words of the generator's key.
+            key = mx.random.key(self.attempt_seed << 32 | step)
+            noise = mx.random.normal(shape, key=key)
+        else:
+            noise = mx.array(np.asarray(self.request.noise(step, shape), np.float32))
+            if noise.shape != shape:
+                raise RequestError(f"noise of step {step} has shape {noise.shape}, not {shape}")
+        return noise if self.request.temperature == 1 else noise * self.request.temperature
+
+    def take(self, patch: mx.array, stop: bool) -> None:
+        """Add a patch, and see whether it is the last."""
+        self.patches.append(patch)
+        if stop and len(self.patches) - 1 > self.request.min_len:
+            self.stop_reason = "stop"
+        elif len(self.patches) >= self.cap:
+            self.stop_reason = "cap"
+
+    def retry(self) -> bool:
+        """After a bad case, start anew if that is allowed."""
+        bad = len(self.patches) >= self.token_count * RATIO
+        if not bad or self.stop_reason == "cancelled" or self.attempt == self.request.retries:
+            return False
+        self.attempt += 1
+        self.patches, self.stop_reason = [], None
+        return True
+
+
+class Prefixes:
+    """The keys and values of the references used last."""
+
+    KEPT = 8
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._known: OrderedDict[bytes, Prefix] = OrderedDict()
+
+    def get(self, reference: np.ndarray) -> Prefix:
+        """Of latents (n, patch_size, latent_dim); computed if they are not known."""
+        key = reference.tobytes()
+        if key not in self._known:
+            tokens = build([Reference(reference)], reference.shape[1:])
+            state = self._network.prefill([tokens], [None])
+            self._known[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
+            if len(self._known) > self.KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key]
+
+
+class Batch:
+    """Rows that are spoken side by side. `len` counts those not finished, running or waiting."""
+
+    def __init__(
+        self,
+        network: Network,
+        vae: AudioVAE,
+        tokenize: Callable[[str], list[int]],
+        prefixes: Prefixes,
+        *,
+        slots: int,
+    ) -> None:
+        if slots < 1:
+            raise RequestError(f"slots is {slots}; a batch needs at least 1")
+        self.slots = slots
+        self.vae = vae
+        self._network, self._tokenize = network, tokenize
+        self._prefixes = prefixes
+        self._waiting: deque[Row] = deque()
+        self._running: list[Row] = []  # row b of everything below
+        self._state: State | None = None
+        self._patch: mx.array | None = None  # made in the step before, not yet fed
+        self._plan: Plan | None = None  # made anew when rows come or go
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._running)
+
+    def add(self, request: Request) -> Row:
+        """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
+        row = Row(request, self._network.config, self._tokenize)
+        self._waiting.append(row)
+        return row
+
+    def advance(self) -> list[tuple[Row, Speech]]:
+        """One step of all rows; returns those that finished, with what they became."""
+        return [(row, self._speech(row)) for row in self.step()]
+
+    def step(self) -> list[Row]:
+        """`advance` without the decoding."""
+        ended = self._drop_cancelled()
+        if self._state is not None and self._patch is not None:
+            self._network.feed(self._state, self._patch)
+        self._admit()
+        if self._state is None:
+            return ended
+        if self._plan is None:
+            rows = [(row.request.steps, row.request.cfg) for row in self._running]
+            self._plan = self._network.feat_decoder.plan(rows)
+        # Whether a row stops is known before its last patch is made. The flags are evaluated on
+        # their own and read while the solver runs: the one read per step costs no idle time.
+        stops = self._network.stops(self._state)
+        mx.async_eval(stops)
+        config = self._network.config
+        shape = (config.feat_dim, config.patch_size)
+        noise = mx.stack([row.draw(shape) for row in self._running])
+        self._patch = self._network.sample(self._state, noise, self._plan)
+        mx.async_eval(self._patch)
+        flags: Any = stops.tolist()
+        for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
+            row.take(patch, stop)
+        done = [row for row in self._running if row.stop_reason is not None]
+        self._keep([row for row in self._running if row.stop_reason is None])
+        for row in done:
+            if row.retry():
+                self._waiting.appendleft(row)
+            else:
+                ended.append(row)
+        return ended
+
+    def _drop_cancelled(self) -> list[Row]:
+        cancelled = [row for row in (*self._running, *self._waiting) if row.cancelled]
+        for row in cancelled:
+            row.stop_reason = "cancelled"
+        self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
+        self._keep([row for row in self._running if row.stop_reason is None])
+        return cancelled
+
+    def _keep(self, rows: list[Row]) -> None:
+        if len(rows) == len(self._running):
+            return
+        self._plan = None
+        if not rows or self._state is None or self._patch is None:
+            self._state = self._patch = None
+        else:
+            indices = [self._running.index(row) for row in rows]
+            self._state.filter(indices)
+            self._patch = self._patch[mx.array(indices)]
+        self._running = rows
+
+    def _admit(self) -> None:
+        new: list[Row] = []
+        while self._waiting and len(self._running) + len(new) < self.slots:
+            new.append(self._waiting.popleft())
+        if not new:
+            return
+        prefixes = [
+            None if row.reference is None else self._prefixes.get(row.reference) for row in new
+        ]
+        state = self._network.prefill([row.tokens for row in new], prefixes)
+        if self._state is None:
+            self._state = state
+        else:
+            self._state.extend(state)
+        self._running = self._running + new
+        self._plan = None
+
+    def _speech(self, row: Row) -> Speech:
+        assert row.stop_reason is not None
+        shape = (0, self._network.config.patch_size, self._network.config.feat_dim)
+        latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
+        row.patches = []  # callers may keep the row
+        return Speech(
+            text=row.text,
+            samples=decode(self.vae, latents, row.context),
+            latents=latents,
+            stop_reason=row.stop_reason,
+            token_count=row.token_count,
+            seed=row.attempt_seed,
+            attempts=row.attempt + 1,
+        )
+
+
+def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
+    """Samples of each patch as it is made; together the whole. `row` must be alone in `batch`.
+
+    The decoder first hears the patches before the new ones, so a continuation starts without a
+    seam; upstream's stream starts from silence there.
+    """
+    decoder = batch.vae.stream()
+    if len(row.context):
+        decoder.push(_frames(row.context))
+    heard = 0
+    while row.stop_reason is None:
+        batch.step()
+        for patch in row.patches[heard:]:
+            yield np.array(decoder.push(patch[None]))[0]
+        heard = len(row.patches)
+
+
+def decode(
+    vae: AudioVAE, latents: np.ndarray, context: np.ndarray, sample_rate: int | None = None
+) -> np.ndarray:
+    """Samples of `latents` (n, patch_size, latent_dim), as they sound after `context`."""
+    if not len(latents):
+        return np.zeros(0, np.float32)
+    frames = np.concatenate([context, latents])
+    samples = np.array(vae.decode(_frames(frames), sample_rate))[0]
+    return samples[len(context) * latents.shape[1] * vae.config.out_hop :]
+
+
+def _frames(patches: np.ndarray) -> mx.array:
+    """(n, patch_size, latent_dim) -> (1, n * patch_size, latent_dim)."""
+    return mx.array(patches.reshape(1, -1, patches.shape[-1]))
+
+
+def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """`value` as float32 (n, *shape), n > 0, all finite; else RequestError."""
+    latents = np.asarray(value, np.float32)
+    if latents.ndim != 3 or latents.shape[1:] != shape or not len(latents):
+        raise RequestError(
+            f"{name} has shape {latents.shape}; latents of this model are (n, {shape[0]}, "
+            f"{shape[1]}) with n > 0, as `encode` returns them"
+        )
+    if not np.isfinite(latents).all():
+        raise RequestError(f"{name} has values that are not finite")
+    return latents
+
+
+def _check_numbers(request: Request) -> None:
+    def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not is_whole or not least <= value <= most:
+            span = f"from {least}" if most == math.inf else f"from {least} to {most}"
+            raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
+
+    whole("steps", request.steps, 1)
+    whole("min_len", request.min_len, 0)
+    whole("retries", request.retries, 0)
+    if request.max_len is not None:
+        whole("max_len", request.max_len, 1)
+    if request.seed is not None:
+        whole("seed", request.seed, 0, 2**32 - 1)
+    for name, value in (("cfg", request.cfg), ("temperature", request.temperature)):
+        if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise RequestError(f"{name} is {value!r}; it must be a number from 0")

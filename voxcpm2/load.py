@@ -1,0 +1,441 @@
+"""A directory or a hub id -> the network with its weights, the codec, and the tokenizer.
+
+Layouts, told apart by file and tensor names, never by shapes:
+
+    official    model.safetensors, its shards, or pytorch_model.bin; audiovae.safetensors or .pth
+    community   as mlx-audio converts: the VAE inside model.safetensors, under names of its own and
+                in MLX's axis order; bf16 or quantised
+    converted   as `python -m voxcpm2 convert` writes: official names, VAE inside, weight norm
+                folded
+
+Every tensor must be expected, and every expected one there in its shape; one error names all that
+are not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten
+
+from voxcpm2 import lora as lora_
+from voxcpm2.audio_vae import AudioVAE
+from voxcpm2.config import Config
+from voxcpm2.errors import CheckpointError, ConfigError, RequestError
+from voxcpm2.files import Tensors, identity, read
+from voxcpm2.model import Network
+from voxcpm2.tokenizer import Tokenizer
+
+DTYPES = {
+    "float32": mx.float32,
+    "fp32": mx.float32,
+    "bfloat16": mx.bfloat16,
+    "bf16": mx.bfloat16,
+    "float16": mx.float16,
+    "fp16": mx.float16,
+}
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+HUB_FILES = [
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "audiovae.*",
+    "lora_*",
+    *TOKENIZER_FILES,
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """What `load` found."""
+
+    config: Config
+    network: Network
+    vae: AudioVAE
+    tokenizer: Tokenizer
+    path: Path
+    revision: str | None  # the hub's commit; None for a directory
+    dtype: mx.Dtype
+    fingerprint: str  # see `fingerprint`
+
+
+def load(
+    path_or_repo: str | Path, *, dtype: Any = None, lora: str | Path | None = None
+) -> Checkpoint:
+    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+
+    `dtype` (a name or an MLX dtype) is what the network computes in; None is config.json's. The
+    codec is float32 always. `lora`, likewise a directory or a hub id, is applied unmerged.
+    Raises CheckpointError, ConfigError, RequestError; all that can be checked before weights are
+    read is.
+    """
+    wanted = None if dtype is None else parse_dtype(dtype)
+    path, revision = locate(path_or_repo)
+    data = read_config(path)
+    config = Config.from_dict(data)
+    chosen = config_dtype(config) if wanted is None else wanted
+    tokenizer = Tokenizer.load(path)
+    files = weight_files(path)
+    adapter = None if lora is None else lora_.read(locate(lora)[0])
+    identity = fingerprint(data, files, adapter)
+
+    network, vae = Network(config), AudioVAE(config.vae)
+    fill(network, vae, *read_tensors(files, config), data)
+    network.set_dtype(chosen)
+    if adapter is not None:
+        lora_.apply(network, adapter)
+    mx.eval(network.parameters(), vae.parameters())
+    return Checkpoint(config, network, vae, tokenizer, path, revision, chosen, identity)
+
+
+def parse_dtype(dtype: Any) -> mx.Dtype:
+    """A name of `DTYPES`, or one of their MLX dtypes."""
+    found: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
+    if not isinstance(found, mx.Dtype) or found not in DTYPES.values():
+        raise RequestError(f"dtype {dtype!r} is not known; known: float32, bfloat16, float16")
+    return found
+
+
+def config_dtype(config: Config) -> mx.Dtype:
+    """The dtype that config.json names."""
+    if config.dtype not in DTYPES:
+        raise ConfigError(
+            f"config.json: dtype {config.dtype!r} is not known; known: {', '.join(DTYPES)}"
+        )
+    return DTYPES[config.dtype]
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The parsed config.json of a directory."""
+    file = path / "config.json"
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: no config.json; is this a VoxCPM checkpoint?") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file}: expected a JSON object")
+    return data
+
+
+# ---- where the files are
+
+
+def locate(path_or_repo: str | Path) -> tuple[Path, str | None]:
+    """The directory, and for a hub id the commit it was downloaded at."""
+    path = Path(path_or_repo).expanduser()
+    if path.is_dir():
+        return path, None
+    hub_id = re.fullmatch(r"(\w[\w.-]*/\w[\w.-]*)(?:@([\w./-]+))?", str(path_or_repo))
+    if path.exists() or not isinstance(path_or_repo, str) or hub_id is None:
+        raise CheckpointError(f"{path}: no such directory, and not a hub id (owner/name)")
+    path = _download(hub_id[1], hub_id[2])
+    return path, path.name  # snapshots are named by their commit
+
+
+def _download(repo: str, revision: str | None) -> Path:
+    """Fetch, with the hub's own progress bar, what is not in its cache yet."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=HUB_FILES))
+    except GatedRepoError as error:
+        raise CheckpointError(
+            f"{repo}: this repository is gated; accept its terms on the hub, then `hf auth login`"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise CheckpointError(f"{repo}: the hub has no revision {revision!r}") from error
+    except RepositoryNotFoundError as error:
+        raise CheckpointError(
+            f"{repo}: no such directory here, and no such repository on the hub (a private one "
+            "needs `hf auth login`)"
+        ) from error
+    except HFValidationError as error:
+        raise CheckpointError(f"{repo}: no such directory, and not a hub id: {error}") from error
+    # What is left: no network, offline mode, or a server in trouble, with nothing in the cache.
+    except (HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().splitlines()
+        raise CheckpointError(
+            f"{repo}: not in the cache, and the hub cannot be reached "
+            f"({reason[0] if reason else type(error).__name__}). Go online once, unset "
+            "HF_HUB_OFFLINE, or download the repository elsewhere and give its directory"
+        ) from error
+
+
+def weight_files(path: Path) -> list[Path]:
+    """The files that hold a directory's weights, the VAE's last."""
+    index = path / "model.safetensors.index.json"
+    if (path / "model.safetensors").exists():
+        main = [path / "model.safetensors"]
+    elif index.exists():
+        main = _shards(index)
+    elif (path / "pytorch_model.bin").exists():
+        main = [path / "pytorch_model.bin"]
+    else:
+        raise CheckpointError(
+            f"{path}: no weights; looked for model.safetensors, model.safetensors.index.json and "
+            "pytorch_model.bin"
+        )
+    vae = [
+        path / name for name in ("audiovae.safetensors", "audiovae.pth") if (path / name).exists()
+    ]
+    return main + vae[:1]
+
+
+def _shards(index: Path) -> list[Path]:
+    try:
+        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{index}: not a list of shards: {error!r}") from error
+    missing = [name for name in names if not (index.parent / name).is_file()]
+    if missing:
+        raise CheckpointError(f"{index.parent}: missing shards: {', '.join(missing)}")
+    return [index.parent / name for name in names]
+
+
+# ---- what they hold
+
+
+def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensors]:
+    """The network's tensors and the codec's, under official names; not read from disk yet.
+
+    The codec's are in PyTorch's axis order with the weight norm folded. Like upstream, a VAE file
+    wins over a VAE inside the main file.
+    """
+    network: Tensors = {}
+    inside: Tensors = {}
+    separate: Tensors = {}
+    for file in files:
+        tensors = read(file)
+        if file.stem == "audiovae":
+            separate = tensors
+            continue
+        for name, tensor in tensors.items():
+            if name.startswith("audio_vae."):
+                inside[name.removeprefix("audio_vae.")] = tensor
+            else:
+                network[name] = tensor
+    if "encoder.conv_in.weight" in inside:
+        inside = _from_community(inside, config)
+        network = {name: t for name, t in network.items() if not _ROPE_BUFFER.search(name)}
+    return network, fold_weight_norm(separate or inside)
+
+
+# mlx-audio stores its rotary tables; ours come from config.json.
+_ROPE_BUFFER = re.compile(r"\.rope\.(inv_freq|long_factor|short_factor)$")
+_UNIT = {"snake1": "block.0", "conv1": "block.1", "snake2": "block.2", "conv2": "block.3"}
+_ENCODER_BLOCK = {
+    "res1": "block.0", "res2": "block.1", "res3": "block.2", "snake": "block.3", "conv": "block.4"
+}  # fmt: skip
+_DECODER_BLOCK = {
+    "snake": "block.0", "conv_t": "block.1", "res1": "block.2", "res2": "block.3", "res3": "block.4"
+}  # fmt: skip
+_CONDITION = {"out_snake": "out_layer.0", "out_conv": "out_layer.1"}
+
+
+def _from_community(vae: Tensors, config: Config) -> Tensors:
+    """mlx-audio's names and axes -> official ones; names it does not have are passed on."""
+    first = 2 if config.vae.depthwise else 1
+    last = first + len(config.vae.decoder_rates)
+
+    def official(name: str) -> str:
+        match name.split("."):
+            case ["encoder", "conv_in", *rest]:
+                parts = ["encoder.block.0", *rest]
+            case ["encoder", "blocks", "layers", n, part, *rest] if n.isdecimal():
+                inner = [_UNIT.get(each, each) for each in rest]
+                parts = [f"encoder.block.{int(n) + 1}", _ENCODER_BLOCK.get(part, part), *inner]
+            case ["decoder", "conv_in", "layers", *rest]:
+                parts = ["decoder.model", *rest]
+            case ["decoder", "conv_in", *rest]:
+                parts = ["decoder.model.0", *rest]
+            case ["decoder", "blocks", "layers", n, part, *rest] if n.isdecimal():
+                inner = [_UNIT.get(each, each) for each in rest]
+                parts = [f"decoder.model.{int(n) + first}", _DECODER_BLOCK.get(part, part), *inner]
+            case ["decoder", "snake_out", *rest]:
+                parts = [f"decoder.model.{last}", *rest]
+            case ["decoder", "conv_out", *rest]:
+                parts = [f"decoder.model.{last + 1}", *rest]
+            case ["decoder", "sr_cond_layers", n, part, *rest] if n.isdecimal():
+                number = int(n) + first
+                parts = [f"decoder.sr_cond_model.{number}", _CONDITION.get(part, part), *rest]
+            case _:
+                return name
+        return ".".join(parts)
+
+    def axes(name: str, tensor: mx.array) -> mx.array:
+        if tensor.ndim != 3:
+            return tensor
+        # Transposed: (out, k, in) -> (in, out, k). Others and alpha: last two swapped.
+        return tensor.transpose((2, 0, 1) if ".conv_t." in name else (0, 2, 1))
+
+    return {official(name): axes(name, tensor) for name, tensor in vae.items()}
+
+
+_NORM_NAMES = (
+    (".weight_g", ".weight_v"),
+    (".parametrizations.weight.original0", ".parametrizations.weight.original1"),
+)
+
+
+def fold_weight_norm(vae: Tensors) -> Tensors:
+    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
+    folded = dict(vae)
+    for name in vae:
+        for gain, direction in _NORM_NAMES:
+            base = name.removesuffix(gain)
+            if base == name or base + direction not in vae:
+                continue
+            g, v = vae[name].astype(mx.float32), vae[base + direction].astype(mx.float32)
+            if g.shape != (v.shape[0],) + (1,) * (v.ndim - 1):
+                continue  # left as they are, so that both are named as unexpected
+            del folded[name], folded[base + direction]
+            norm = mx.sqrt(mx.sum(v * v, axis=tuple(range(1, v.ndim)), keepdims=True))
+            folded[f"{base}.weight"] = v * (g / norm)
+    return folded
+
+
+# ---- into the modules
+
+
+def fill(
+    network: Network, vae: AudioVAE, tensors: Tensors, vae_tensors: Tensors, data: Mapping[str, Any]
+) -> Tensors:
+    """Put every tensor in its place; one CheckpointError names all that do not fit.
+
+    `data` is the parsed config.json: it says how a quantised checkpoint is quantised. Evaluates
+    nothing. Returns those that the codec took, as it took them.
+    """
+    quantization = data.get("quantization") or data.get("quantization_config")
+    _quantize_like(network, tensors, quantization)
+    vae_tensors = _dequantize(vae_tensors, quantization)
+    vae_tensors = _without_unused(vae_tensors, vae)
+    expected = {name: p.shape for name, p in parameters(network).items()}
+    expected |= {f"audio_vae.{name}": shape for name, shape in vae.expects().items()}
+    found = {name: t.shape for name, t in tensors.items()}
+    found |= {f"audio_vae.{name}": t.shape for name, t in vae_tensors.items()}
+    _compare(expected, found)
+    network.load_weights(list(tensors.items()))
+    vae.take(vae_tensors)
+    return vae_tensors
+
+
+def parameters(module: nn.Module) -> Tensors:
+    """All arrays of a module by name."""
+    return dict(tree_flatten(module.parameters()))
+
+
+def _compare(expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]]) -> None:
+    problems = []
+
+    def report(kind: str, names: list[str]) -> None:
+        if names:
+            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            problems.append(f"{len(names)} {kind}: {', '.join(names[:8])}{more}")
+
+    report("missing", sorted(expected.keys() - found.keys()))
+    report("unexpected", sorted(found.keys() - expected.keys()))
+    shared = sorted(expected.keys() & found.keys())
+    wrong = [name for name in shared if expected[name] != found[name]]
+    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
+    if problems:
+        raise CheckpointError(
+            "the tensors do not fit config.json; is it another model's? " + "; ".join(problems)
+        )
+
+
+def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
+    """Leave out what inference does not read; the bucket boundaries must be config.json's."""
+    boundaries = tensors.get("decoder.sr_bin_boundaries")
+    configured = vae.config.sr_bin_boundaries
+    used = {n: t for n, t in tensors.items() if not n.startswith("encoder.fc_logvar.")}
+    if boundaries is None or configured is None:
+        return used
+    del used["decoder.sr_bin_boundaries"]
+    if boundaries.tolist() != list(configured):
+        raise CheckpointError(
+            f"audio_vae.decoder.sr_bin_boundaries is {boundaries.tolist()}, config.json says "
+            f"{list(configured)}"
+        )
+    return used
+
+
+def _settings(quantization: Any, module: str) -> dict[str, Any]:
+    """How one module is quantised: group_size, bits, mode."""
+    if not isinstance(quantization, Mapping) or "bits" not in quantization:
+        raise CheckpointError(
+            f"{module} is quantised, but config.json has no quantization with group_size and bits"
+        )
+    own = quantization.get(module)
+    merged = {**quantization, **own} if isinstance(own, Mapping) else quantization
+    settings = {"group_size": merged.get("group_size", 64), "bits": merged["bits"]}
+    return {**settings, "mode": merged.get("mode", "affine")}
+
+
+def _quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
+    """Make quantised modules of those whose tensors come with scales."""
+
+    def wanted(name: str, module: nn.Module) -> bool | dict[str, Any]:
+        if f"{name}.scales" not in tensors or not hasattr(module, "to_quantized"):
+            return False
+        return _settings(quantization, name)
+
+    if any(name.endswith(".scales") for name in tensors):
+        try:
+            nn.quantize(network, class_predicate=wanted)
+        except ValueError as error:
+            raise CheckpointError(f"config.json: quantization does not fit: {error}") from error
+
+
+def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
+    """mlx-audio quantises the tables of the sample-rate condition, too; here they are float32."""
+    plain = dict(vae)
+    for name in vae:
+        base = name.removesuffix(".scales")
+        if base == name:
+            continue
+        try:
+            plain[f"{base}.weight"] = mx.dequantize(
+                plain.pop(f"{base}.weight"),
+                plain.pop(name),
+                plain.pop(f"{base}.biases", None),
+                **_settings(quantization, f"audio_vae.{base}"),
+            )
+        except (KeyError, ValueError) as error:
+            raise CheckpointError(f"audio_vae.{base}: cannot be dequantised: {error}") from error
+    return plain
+
+
+# ---- who it is
+
+
+def fingerprint(
+    data: Mapping[str, Any], files: Iterable[Path], adapter: lora_.Adapter | None = None
+) -> str:
+    """A hash of what decides the sound: config.json, weights by `files.identity`, LoRA and scale.
+
+    The same for the same files, wherever they lie and however they came there.
+    """
+    digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
+    for file in files:
+        digest.update(file.name.encode() + identity(file))
+    if adapter is not None:
+        digest.update(f"lora {adapter.scale} ".encode() + identity(adapter.file))
+    return digest.hexdigest()

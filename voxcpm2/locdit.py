@@ -1,0 +1,88 @@
+"""LocDiT: the velocity of one noisy patch, by a small unmasked transformer.
+
+It sees one patch at one moment: condition, time, the patch before, the noisy patch. It knows
+nothing of grids, guidance or noise; those are `cfm.py`'s.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from voxcpm2.config import Config
+from voxcpm2.minicpm4 import MiniCPM4
+
+
+def time_embedding(t: np.ndarray, width: int, *, rounded: bool = False) -> mx.array:
+    """Sines, then cosines, of 1000 t at `width` / 2 frequencies: (K,) -> (K, width) float32.
+
+    `rounded` puts every intermediate result into bfloat16, as upstream does in training and on
+    CUDA. The high frequencies then come out scrambled, 13 to 67 % from the float32 ones at width
+    1024; upstream on MPS and the other ports use float32. Both are official.
+    """
+
+    def step(x: np.ndarray) -> np.ndarray:
+        x = x.astype(np.float32)
+        return np.array(mx.array(x).astype(mx.bfloat16).astype(mx.float32)) if rounded else x
+
+    # Each result is the float32 nearest to the true one: at an angle of 1000 an ulp is 6e-5.
+    half = width // 2
+    exponent = step(step(np.arange(half)) * np.float32(-math.log(10000) / (half - 1)))
+    frequency = step(np.exp(exponent.astype(np.float64)))
+    angle = step(step(np.float32(1000) * step(t))[:, None] * frequency).astype(np.float64)
+    return mx.array(step(np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)))
+
+
+class TimestepEmbedding(nn.Module):
+    """linear_2(silu(linear_1(x)))."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear_1 = nn.Linear(width, width)
+        self.linear_2 = nn.Linear(width, width)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.linear_2(nn.silu(self.linear_1(x)))
+
+
+class LocDiT(nn.Module):
+    """The local diffusion transformer, `feat_decoder.estimator` in checkpoints.
+
+    Tokens: [mu_1, mu_2, time, patch before, noisy patch]; in VoxCPM 1.x [mu + time, ...].
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.dit.hidden_size
+        self._patch = config.patch_size
+        self._adds_time = config.first_generation
+        self.in_proj = nn.Linear(config.feat_dim, width)
+        self.cond_proj = nn.Linear(config.feat_dim, width)
+        self.out_proj = nn.Linear(width, config.feat_dim)
+        self.time_mlp = TimestepEmbedding(width)
+        self.delta_time_mlp = TimestepEmbedding(width)
+        positions = 2 * config.patch_size + (1 if config.first_generation else 3)
+        self.decoder = MiniCPM4(config.dit, positions=positions)
+
+    def time_tokens(self, t: np.ndarray, dt: np.ndarray, *, rounded: bool = False) -> mx.array:
+        """The time token at each of K moments: (K,), (K,) -> (K, Hd)."""
+        width, dtype = self.decoder.config.hidden_size, self.decoder.norm.weight.dtype
+        moment = time_embedding(t, width, rounded=rounded).astype(dtype)
+        step = time_embedding(dt, width, rounded=rounded).astype(dtype)
+        return self.time_mlp(moment) + self.delta_time_mlp(step)
+
+    def __call__(self, x: mx.array, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
+        """The velocity at x, float32.
+
+        x and cond (N, patch_size, feat_dim), mu (N, 2, Hd) or in 1.x (N, 1, Hd), time (N, Hd).
+        """
+        time = time[:, None]
+        head = [mu + time] if self._adds_time else [mu, time]
+        before = self.cond_proj(cond.astype(mu.dtype))
+        noisy = self.in_proj(x.astype(mu.dtype))
+        tokens = mx.concatenate([*head, before, noisy], axis=1)
+        y = self.decoder(tokens, wanted=slice(-self._patch, None))
+        return self.out_proj(y).astype(mx.float32)

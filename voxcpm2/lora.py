@@ -1,0 +1,164 @@
+"""LoRA of the official fine-tuning: y = W x + b + (alpha / r) B (A x), at load or merged for good.
+
+Unmerged it is exact also where W is bfloat16 or quantised, where a merged W would round the small
+difference away; merged it is faster. It covers attention in the language models and in LocDiT, and
+the projections between the networks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_unflatten
+
+from voxcpm2 import files
+from voxcpm2.errors import CheckpointError
+
+# Upstream's configuration where lora_config.json is missing.
+_DEFAULT = {"enable_lm": True, "enable_dit": True, "enable_proj": False, "r": 8, "alpha": 16}
+_ATTENTION = ["q_proj", "v_proj", "k_proj", "o_proj"]
+_PROJECTIONS = ["enc_to_lm_proj", "lm_to_dit_proj", "res_to_dit_proj", "fusion_concat_proj"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adapter:
+    """A LoRA as read: names of linear layers -> A (r, in) and B (out, r)."""
+
+    file: Path
+    scale: float  # alpha / r
+    rank: int
+    layers: Mapping[str, tuple[mx.array, mx.array]]
+    covers: re.Pattern[str]  # the names that its configuration gives a LoRA to
+
+
+def read(directory: Path) -> Adapter:
+    """Read lora_weights.safetensors (or .ckpt) and lora_config.json. Raises CheckpointError."""
+    options = _options(directory / "lora_config.json")
+    for name in ("lora_weights.safetensors", "lora_weights.ckpt"):
+        file = directory / name
+        if file.exists():
+            break
+    else:
+        raise CheckpointError(
+            f"{directory}: no LoRA; looked for lora_weights.safetensors and lora_weights.ckpt"
+        )
+    tensors = files.read(file)
+    names = {name.rpartition(".lora_")[0] for name in tensors}
+    expected = {f"{name}.lora_{part}" for name in names for part in "AB"}
+    if expected != tensors.keys():
+        odd = ", ".join(sorted(expected ^ tensors.keys())[:8])
+        raise CheckpointError(f"{file}: not pairs of .lora_A and .lora_B: {odd}")
+    layers = {
+        name: (tensors[f"{name}.lora_A"], tensors[f"{name}.lora_B"]) for name in sorted(names)
+    }
+    return Adapter(file, options["alpha"] / options["r"], options["r"], layers, _covered(options))
+
+
+def apply(network: nn.Module, adapter: Adapter) -> None:
+    """Give the network's linear layers their LoRA, in the network's dtype."""
+    linears = _targets(network, adapter)
+    wrapped = [
+        (name, LoRALinear(linears[name], *pair, adapter.scale))
+        for name, pair in adapter.layers.items()
+    ]
+    network.update_modules(tree_unflatten(wrapped))
+
+
+def merge(network: nn.Module, adapter: Adapter) -> None:
+    """Add B A to the weights, in float32, then rounded to the weights' dtype."""
+    for name, linear in _targets(network, adapter).items():
+        if not isinstance(linear, nn.Linear):
+            raise CheckpointError(
+                f"{name} is quantised; merge into the unquantised checkpoint, then quantise"
+            )
+        a, b = (matrix.astype(mx.float32) for matrix in adapter.layers[name])
+        weight = linear.weight.astype(mx.float32) + adapter.scale * (b @ a)
+        linear.weight = weight.astype(linear.weight.dtype)
+
+
+class LoRALinear(nn.Module):
+    """A linear layer, plain or quantised, and its LoRA beside it."""
+
+    def __init__(self, linear: nn.Module, a: mx.array, b: mx.array, scale: float) -> None:
+        super().__init__()
+        self.linear = linear
+        dtype = (linear.scales if "scales" in linear else linear.weight).dtype
+        self.lora_A, self.lora_B = a.astype(dtype), b.astype(dtype)
+        self._scale = scale
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.linear(x) + (x @ self.lora_A.T @ self.lora_B.T) * self._scale
+
+
+def _options(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        return _DEFAULT
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        options = {**_DEFAULT, **data.get("lora_config", data)}
+        if not all(
+            isinstance(options[key], int | float) and options[key] > 0 for key in ("r", "alpha")
+        ):
+            raise ValueError("r and alpha must be numbers above 0")
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{file}: not a LoRA configuration: {error}") from error
+    return options
+
+
+def _covered(options: Mapping[str, Any]) -> re.Pattern[str]:
+    def any_of(key: str, default: list[str]) -> str:
+        return "|".join(map(re.escape, options.get(key, default)))
+
+    parts = []
+    if options["enable_lm"]:
+        targets = any_of("target_modules_lm", _ATTENTION)
+        parts.append(rf"(base|residual)_lm\.layers\.\d+\.self_attn\.({targets})")
+    if options["enable_dit"]:
+        targets = any_of("target_modules_dit", _ATTENTION)
+        parts.append(rf"feat_decoder\.estimator\.decoder\.layers\.\d+\.self_attn\.({targets})")
+    if options["enable_proj"]:
+        parts.append(f"({any_of('target_proj_modules', _PROJECTIONS)})")
+    return re.compile("|".join(parts) or r"(?!)")
+
+
+def _targets(network: nn.Module, adapter: Adapter) -> dict[str, nn.Module]:
+    """The layers that the adapter is for, checked: one error names all that do not fit."""
+    linears: dict[str, nn.Module] = {
+        name: module
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Linear | nn.QuantizedLinear) and adapter.covers.fullmatch(name)
+    }
+    problems = [f"{name}: no such layer" for name in adapter.layers if name not in linears]
+    for name, linear in linears.items():
+        if name not in adapter.layers:
+            problems.append(f"{name}: missing")
+            continue
+        outputs, inputs = _size(linear)
+        shapes = tuple(matrix.shape for matrix in adapter.layers[name])
+        wanted = ((adapter.rank, inputs), (outputs, adapter.rank))
+        if shapes != wanted:
+            problems.append(f"{name}: shapes {shapes} instead of {wanted}")
+    if problems:
+        more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
+        raise CheckpointError(
+            f"{adapter.file}: does not fit the model or its lora_config.json: "
+            + "; ".join(problems[:8])
+            + more
+        )
+    return linears
+
+
+def _size(linear: nn.Module) -> tuple[int, int]:
+    """(out, in) of a linear layer, quantised or not."""
+    outputs, inputs = linear.weight.shape
+    return (
+        outputs,
+        inputs * 32 // linear.bits if isinstance(linear, nn.QuantizedLinear) else inputs,
+    )

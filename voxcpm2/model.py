@@ -1,0 +1,156 @@
+"""The network: rows of tokens -> a state; a state -> one patch for each row, and whether to stop.
+
+Attribute names are the checkpoint's. There is no loop over steps here, no text and no randomness;
+those are `generate.py`'s. A step of a batch is
+
+    network.feed(state, patch)          rows that go on take their last patch in
+    state.extend(network.prefill(...))  new rows join
+    stops = network.stops(state)
+    patch = network.sample(state, noise, plan)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from voxcpm2.cfm import CFM, Plan
+from voxcpm2.config import Config
+from voxcpm2.fsq import FSQ
+from voxcpm2.locenc import LocEnc
+from voxcpm2.minicpm4 import KVCache, MiniCPM4
+from voxcpm2.prompt import Tokens
+
+
+@dataclass(slots=True)
+class State:
+    """B rows between two steps."""
+
+    base: KVCache
+    residual: KVCache
+    h: mx.array  # (B, H) base LM, quantised unless the last position is text
+    r: mx.array  # (B, H) residual LM
+    cond: mx.array  # (B, patch_size, feat_dim) float32: the patch before, zeros after text
+
+    def filter(self, rows: list[int]) -> None:
+        """Keep these rows, in this order."""
+        self.base.filter(rows)
+        self.residual.filter(rows)
+        chosen = mx.array(rows)
+        self.h, self.r, self.cond = self.h[chosen], self.r[chosen], self.cond[chosen]
+
+    def extend(self, other: State) -> None:
+        """Append the other state's rows; `other` is used up."""
+        self.base.extend(other.base)
+        self.residual.extend(other.residual)
+        self.h = mx.concatenate([self.h, other.h])
+        self.r = mx.concatenate([self.r, other.r])
+        self.cond = mx.concatenate([self.cond, other.cond])
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The keys and values of a reference, one row, computed once for all rows of that voice."""
+
+    base: KVCache
+    residual: KVCache
+
+
+class Network(nn.Module):
+    """All of VoxCPM2, or of VoxCPM 1.x, but the audio codec."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        c, width, dit = config, config.base_lm.hidden_size, config.dit.hidden_size
+        self.base_lm = MiniCPM4(c.base_lm, positions=c.max_length, vocab_size=c.vocab_size)
+        self.residual_lm = MiniCPM4(c.residual_lm, positions=c.max_length)
+        self.feat_encoder = LocEnc(c)
+        self.feat_decoder = CFM(c)
+        self.fsq_layer = FSQ(c)
+        self.enc_to_lm_proj = nn.Linear(c.encoder.hidden_size, width)
+        self.lm_to_dit_proj = nn.Linear(width, dit)
+        self.res_to_dit_proj = nn.Linear(width, dit)
+        if not c.first_generation:
+            self.fusion_concat_proj = nn.Linear(2 * width, width)
+        self.stop_proj = nn.Linear(width, width)
+        self.stop_head = nn.Linear(width, 2, bias=False)
+
+    @property
+    def dtype(self) -> mx.Dtype:
+        """What activations are computed in."""
+        return self.base_lm.norm.weight.dtype
+
+    def prefill(self, rows: Sequence[Tokens], prefixes: Sequence[Prefix | None]) -> State:
+        """Read rows of any length and mode, left-padded to one block, each after its prefix."""
+        counts = [len(row) for row in rows]
+        block = max(counts)
+        ids = np.zeros((len(rows), block), np.int32)
+        audio = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
+        patches = np.concatenate([row.latents for row in rows])
+        seen = 0
+        for b, row in enumerate(rows):
+            ids[b, block - len(row) :] = row.ids
+            audio[b, block - len(row) :][row.audio] = 1 + seen + np.arange(len(row.latents))
+            seen += len(row.latents)
+        # One encoder call for all patches of all rows; a zero in front serves the text positions.
+        nothing = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
+        encoded = mx.concatenate([nothing, self._encode(mx.array(patches))]) if seen else nothing
+        e = encoded[mx.array(audio)]
+        is_audio = mx.array(audio > 0)[..., None]
+        embedded = self.base_lm.embed_tokens(mx.array(ids)) * self.config.embed_scale
+        ragged = min(counts) < block
+        valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None]) if ragged else None
+
+        def space(lm: MiniCPM4, kind: str) -> KVCache:
+            known = [None if prefix is None else getattr(prefix, kind) for prefix in prefixes]
+            return KVCache.for_rows(lm.config, self.dtype, counts, known)
+
+        base, residual = space(self.base_lm, "base"), space(self.residual_lm, "residual")
+        y = self.base_lm(mx.where(is_audio, e, embedded), cache=base, valid=valid)
+        y = mx.where(is_audio, self.fsq_layer(y), y)
+        r = self.residual_lm(self._fuse(y, e), cache=residual, valid=valid, wanted=slice(-1, None))
+        last = [
+            row.latents[-1] if row.audio[-1] else np.zeros(patches.shape[1:], np.float32)
+            for row in rows
+        ]
+        return State(base, residual, y[:, -1], r[:, -1], mx.array(np.stack(last)))
+
+    def feed(self, state: State, patch: mx.array) -> None:
+        """Let every row of `state` hear its new patch, (B, patch_size, feat_dim)."""
+        e = self._encode(patch)[:, None]
+        h = self.fsq_layer(self.base_lm(e, cache=state.base))
+        r = self.residual_lm(self._fuse(h, e), cache=state.residual)
+        state.h, state.r, state.cond = h[:, 0], r[:, 0], patch
+
+    def stops(self, state: State) -> mx.array:
+        """Which rows end with the patch that `sample` is about to make: (B,) bool."""
+        return mx.argmax(self.stop_logits(state.h), axis=-1) == 1
+
+    def stop_logits(self, h: mx.array) -> mx.array:
+        """(B, H) -> (B, 2) float32, of going on and of stopping."""
+        return self.stop_head(nn.silu(self.stop_proj(h.astype(mx.float32))))
+
+    def sample(self, state: State, noise: mx.array, plan: Plan) -> mx.array:
+        """The next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""
+        return self.feat_decoder(noise, self.condition(state), state.cond, plan)
+
+    def condition(self, state: State) -> mx.array:
+        """What LocDiT is told: (B, 2, Hd), base LM first; in 1.x their sum, (B, 1, Hd)."""
+        base, residual = self.lm_to_dit_proj(state.h), self.res_to_dit_proj(state.r)
+        if self.config.first_generation:
+            return (base + residual)[:, None]
+        return mx.stack([base, residual], axis=1)
+
+    def _encode(self, patches: mx.array) -> mx.array:
+        return self.enc_to_lm_proj(self.feat_encoder(patches))
+
+    def _fuse(self, h: mx.array, e: mx.array) -> mx.array:
+        """The residual LM's input, from the base LM's output and the patch's encoding."""
+        if self.config.first_generation:
+            return h + e
+        return self.fusion_concat_proj(mx.concatenate([h, e], axis=-1))

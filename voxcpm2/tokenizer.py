@@ -1,0 +1,112 @@
+"""Text -> ids, as the official pipeline's `LlamaTokenizerFast` and its Chinese split give them.
+
+Built with the `tokenizers` library from tokenizer.json and tokenizer_config.json, the way
+transformers 5 builds it: the vocabulary and merges of the file, and a Metaspace step in place of
+its normalizer, which adds no second "▁" to a text that starts with a space or "▁" (transformers 4
+does; only such texts differ). No BOS is added. `auto_map`, which names remote code, is not read.
+It does not touch white space and knows nothing of prompts and their markers.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+from tokenizers import Tokenizer as Backend
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import Metaspace
+
+from voxcpm2.errors import CheckpointError
+
+_SPECIAL_NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token")
+
+
+class Tokenizer:
+    """`encode` gives the ids of a text; use `Tokenizer.load`."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        vocab = backend.get_vocab()
+        unknown = vocab.get("<unk>", 0)
+        # Entries of two or more Chinese characters are spoken character by character.
+        self._split = {
+            entry: [vocab.get(character, unknown) for character in entry]
+            for entry in vocab
+            if len(entry) >= 2 and all("\u4e00" <= character <= "\u9fff" for character in entry)
+        }
+
+    @classmethod
+    def load(cls, directory: Path) -> Tokenizer:
+        """Read tokenizer.json and tokenizer_config.json. Raises CheckpointError."""
+        file, settings = directory / "tokenizer.json", directory / "tokenizer_config.json"
+        data = _read(file)
+        config = _read(settings) if settings.exists() else {}
+        try:
+            return cls(_build(data, config))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"{file}: not a BPE tokenizer of VoxCPM: {error}") from error
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text` as it stands.
+
+        An id may lie past the embedding: `<|audio_prompt_start|>` and its end are spelled in
+        tokenizer_config.json but not in the vocabulary.
+        """
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        ids: list[int] = []
+        for piece, number in zip(encoding.tokens, encoding.ids, strict=True):
+            ids += self._split.get(piece.replace("▁", ""), (number,))
+        return ids
+
+
+def _build(data: dict[str, Any], config: dict[str, Any]) -> Backend:
+    model = data["model"]
+    merges = [
+        tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
+    ]
+    vocab = model["vocab"]
+    for left, right in merges:  # the library would raise a bare Exception
+        if not {left, right, left + right} <= vocab.keys():
+            raise ValueError(f"merge of {left!r} and {right!r} is not in the vocabulary")
+    backend = Backend(BPE(vocab=vocab, merges=merges, fuse_unk=True, byte_fallback=True))
+    scheme = "always" if config.get("legacy", False) else "first"
+    if config.get("add_prefix_space") is False:
+        scheme = "never"
+    backend.pre_tokenizer = Metaspace(replacement="▁", prepend_scheme=scheme, split=False)
+    # Tokens missing in the vocabulary get the next free ids, so their order matters.
+    listed = config.get("added_tokens_decoder")
+    if listed is None:
+        listed = {token["id"]: token for token in data.get("added_tokens", [])}
+    tokens = [listed[number] for number in sorted(listed, key=int)]
+    known = {token["content"] for token in tokens}
+    names = [config.get(name) for name in _SPECIAL_NAMES] + config.get(
+        "additional_special_tokens", []
+    )
+    for name in names:
+        content = name["content"] if isinstance(name, dict) else name
+        if content is not None and content not in known:
+            tokens.append({"content": content, "special": True})
+            known.add(content)
+    backend.add_tokens([_added(token) for token in tokens])
+    return backend
+
+
+def _added(token: dict[str, Any]) -> AddedToken:
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return AddedToken(token["content"], **{flag: token[flag] for flag in flags if flag in token})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{path.parent}: {path.name} is missing; copy it from the model's repository"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{path}: expected a JSON object")
+    return data
