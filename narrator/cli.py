@@ -105,7 +105,9 @@ def new(
 
     book = importers.import_book(source) if source else importers.starter(folder)
     written = importers.write_project(book, folder)
-    out.print(f"{escape(book.title)}: {len(book.chapters)} chapters -> {written.manifest}")
+    out.print(
+        f"{escape(book.title)}: {_count(len(book.chapters), 'chapter')} -> {written.manifest}"
+    )
     if book.left_out:
         table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
         for item in book.left_out:
@@ -141,8 +143,9 @@ def check(
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     silent = [name for name in manuscript.cast if name not in speakers]
     out.print(
-        f"{escape(manuscript.project.manifest.title)}: {len(manuscript.chapters)} chapters, "
-        f"{len(speakers)} speakers, {len(manuscript.spoken)} chunks, about {clock(seconds)}"
+        f"{escape(manuscript.project.manifest.title)}: "
+        f"{_count(len(manuscript.chapters), 'chapter')}, {_count(len(speakers), 'speaker')}, "
+        f"{_count(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
     )
     out.print(f"words: {words + lost} in the source = {words} spoken + {lost} left out")
     if silent:

@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -74,7 +74,8 @@ def read(path: Path) -> Manuscript:
     """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
     project = manifest.load(path)
     cast = voices.resolve(project)
-    roles = script.Roles(_labels(project), project.narrator)
+    languages = {name: voice.language for name, voice in cast.items() if voice.language}
+    roles = script.Roles(_labels(project), project.narrator, languages)
     chapters: list[Chapter] = []
     problems: list[Problem] = []
     for number in range(len(project.manifest.chapters)):
@@ -84,8 +85,12 @@ def read(path: Path) -> Manuscript:
             problems += error.problems
     if problems:
         raise ScriptError(problems)
-    spoken = utterances(chapters, cast=cast, lexicon=_lexicon(project))
-    return Manuscript(project, tuple(chapters), cast, spoken)
+    spoken, silent = utterances(chapters, cast=cast, lexicon=_lexicon(project))
+    whole = tuple(
+        replace(chapter, left_out=(*chapter.left_out, *silent[number]))
+        for number, chapter in enumerate(chapters)
+    )
+    return Manuscript(project, whole, cast, spoken)
 
 
 def _labels(project: Project) -> dict[str, str]:
@@ -468,7 +473,8 @@ def _render(
     )
     if result.rendered >= 20 or result.seconds > 60:  # fewer say nothing of the machine
         speeds = _load_json(_speed_path(project), {})
-        speeds[book.engine.name] = round(result.seconds / result.wall, 3)
+        # against what was expected, so that estimates of the same measure come out right
+        speeds[book.engine.name] = round(result.expected / result.wall, 3)
         _save_json(_speed_path(project), speeds)
 
 

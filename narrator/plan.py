@@ -7,7 +7,7 @@ Knows no engine and no disk: it is given an engine's identity, and a way to look
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -19,7 +19,7 @@ from narrator import chunk as chunks
 from narrator import keys
 from narrator.chunk import Chunk
 from narrator.normalize import Lexicon, Spoken, normalize
-from narrator.script import Chapter
+from narrator.script import Chapter, LeftOut
 from narrator.voices import Cast, Voice
 
 PROMPT_SECONDS = 25.0
@@ -110,9 +110,13 @@ class Settings:
 
 def utterances(
     chapters: Sequence[Chapter], *, cast: Cast, lexicon: Lexicon
-) -> tuple[Utterance, ...]:
-    """All chunks of a book in reading order, with their spoken text."""
+) -> tuple[tuple[Utterance, ...], Mapping[int, Sequence[LeftOut]]]:
+    """All chunks of a book in reading order, with their spoken text.
+
+    Second, by chapter, those with nothing to say ("…" between two speakers).
+    """
     found: list[Utterance] = []
+    silent: dict[int, list[LeftOut]] = defaultdict(list)
     scene_number = 0
     for number, chapter in enumerate(chapters):
         before = len(found)
@@ -128,6 +132,12 @@ def utterances(
                     says=[(say.start, say.stop, say.spoken) for say in chunk.says],
                     heading=bool(chunk.pieces[0].line.heading),
                 )
+                if not any(map(str.isalnum, spoken.text)):
+                    line = chunk.pieces[0].line
+                    silent[number].append(
+                        LeftOut(line.path, line.line, chunk.text, "nothing to speak")
+                    )
+                    continue
                 found.append(
                     Utterance(
                         id=f"{number + 1}.{len(found) - before + 1}",
@@ -140,7 +150,7 @@ def utterances(
                     )
                 )
             scene_number += 1
-    return tuple(found)
+    return tuple(found), silent
 
 
 def link(

@@ -31,6 +31,13 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def _done(what: str, done: int, total: int) -> str:
+    """How far the files are; encoding counts seconds of sound."""
+    if what == "encode":
+        return f"encode: {clock(done)} of {clock(total)}"
+    return f"{what}: {done} of {total}"
+
+
 class _Tally:
     """What every kind of progress counts."""
 
@@ -42,6 +49,9 @@ class _Tally:
         self.done: Counter[int] = Counter()
         self.retries: Counter[int] = Counter()
         self.speech = 0.0
+        self.expected = 0.0
+        """Of what is done, as `left`: the estimate's own measure, so that time left is right even
+        where a voice is faster than expected."""
         self.left = 0.0
         self.stage = ""
 
@@ -81,6 +91,7 @@ class _Tally:
 
     def _ended(self, step: Step) -> None:
         self.done[step.chapter] += 1
+        self.expected += step.expected
         self.left = max(0.0, self.left - step.expected)
 
     @property
@@ -92,8 +103,9 @@ class _Tally:
         """One line on the whole run."""
         done, total = self.done.total(), self.total.total()
         line = f"{done}/{total} chunks  {self.factor:.1f} x real time"
-        if self.factor and done < total:
-            line += f"  {clock(self.left / self.factor)} left"
+        if self.expected and done < total:
+            pace = self.expected / max(1e-6, time.monotonic() - self.began)
+            line += f"  {clock(self.left / pace)} left"
         retries = self.retries.total()
         return line + (f"  {retries} retries" if retries else "")
 
@@ -132,7 +144,7 @@ class LineProgress(_Tally):
     def exporting(self, what: str, done: int, total: int) -> None:
         if done == total or time.monotonic() >= self._next:
             self._next = time.monotonic() + self.EVERY
-            self.console.print(f"{what}: {done}/{total}")
+            self.console.print(_done(what, done, total))
 
 
 class LiveProgress(_Tally):
@@ -201,4 +213,5 @@ class LiveProgress(_Tally):
         self.tick()
         if what not in self.export:
             self.export[what] = self.bars.add_task(what, total=total, note="")
-        self.bars.update(self.export[what], completed=done, total=total, note=f"{done}/{total}")
+        note = _done(what, done, total).partition(": ")[2]
+        self.bars.update(self.export[what], completed=done, total=total, note=note)

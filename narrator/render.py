@@ -7,7 +7,6 @@ up with a flag and the run goes on. Knows nothing of chapters' audio or files fo
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from narrator import audio, checks
-from narrator.chunk import sentences
+from narrator.chunk import halve
 from narrator.engines import Engine, Outcome, Prompt, Request, Session, Speech
 from narrator.errors import DamagedTake
 from narrator.plan import Step
@@ -59,6 +58,8 @@ class Result:
     rendered: int = 0
     seconds: float = 0.0
     """Of speech."""
+    expected: float = 0.0
+    """Seconds that the plan expected of it."""
     wall: float = 0.0
     retries: int = 0
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -251,6 +252,7 @@ class _Loop:
                 self._finish(job)
                 self.result.rendered += 1
                 self.result.seconds += (verdict.stop - verdict.start) / verdict.sample_rate
+                self.result.expected += job.step.expected
                 self.observer.rendered(job.step, verdict)
             elif not verdict:
                 job.attempt = 0
@@ -270,7 +272,7 @@ class _Loop:
                 self._finish(job)
                 self.observer.flagged(job.step, job.faults)
                 return
-            job.parts, job.attempt = halves, 0
+            job.parts, job.attempt = (_closed(halves[0]), halves[1]), 0
         self.result.retries += 1
         self.scheduler.put_back(job.step.key)
         self.observer.retried(job.step, faults)
@@ -280,20 +282,10 @@ class _Loop:
         self.scheduler.done(job.step.key)
 
 
-def halve(text: str, language: str) -> tuple[str, str] | None:
-    """Spoken text in two, near its middle: at a sentence's end, else a clause's, else a word's.
-
-    Both halves end on a full stop or what stood there; None where there is nothing to part.
-    """
-    ends = [stop for _, stop in sentences(text, language)[:-1]]
-    ends = ends or [found.end() for found in re.finditer(r"[,;:，；：、]\s*", text)]
-    ends = ends or [found.end() for found in re.finditer(r"\s+", text)]
-    ends = [end for end in ends if text[:end].strip() and re.search(r"\w", text[end:])]
-    if not ends:
-        return None
-    middle = min(ends, key=lambda end: abs(2 * end - len(text)))
-    first = text[:middle].rstrip().rstrip(",;:，；：、")
-    return first if first[-1] in ".!?。！？" else f"{first}.", text[middle:].lstrip()
+def _closed(text: str) -> str:
+    """A first half that broke off at a comma ends on a full stop: engines clip other endings."""
+    text = text.rstrip(",;:，；：、، ")
+    return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
 
 
 def _joined(parts: Sequence[Speech], rate: int) -> tuple[np.ndarray, np.ndarray | None]:

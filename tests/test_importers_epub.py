@@ -384,7 +384,8 @@ def test_metadata_of_epub_2_is_read(tmp_path: Path) -> None:
     <dc:creator opf:role="aut">Jane Roe</dc:creator><dc:creator opf:role="trl">X</dc:creator>
     <dc:identifier opf:scheme="ISBN">0123456789</dc:identifier><dc:language>de</dc:language>
     <dc:date opf:event="modification">2021</dc:date><dc:date opf:event="publication">1999</dc:date>
-    <meta name="calibre:series" content="Doors"/><meta name="calibre:series_index" content="3.0"/>"""
+    <meta name="calibre:series" content="Doors"/>
+    <meta name="calibre:series_index" content="3.0"/>"""
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}"}
     book = import_book(build_epub(tmp_path / "b.epub", documents, metadata=metadata, version=2))
     assert (book.authors, book.date) == (("Jane Roe",), "1999")

@@ -10,7 +10,7 @@ from tests.sounds import RATE, Samples, blocks, noise, silence, tone, voice
 
 # -- measuring -------------------------------------------------------------------------------------
 #
-# EBU Tech 3341, table 1, made mono: one channel instead of two, so 3 dB higher for as much loudness.
+# EBU Tech 3341, table 1, in one channel instead of two: 3 dB higher for as much loudness.
 
 CASES = {
     1: [(20, -23)],
@@ -100,7 +100,7 @@ def test_peaks_between_samples_are_held(divisor: float) -> None:
     fade = np.minimum(1, np.arange(RATE) / 2000).astype(np.float32)
     sound = np.sin(2 * np.pi * np.arange(RATE) / divisor + np.pi / 4).astype(np.float32)
     sound *= fade * fade[::-1]
-    assert true_peak(sound * np.float32(1.41)) > 2.9
+    assert true_peak(sound * np.float32(1.41)) > 2.8
     assert true_peak(mastered(sound, 3, -2)) == pytest.approx(-2, abs=0.05)
 
 

@@ -137,7 +137,7 @@ class Row:
         if isinstance(parts[-1], Continuation):
             # The patches just before the new ones, a reference's too if the prompt is short.
             self.context = build(parts, shape).latents[-config.context_patches :]
-        self.seed = secrets.randbits(32) if request.seed is None else request.seed
+        self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
         self.attempt = 0
         self.patches: list[mx.array] = []
         self.stop_reason: StopReason | None = None
@@ -386,5 +386,5 @@ def _check_numbers(request: Request) -> None:
     if request.seed is not None:
         whole("seed", request.seed, 0, 2**32 - 1)
     for name, value in (("cfg", request.cfg), ("temperature", request.temperature)):
-        if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        if not isinstance(value, int | float | np.floating) or not math.isfinite(value) or value < 0:
             raise RequestError(f"{name} is {value!r}; it must be a number from 0")

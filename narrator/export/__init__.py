@@ -47,6 +47,7 @@ __all__ = [
     "ListenerFile",
     "Settings",
     "Tags",
+    "book_name",
     "encoding",
     "export",
     "export_chapters",

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
@@ -62,14 +63,15 @@ def _starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
 
 def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
     """Every chapter brings its coder's delay and padding along: packets count, not samples."""
-    starts = [0]
+    starts = [Fraction(0)]
     for _, encoded in chapters[:-1]:
         with opened(encoded.path) as source:
-            stream = source.streams.audio[0]
-            length = sum(p.duration or 0 for p in source.demux(stream) if p.size)
-            seconds = length * (stream.time_base or Fraction(1))
-        starts.append(starts[-1] + round(seconds * encoded.encoding.sample_rate))
-    return tuple(starts)
+            durations = [p.duration or 0 for p in source.demux(audio=0) if p.size]
+            clock = source.streams.audio[0].time_base or Fraction(1)
+            # the last packet says how much of it is sound, yet all of it plays within a book
+            starts.append(starts[-1] + len(durations) * durations[0] * clock)
+    rate = chapters[0][1].encoding.sample_rate
+    return tuple(round(start * rate) for start in starts)
 
 
 def _mark(
@@ -82,7 +84,7 @@ def _mark(
     titles = [title for title, _ in chapters]
     times = [round(start * 1000 / rate) for start in starts]
     end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
-    if format == "flac":  # as FFmpeg itself writes them for Opus
+    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 is 5.6
         for number, (title, time) in enumerate(zip(titles, times, strict=True)):
             minutes, rest = divmod(time, 60_000)
             clock = f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
@@ -109,20 +111,34 @@ def _copy(
     container: OutputContainer, chapters: Sequence[tuple[str, Encoded]], cover: Cover | None
 ) -> None:
     stream: AudioStream | None = None
-    position = 0
-    for _, encoded in chapters:
+    time = 0
+    for number, (_, encoded) in enumerate(chapters, 1):
         with opened(encoded.path) as source:
             sound = source.streams.audio[0]
-            if stream is None:
-                stream = container.add_stream_from_template(sound)
-                _add_cover(container, cover)
+            frame = 0
             for packet in source.demux(sound):
-                if not packet.size or packet.duration is None:
+                if not packet.size:
                     continue
-                packet.stream = stream
-                packet.pts = packet.dts = position
-                position += packet.duration
-                container.mux_one(packet)
+                if stream is None:
+                    stream = container.add_stream_from_template(sound)
+                    _add_cover(container, cover)
+                    time = packet.pts or 0
+                frame = frame or packet.duration or 0
+                last = number == len(chapters)
+                piece = packet if last else _bare(packet, frame)
+                piece.stream = stream
+                piece.pts = piece.dts = time
+                time += frame
+                container.mux_one(piece)
+
+
+def _bare(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
+    """A packet without what it says of being the first or last of its chapter."""
+    bare: Packet[Any] = Packet(bytes(packet))
+    bare.time_base = packet.time_base
+    bare.duration = duration
+    bare.is_keyframe = True
+    return bare
 
 
 def _transcode(

@@ -260,7 +260,7 @@ def _reach_target(
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for _ in range(ROUNDS):
         blocks = watch(job.blocks(), job.length, 0.15, 0.55)
-        samples = _write(path, master(blocks, job.rate, gain, ceiling), job)
+        samples = write_sound(path, master(blocks, job.rate, gain, ceiling), job)
         with opened(path) as container:
             blocks = watch(gathered(decoded(container)), samples, 0.55, 1.0)
             measured = measure(blocks, job.encoding.sample_rate)
@@ -297,7 +297,7 @@ class _Watch:
 # -- FFmpeg ----------------------------------------------------------------------------------------
 
 
-def _write(path: Path, blocks: Iterable[Samples], job: Job) -> int:
+def write_sound(path: Path, blocks: Iterable[Samples], job: Job) -> int:
     """Encode a stream; returns its length at the encoding's sample rate."""
     rate = job.encoding.sample_rate
     length = 0

@@ -28,6 +28,8 @@ TOTAL_LIMIT = 400_000_000
 COUNT_LIMIT = 20_000
 RATIO_LIMIT = 200
 """Unpacked to packed size, for members above 1 MB; XHTML packs 3 to 20 times."""
+DEPTH_LIMIT = 100
+"""Elements inside each other. Books have 10 to 20."""
 
 _FONT_MANGLING = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
 _LOCKS = {
@@ -133,9 +135,17 @@ class Archive:
         """A member as XHTML, and whether it is well-formed; what is not is read as HTML."""
         text = self.safe(name)
         try:
-            return parse_xml(text), True
+            root, well_formed = parse_xml(text), True
         except (etree.XMLSyntaxError, ValueError):
-            pass
+            root, well_formed = self._html(name, text), False
+        depth = 0
+        for event, _ in etree.iterwalk(root, events=("start", "end")):
+            depth += 1 if event == "start" else -1
+            if depth > DEPTH_LIMIT:
+                raise self.failed(f"has elements nested more than {DEPTH_LIMIT} deep", name)
+        return root, well_formed
+
+    def _html(self, name: str, text: str) -> etree._Element:
         # <a id="x"/> opens an element in HTML that nothing closes.
         text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
         parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
@@ -145,7 +155,7 @@ class Archive:
             raise self.failed(f"neither XHTML nor HTML: {_short(error)}", name) from None
         if root is None:
             raise self.failed("neither XHTML nor HTML: it is empty", name)
-        return root, False
+        return root
 
     def safe(self, name: str) -> str:
         """A member's text without a declaration; HTML's entities are replaced, others refused."""

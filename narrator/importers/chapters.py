@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write
@@ -275,9 +276,8 @@ class _Divider:
 
     def start_at_headings(self) -> None:
         """Begin a piece at headings inside what would otherwise hold several chapters."""
-        places = sorted({0, *self.starts}) if self.blocks else []
         entries = sum(bool(start.title) for start in self.starts.values())
-        for begin, end in zip(places, [*places[1:], len(self.blocks)], strict=True):
+        for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
             lead = [
                 b for i, b in enumerate(self.blocks[begin:end], begin) if self._is_lead(begin, i)
@@ -315,14 +315,17 @@ class _Divider:
                 return [i for i in found if i > begin]
         return []
 
+    def _stretches(self) -> list[tuple[int, int]]:
+        """From each start to the next."""
+        return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
+
     # -- pieces ------------------------------------------------------------------------------------
 
     def pieces(self) -> list[_Piece]:
         """All blocks, in pieces, each with its kind."""
         found: list[_Piece] = []
-        places = sorted({0, *self.starts}) if self.blocks else []
         begins = set(self.begins.values())
-        for begin, end in zip(places, [*places[1:], len(self.blocks)], strict=True):
+        for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
             while begin < end:
                 piece = _Piece(start, self.blocks[begin:end], None, begin in begins)

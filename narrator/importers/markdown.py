@@ -30,7 +30,7 @@ from narrator.importers.book import (
 )
 from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import find_speakers, read_text
-from narrator.importers.prose import label_end
+from narrator.importers.prose import label_colons
 
 _FACTS = {
     "title": "title",
@@ -253,8 +253,8 @@ def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
         opened.update([part.row] if part else [])
     _read_front(source, title, begins[0] if begins else len(source.rows))
     titles = distinct([(heading.title, part.title if part else None) for heading, part in starts])
-    ends = [*begins[1:], len(source.rows)]
-    for (heading, _), name, begin, end in zip(starts, titles, begins, ends, strict=True):
+    stretches = pairwise([*begins, len(source.rows)])
+    for (heading, _), name, (begin, end) in zip(starts, titles, stretches, strict=True):
         kind = matter.kind_of_title(heading.title)
         if why := matter.reason(kind):
             source.leave(begin, end, heading.title, why, restorable=kind != "toc")
@@ -313,7 +313,7 @@ def _escape_labels(
     """Escape the colon of what looks like the label of somebody who is no speaker."""
     for row, content in paragraphs:
         text = content.partition("\n")[0]
-        colon = label_end(text)
+        colon = next(iter(label_colons(text)), None)
         if colon is None or text[colon - 1] == "\\":
             continue
         name = re.sub(r"\s?[(（].*", "", text[:colon]).strip("*_ ").casefold()

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from narrator.errors import nearest
 from narrator.importers.book import seen
@@ -41,7 +42,7 @@ _STARTS_NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0,200}[)）]\s?)?(?=[:：])")
 """What stands before a colon where the script layer looks for the name of a speaker."""
 
-_BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]{1,40}")
+_BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]+")
 ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
 """A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
 _ORDINAL = re.compile(
@@ -139,44 +140,51 @@ def join_heading(parts: Sequence[Line]) -> Line:
 
 def write_paragraph(lines: Sequence[Line]) -> str:
     """Markdown of a paragraph; its lines are joined by hard breaks."""
-    return "\\\n".join(_escape_start(_inline(line, label_end(plain(line)))) for line in lines)
+    return "\\\n".join(_escape_start(_inline(line, label_colons(plain(line)))) for line in lines)
 
 
-def label_end(text: str) -> int | None:
-    """Where the colon stands that would make the beginning of `text` the name of a speaker.
+def label_colons(text: str) -> list[int]:
+    """Where the colons stand that would make the beginning of `text` the name of a speaker.
 
-    The cast of a new project is `narrator`; of other names, those that look like one.
+    The cast of a new project is `narrator`; of other names, those that look like one. With one
+    colon escaped, the next may end a name.
     """
-    found = _LABEL.match(text)
-    if found is None:
-        return None
-    end, words = found.end(), found[1].split()
-    spaced = text[end] == "：" or not text[end + 1 : end + 2].strip()
+    found: list[int] = []
+    shadow = text
+    while (label := _LABEL.match(shadow)) and _is_name(text, label):
+        found.append(label.end())
+        shadow = f"{shadow[: label.end()]}\0{shadow[label.end() + 1 :]}"
+    return found
+
+
+def _is_name(text: str, label: re.Match[str]) -> bool:
+    name, end = text[slice(*label.span(1))], label.end()
+    words = name.split()
     heads = [word.lstrip("*_")[:1] for word in words]
+    spaced = text[end] == "：" or not text[end + 1 : end + 2].strip()
     named = len(words) <= 3 and all(head.isalnum() and not head.islower() for head in heads)
-    known = found[1].casefold() == "narrator"
-    near = len(words) <= 4 and nearest(found[1], ["narrator"]) is not None
-    return end if known or (spaced and (named or near)) else None
+    near = len(words) <= 4 and nearest(name, ["narrator"]) is not None
+    return name.casefold() == "narrator" or (spaced and (named or near))
 
 
 def write_heading(line: Line, level: int) -> str:
     """Markdown of a heading on one line."""
-    text = re.sub(r"#(?=#*$)", r"\\#", _inline(line, None))
+    text = re.sub(r"#(?=#*$)", r"\\#", _inline(line, []))
     return f"{'#' * level} {text}"
 
 
-def _inline(line: Line, colon: int | None) -> str:
-    """Markdown of one line; the colon at that place in its text is escaped."""
+def _inline(line: Line, colons: Sequence[int]) -> str:
+    """Markdown of one line; the colons at these places in its text are escaped."""
     texts: list[str] = []
     at = 0
     for span in line:
-        if colon is not None and at <= colon < at + len(span.text):
-            here = colon - at
+        cuts = [-1, *(place - at for place in colons if 0 <= place - at < len(span.text))]
+        pieces = []
+        for cut, stop in pairwise([*cuts, len(span.text)]):
             # Markdown has no backslash for the full-width colon.
-            mark = "\\:" if span.text[here] == ":" else "&#xFF1A;"
-            texts.append(_escape(span.text[:here]) + mark + _escape(span.text[here + 1 :]))
-        else:
-            texts.append(_escape(span.text))
+            mark = {":": "\\:", "：": "&#xFF1A;"}.get(span.text[cut], "") if cut >= 0 else ""
+            pieces.append(mark + _escape(span.text[cut + 1 : stop]))
+        texts.append("".join(pieces))
         at += len(span.text)
     written = ""
     marked = False

@@ -177,6 +177,28 @@ def _time(match: Match, how: Setting) -> str | None:
     return _clock(hour, minute, part.get("half"))
 
 
+def _british_time(match: Match, how: Setting) -> str | None:
+    """We took the 5.20."""
+    return _time(match, how) if how.british else None
+
+
+_BOOK = re.compile(
+    r"\b(?:Gen|Exod|Lev|Num|Deut|Josh|Judg|Sam|Kings|Chron|Neh|Ps|Prov|Eccl|Isa|Jer|Ezek|Dan|Hos|Mic"
+    r"|Matt|Mark|Luke|John|Acts|Rom|Cor|Gal|Eph|Phil|Col|Thess|Tim|Tit|Heb|Jas|Pet|Jude|Rev|Job|Ruth"
+    r"|Genesis|Exodus|Leviticus|Numbers|Deuteronomy|Joshua|Judges|Samuel|Chronicles|Psalms?|Proverbs"
+    r"|Ecclesiastes|Isaiah|Jeremiah|Ezekiel|Daniel|Hosea|Micah|Matthew|Romans|Corinthians|Galatians"
+    r"|Ephesians|Philippians|Colossians|Thessalonians|Timothy|Titus|Hebrews|James|Peter|Revelation)"
+    r"\.? $"
+)
+
+
+def _verse(match: Match, how: Setting) -> str | None:
+    """John 3:7"""
+    if not _BOOK.search(before(match)):
+        return None
+    return " ".join(numbers.cardinal(int(part), british=how.british) for part in match.groups())
+
+
 def _military(match: Match, how: Setting) -> str:
     hour, minute = int(match[1]), int(match[2])
     head = numbers.pair(hour) if hour else "zero"
@@ -260,10 +282,22 @@ CALENDAR = (
     Rule(
         "time",
         re.compile(
-            r"(?<=\b[Tt]he )(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)"
+            behind(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
             r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)"
         ),
         _time,
+    ),
+    Rule(
+        "time",
+        re.compile(
+            rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))"
+        ),
+        _british_time,
+    ),
+    Rule(
+        "verse",
+        re.compile(r"(?<=[a-z.] )(\d{1,3}):(\d{1,3})(?!\d)"),
+        _verse,
     ),
     Rule("year", re.compile(rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)"), _bare_year),
 )

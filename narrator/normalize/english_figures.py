@@ -185,6 +185,7 @@ MONEY = (
         re.compile(r"£(?P<pounds>\d+)-(?P<shillings>\d{1,2})-(?P<pence>\d{1,2})(?P<part>[½¼¾]?)"),
         _old_money,
     ),
+    Rule("old money", re.compile(rf"{FREE}(?P<pounds>{INT})l\.(?=,| [a-z\d])"), _old_money),
     Rule("old money", re.compile(rf"(?<![\w.,]){_SHILLINGS}/-(?!\w)"), _old_money),
     Rule("old money", re.compile(rf"(?<![\w.,]){_SHILLINGS}/{_PENCE}\b{DOT}"), _old_money),
     Rule("old money", re.compile(rf"(?<![\w.,]){_PENCE}{DOT_OR_END}"), _old_money),
@@ -216,7 +217,7 @@ VULGAR = "".join(_FRACTIONS)
 """Characters that are fractions."""
 
 _FRACTION = rf"(?:\d+[ -]?)?[{VULGAR}]|(?:\d+[ -])?[1-9]\d?/[1-9]\d{{0,2}}(?![\d/])"
-_NOT_FRACTIONS = {"24/7": "twenty-four seven", "9/11": "nine eleven"}
+_NOT_FRACTIONS = {"24/7": "twenty-four seven", "9/11": "nine eleven", "50/50": "fifty-fifty"}
 
 
 def _split(text: str, how: Setting) -> tuple[str, str] | None:
@@ -267,7 +268,7 @@ def _unit(match: Match, how: Setting) -> str | None:
             return None
         if text.isdecimal() and (len(text) == 1 or int(text) % 10 == 0):
             return numbers.plural(_number(text, how))  # "fours", "tens"
-    if name in ("in", "h", "W", "V", "pt") and gap == " ":
+    if name in ("in", "h", "W", "V", "pt") and gap and not match[0].endswith("."):
         return None
     if name == "st" and not (gap == " " and text.isdecimal() and how.british):
         return None
@@ -307,7 +308,7 @@ def _temperature(match: Match, how: Setting) -> str:
     return f"{_number(match[1], how)} degree{'s' * (match[1] != '1')} {scale}"
 
 
-_UNIT = rf"(?P<gap>\s|-|)(?P<unit>{either(UNITS)})(?![\w²³]|/\w)"
+_UNIT = rf"(?P<gap>\s|-|)(?P<unit>{either(UNITS)})(?![\w²³]|[/.]\w)"
 
 _UNIT_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"  # "6 ft. 2 in."
 
@@ -439,7 +440,7 @@ NUMBERS = (
     Rule(
         "range",
         re.compile(
-            rf"(?<=[\d%])\s?[-–]\s?(?=[$£€]?\d)|(?<=\d):(?=\d)"
+            rf"(?<=[\d%])\s?[-–]\s?(?=[$£€']?\d)|(?<=\d):(?=\d)"
             rf"|{behind('BC', 'AD', 'CE', 'C[.]', 'D[.]')}\s?[-–]\s?(?=AD|\d)"
         ),
         always(" to "),

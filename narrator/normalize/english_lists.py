@@ -241,6 +241,7 @@ UNITS = {
     "kmh": ("kilometre per hour", "kilometres per hour"),
     "m/s": ("metre per second", "metres per second"),
     "mpg": ("mile per gallon", "miles per gallon"),
+    "m.p.g": ("mile per gallon", "miles per gallon"),
     "rpm": ("revolution per minute", "revolutions per minute"),
     "r.p.m": ("revolution per minute", "revolutions per minute"),
     "hp": ("horsepower", "horsepower"),

@@ -262,7 +262,7 @@ def _regnal(match: Match, how: Setting) -> str | None:
     ruler = any(name in RULERS for name in names[:-1])
     if not (ruler or any(name in REGNAL for name in names)):
         return None
-    if numeral == "I" and not _SURELY_FIRST.match(following):
+    if numeral == "I" and not match[2] and not _SURELY_FIRST.match(following):
         if _pronoun_follows(match, FIRST_PERSON):
             return None
         early = before(match)[: found.start()]
@@ -309,7 +309,11 @@ ROMANS = Group(
             re.compile(r"\b([IVXLC]+)(?=[\s-](?:[Cc]entury|[Cc]enturies|[Dd]ynasty|[Oo]lympi))"),
             _nth,
         ),
-        Rule("roman", re.compile(rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b"), _regnal),
+        Rule(
+            "roman",
+            re.compile(rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b(\.(?=[,;:']| [a-z]))?"),
+            _regnal,
+        ),
         Rule("roman", re.compile(r"(?<![\w.'-])[IVX]{2,}\b(?![.'-]?\w)"), _bare_roman),
     ),
 )
@@ -369,10 +373,11 @@ def _initial(match: Match, how: Setting) -> str | None:
 
 _OPENS_INITIALS = r"(?<![\w.'])"
 
+_ODD_ONES = "MR MRS DR St ST Ste Sts v ETC aka ie eg Ie Eg".split()
+_ABBREVIATED = either([*TITLES, *RANKS, *PLACES, *NEVER_CLOSING, *CLOSING, *DEGREES, *_ODD_ONES])
+
 ABBREVIATIONS = Group(
-    re.compile(
-        rf"\.|\b(?:{either(TITLES)}|{either(RANKS)}|{either(PLACES)}|MRS?|DR|S[Tt]|v|vs|viz|etc|ETC|aka|ie|eg)\b"
-    ),
+    re.compile(rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.)(?!\w)"),
     (
         Rule("degree", re.compile(rf"\b({either(DEGREES)})\b{DOT}"), lambda m, how: DEGREES[m[1]]),
         Rule(
@@ -384,7 +389,7 @@ ABBREVIATIONS = Group(
         Rule("saint", re.compile(r"\bS[Tt]\b\.?"), _saint),
         Rule("saint", re.compile(r"\bSte\.?(?=[\s-][A-Z])"), always("Sainte")),
         Rule("saint", re.compile(r"\bS[St]s?\.(?=\s[A-Z])"), always("Saints")),
-        Rule("rank", re.compile(rf"\b({either(RANKS)})\.(?=\s?[A-Z])"), _rank),
+        Rule("rank", re.compile(rf"\b({either(RANKS)})\.(?=[\s-]?[A-Z])"), _rank),
         Rule(
             "rank", re.compile(rf"\b({either(RANKS.keys() - RANKS_DOTTED)})(?= [A-Z][a-z])"), _rank
         ),
@@ -440,7 +445,7 @@ ABBREVIATIONS = Group(
             re.compile(rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=\s?(?!(?:{STARTERS})\b)[A-Z][\w'])"),
             _initial,
         ),
-        Rule("initial", re.compile(rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=,| [a-z])"), _initial),
+        Rule("initial", re.compile(rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=,| [a-z]|\s?&)"), _initial),
     ),
 )
 

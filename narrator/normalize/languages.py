@@ -44,7 +44,9 @@ class Language:
 
 def _say(number: int, code: str, to: str = "cardinal") -> str:
     words: str = _library()(number, lang=code, to=to)
-    words = words.replace(",", "").strip()
+    words = (
+        words.replace(",", "").replace("etttusen", "ettusen").replace("en millioner", "en million")
+    )
     if code == "tr":
         words = " ".join(_TURKISH.findall(words))
     return words
@@ -216,8 +218,8 @@ def _rules(its: Language) -> tuple[Group, ...]:
         return _say(value, code).capitalize() if how.heading and value else None
 
     def division(match: Match, how: Setting) -> str | None:
-        value = numbers.roman(match[2])
-        return f"{match[1]} {_say(value, code)}" if value else None
+        value = numbers.roman(match[0])
+        return _say(value, code) if value and _DIVISION.search(before(match)) else None
 
     table = []
     if its.ordinal:
@@ -248,7 +250,7 @@ def _rules(its: Language) -> tuple[Group, ...]:
             re.compile(r"\b[IVXLC]+\b"),
             (
                 Rule("roman", re.compile(r"^\W*([IVXLC]+)(?=\W*$|[.:)])"), heading),
-                Rule("roman", re.compile(rf"\b({_DIVISIONS}) ([IVXLC]+)\b"), division),
+                Rule("roman", re.compile(r"(?<=\w )[IVXLC]+\b"), division),
             ),
         ),
         Group(
@@ -265,8 +267,8 @@ def _year(number: int, code: str) -> str:
     return _say(number, code, "year")
 
 
-_DIVISIONS = (
-    "Kapitel|Teil|Buch|Band|Akt|Szene|Chapitre|Partie|Livre|Tome|Acte|Scène|Capítulo|Parte|Libro|"
+_DIVISION = re.compile(
+    r"\b(?:Kapitel|Teil|Buch|Band|Akt|Szene|Chapitre|Partie|Livre|Tome|Acte|Scène|Capítulo|Parte|Libro|"
     "Tomo|Acto|Capitolo|Volume|Atto|Livro|Ato|Hoofdstuk|Deel|Boek|Del|Bok|Bog|Kapittel|Luku|Osa|"
     "Rozdział|Część|Księga|Kapitola|Část|Глава|Часть|Том|Книга|Розділ|Частина|Capitolul|Partea|"
     "Fejezet|Bölüm|KAPITEL|CHAPITRE|CAPÍTULO|CAPITOLO|HOOFDSTUK|ГЛАВА|ЧАСТЬ"

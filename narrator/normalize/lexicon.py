@@ -10,7 +10,7 @@ set. Its `say` may name groups (`\1`, `\g<name>`); what a group caught is spoken
 language, so that `\bHP(\d+)\b` with `H P \1` reads HP12 as "H P twelve". Neither reads `say` again.
 
 The more particular entry wins: one for a speaker over one for all, then one for a language, then
-patterns in their order, then the longer word. Both kinds see straight apostrophes and quotes.
+patterns in their order, then the longer word, then the one whose case counts. Both kinds see straight apostrophes and quotes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Lexicon:
         for ready in self._all:
             entry = ready.entry
             what = entry.word if entry.word is not None else ready.regex.pattern
-            key = (ready.regex.pattern, ready.regex.flags, entry.language, entry.speaker)
+            text = ready.regex.pattern
+            text = text.casefold() if ready.regex.flags & re.IGNORECASE else text
+            key = (text, ready.regex.flags, entry.language, entry.speaker)
             if key in seen:
                 raise ValueError(f"the lexicon has {what!r} twice")
             seen.add(key)
@@ -95,10 +97,17 @@ def _covers(general: str | None, language: str) -> bool:
     return general is None or f"{language}-".startswith(f"{general.lower()}-")
 
 
-def _rank(ready: _Ready) -> tuple[bool, bool, bool, int]:
+def _rank(ready: _Ready) -> tuple[bool, bool, bool, int, bool]:
     entry = ready.entry
     length = 0 if entry.word is None else len(entry.word)
-    return (entry.speaker is None, entry.language is None, entry.word is not None, -length)
+    any_case = entry.word is not None and bool(ready.regex.flags & re.IGNORECASE)
+    return (
+        entry.speaker is None,
+        entry.language is None,
+        entry.word is not None,
+        -length,
+        any_case,
+    )
 
 
 def _spoken(ready: _Ready, match: re.Match[str], words: Callable[[str], str]) -> str:

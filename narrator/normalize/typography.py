@@ -275,6 +275,7 @@ def _ending(run: str, marks: Marks) -> str:
 
 
 _QUOTES = frozenset('"“”')
+_ABBREVIATING = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
 _TRAIL = re.compile(r"…|\.\s?\.\s?\.")
 _BROKEN_OFF = re.compile(rf"(?:{DASH}|--)\s*[\"”]")
 _DASHED = re.compile(rf"{DASH}|--|\s-\s")
@@ -282,6 +283,7 @@ _DASHED = re.compile(rf"{DASH}|--|\s-\s")
 
 def _between(run: str, following: str, marks: Marks) -> str:
     """The mark for a run with words on both sides."""
+    run = _ABBREVIATING.sub("", run)
     if "?" in run:
         mark = marks.ask
     elif "!" in run:

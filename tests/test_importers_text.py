@@ -1,0 +1,335 @@
+"""Plain text: headings, hard-wrapped paragraphs, scene breaks, notices, and nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from narrator.errors import ImportFailed
+from narrator.importers import Book, import_book
+
+PROSE = """\
+The ferry left at seven, as it had on every morning that anyone in the
+village could remember, and nobody had ever asked it to wait.
+"""
+
+
+def imported(folder: Path, text: str, encoding: str = "utf-8") -> Book:
+    path = folder / "the door.txt"
+    path.write_bytes(text.encode(encoding))
+    return import_book(path)
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+def markdown(folder: Path, text: str) -> str:
+    return imported(folder, text).chapters[0].markdown.strip("\n")
+
+
+def left_out(book: Book) -> dict[str, int]:
+    return {item.reason: item.words for item in book.left_out}
+
+
+# -- paragraphs ------------------------------------------------------------------------------------
+
+
+def test_hard_wrapped_lines_are_joined(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "one line\nand its end.\n\nTwo more\nlines.\n") == (
+        "one line and its end.\n\nTwo more lines."
+    )
+
+
+def test_short_dialogue_does_not_hide_that_a_text_is_wrapped(tmp_path: Path) -> None:
+    text = '"Yes."\n\n"No."\n\n"Yes."\n\n"He went on\nand on."\n\n"Stop."\n'
+    assert '"He went on and on."' in markdown(tmp_path, text)
+
+
+def test_long_lines_are_paragraphs_without_blank_lines(tmp_path: Path) -> None:
+    line = "word " * 60 + "end."
+    assert markdown(tmp_path, f"{line}\n{line}\n") == f"{line}\n\n{line}"
+
+
+def test_lines_that_end_as_sentences_are_paragraphs(tmp_path: Path) -> None:
+    assert (
+        markdown(tmp_path, "it was so.\nwas it?\nit was!\n") == "it was so.\n\nwas it?\n\nit was!"
+    )
+
+
+def test_indentation_begins_a_paragraph(tmp_path: Path) -> None:
+    text = "  the ferry left at seven as it\nhad done before.\n  nobody asked it\nto wait.\n"
+    assert markdown(tmp_path, text) == (
+        "the ferry left at seven as it had done before.\n\nnobody asked it to wait."
+    )
+
+
+def test_indented_short_lines_are_verse(tmp_path: Path) -> None:
+    text = f"{PROSE}\n    Roses are red,\n    Violets are blue\n\n{PROSE}"
+    assert "\n\n> Roses are red,\\\n> Violets are blue\n\n" in markdown(tmp_path, text)
+
+
+def test_indented_long_lines_are_a_quotation(tmp_path: Path) -> None:
+    quoted = "".join(f"  {row}\n" for row in PROSE.splitlines())
+    written = markdown(tmp_path, f"{PROSE}\n{quoted}\n{PROSE}")
+    assert "\n\n> The ferry left at seven" in written
+    assert "\\\n" not in written
+
+
+def test_underscores_are_emphasis(tmp_path: Path) -> None:
+    text = "it was _so very\nlate_ in snake_case _ and __ here, _yes_.\n"
+    assert markdown(tmp_path, text) == (
+        "it was *so very late* in snake\\_case \\_ and \\_\\_ here, *yes*."
+    )
+
+
+@pytest.mark.parametrize("mark", ["* * *", "***", "#", "-----", "⁂", "      *      *      *"])
+def test_ornaments_are_scene_breaks(tmp_path: Path, mark: str) -> None:
+    assert markdown(tmp_path, f"one thing.\n\n{mark}\n\nanother.\n") == (
+        "one thing.\n\n***\n\nanother."
+    )
+
+
+def test_rare_large_gaps_are_scene_breaks(tmp_path: Path) -> None:
+    text = "one thing.\n\n" * 6 + "\n\nanother.\n"
+    assert markdown(tmp_path, text).endswith("one thing.\n\n***\n\nanother.")
+
+
+def test_words_that_look_like_markup_are_escaped(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "Note: a [b] *c*\n\n1. d\n\n> e\n") == (
+        "Note\\: a \\[b] \\*c\\*\n\n1\\. d\n\n\\> e"
+    )
+
+
+# -- headings --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("CHAPTER I", "CHAPTER II", ["CHAPTER I", "CHAPTER II"]),
+        ("Chapter 1. The Gate", "Chapter 2. The Wave", ["Chapter 1. The Gate", "Chapter 2. The Wave"]),
+        ("Chapter One: The Gate", "Chapter Two: The Wave",
+         ["Chapter One. The Gate", "Chapter Two. The Wave"]),
+        ("CHAPTER I.\nTHE GATE", "CHAPTER II.\nTHE WAVE", ["CHAPTER I. THE GATE", "CHAPTER II. THE WAVE"]),
+        ("CHAPTER I\n\nTHE GATE", "CHAPTER II\n\nTHE WAVE",
+         ["CHAPTER I. THE GATE", "CHAPTER II. THE WAVE"]),
+        ("I.", "II.", ["I", "II"]),
+        ("1", "2", ["1", "2"]),
+        ("I. THE GATE", "II. THE WAVE", ["I. THE GATE", "II. THE WAVE"]),
+        ("1. The Gate", "2. The Wave", ["1. The Gate", "2. The Wave"]),
+        ("PROLOGUE", "Epilogue", ["PROLOGUE", "Epilogue"]),
+        ("Letter 1", "Letter 2", ["Letter 1", "Letter 2"]),
+        ("Kapitel Eins", "Kapitel Zwei", ["Kapitel Eins", "Kapitel Zwei"]),
+        ("Chapitre premier", "Chapitre II", ["Chapitre premier", "Chapitre II"]),
+        ("第一章 海门", "第二章", ["第一章. 海门", "第二章"]),
+    ],
+)  # fmt: skip
+def test_chapters_begin_at_headings(
+    tmp_path: Path, first: str, second: str, expected: list[str]
+) -> None:
+    book = imported(tmp_path, f"{first}\n\n{PROSE}\n\n{second}\n\n{PROSE}")
+    assert titles(book) == expected
+    assert book.chapters[0].markdown.startswith(f"# {expected[0]}".rstrip("."))
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "Chapter one of my life was over, and I was glad of it.",
+        "I am not a heading.",
+        "I. went home",
+        "1999 was a good year.",
+        "Part of it was true.",
+        "Introduction of the guests took an hour.",
+        "12",
+        "Index",
+    ],
+)
+def test_sentences_are_no_headings(tmp_path: Path, paragraph: str) -> None:
+    book = imported(tmp_path, f"Chapter 1\n\n{PROSE}\n{paragraph}\n\n{PROSE}")
+    assert titles(book) == ["Chapter 1"]
+    assert book.words == book.words_kept
+
+
+def test_numbers_under_named_chapters_are_sections(tmp_path: Path) -> None:
+    text = f"CHAPTER I\n\nI\n\n{PROSE}\nII\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
+    book = imported(tmp_path, text)
+    assert titles(book) == ["CHAPTER I", "CHAPTER II"]
+    assert "\n\n## II\n\n" in book.chapters[0].markdown
+
+
+def test_parts_are_announced_at_their_first_chapter(tmp_path: Path) -> None:
+    text = f"PART ONE\n\nCHAPTER I\n\n{PROSE}\nPART TWO\n\nCHAPTER I\n\n{PROSE}"
+    book = imported(tmp_path, text)
+    assert titles(book) == ["PART ONE, CHAPTER I", "PART TWO, CHAPTER I"]
+    assert book.chapters[1].markdown.startswith("# PART TWO\n\n## CHAPTER I\n")
+
+
+def test_text_right_under_a_heading_is_text(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"Chapter 1\n{PROSE}\nChapter 2\n{PROSE}")
+    assert titles(book) == ["Chapter 1", "Chapter 2"]
+    assert book.chapters[0].markdown.startswith("# Chapter 1\n\nThe ferry")
+
+
+def test_a_text_without_headings_is_one_chapter(tmp_path: Path) -> None:
+    assert titles(imported(tmp_path, PROSE)) == ["the door"]
+
+
+# -- what is left out ------------------------------------------------------------------------------
+
+
+def test_a_table_of_contents_is_left_out(tmp_path: Path) -> None:
+    listed = "CONTENTS\n\nCHAPTER I. The Gate\n\nCHAPTER II. The Wave\n\nCHAPTER III. The End\n\n\n"
+    body = "".join(f"CHAPTER {n}. {t}\n\n{PROSE}\n" for n, t in
+                   (("I", "The Gate"), ("II", "The Wave"), ("III", "The End")))  # fmt: skip
+    book = imported(tmp_path, listed + body)
+    assert len(book.chapters) == 3
+    assert sum(item.words for item in book.left_out) == 13
+    assert {item.reason.partition(" (")[0] for item in book.left_out} == {"table of contents"}
+
+
+def test_a_table_of_contents_in_one_block_is_left_out(tmp_path: Path) -> None:
+    listed = "CONTENTS\n\n I. The Gate ..... 5\n II. The Wave ..... 9\n III. The End ..... 12\n\n"
+    book = imported(tmp_path, f"{listed}\nI. The Gate\n\n{PROSE}\n\nII. The Wave\n\n{PROSE}")
+    assert titles(book) == ["I. The Gate", "II. The Wave"]
+
+
+def test_a_title_page_gives_title_and_author(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"THE SEA DOOR\n\nby Jane Roe\n\n\nCHAPTER I\n\n{PROSE}")
+    assert (book.title, book.authors) == ("THE SEA DOOR", ("Jane Roe",))
+    assert left_out(book) == {"title page (2 of them)": 6} or left_out(book) == {"title page": 6}
+
+
+def test_prose_before_the_first_heading_is_kept(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"The Sea Door\n\n{PROSE}\nCHAPTER I\n\n{PROSE}")
+    assert titles(book) == ["The Sea Door", "CHAPTER I"]
+    assert left_out(book) == {"title page": 3}
+
+
+def test_title_lines_of_a_story_without_headings_are_left_out(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"The Sea Door\nby Jane Roe\n\n{PROSE}")
+    assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
+    assert book.chapters[0].markdown.startswith("The ferry")
+
+
+def test_a_section_of_back_matter_is_left_out_and_kept_aside(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"CHAPTER I\n\n{PROSE}\n\nACKNOWLEDGMENTS\n\nThanks to all of you.\n")
+    assert left_out(book) == {"acknowledgements": 6}
+    assert book.left_out[0].markdown == "# ACKNOWLEDGMENTS\n\nThanks to all of you.\n"
+
+
+GUTENBERG = """\
+\ufeffThe Project Gutenberg eBook of The Sea Door
+
+Title: The Sea Door
+
+Author: Jane Roe
+
+Language: German
+
+*** START OF THE PROJECT GUTENBERG EBOOK
+THE SEA DOOR ***
+
+Produced by Some People
+
+THE SEA DOOR
+
+[Illustration: A door]
+
+CHAPTER I
+
+{prose}
+It had been so[1] always.
+
+[Footnote 1: Since 1801.]
+
+End of the Project Gutenberg EBook of The Sea Door
+
+*** END OF THE PROJECT GUTENBERG EBOOK THE SEA DOOR ***
+
+Licence
+"""
+
+
+def test_notices_of_project_gutenberg_are_stripped(tmp_path: Path) -> None:
+    book = imported(tmp_path, GUTENBERG.format(prose=PROSE))
+    assert (book.title, book.authors, book.language) == ("The Sea Door", ("Jane Roe",), "de")
+    assert book.chapters[0].markdown == (
+        f"# CHAPTER I\n\n{' '.join(PROSE.split())}\n\nIt had been so always.\n"
+    )
+    assert {item.reason for item in book.left_out} == {
+        "notice of Project Gutenberg",
+        "notes on this edition",
+        "title page",
+        "picture",
+        "reference to a note",
+        "note",
+    }
+
+
+def test_brackets_are_text_where_there_are_no_footnotes(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "It had been so[1] always.\n") == r"It had been so\[1] always."
+
+
+# -- scripts ---------------------------------------------------------------------------------------
+
+SCRIPT = (
+    "Ann: Hello there,\nBob.\nBob (softly): Hello.\nAnn: Note: we are live.\nBob: Yes.\nCy: No.\n"
+)
+
+
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_script_keeps_its_labels_and_names_its_cast(tmp_path: Path, gap: str) -> None:
+    text = SCRIPT.replace("\n", f"\n{gap}").replace(f",\n{gap}", ",\n")
+    book = imported(tmp_path, text)
+    assert book.speakers == ("Ann", "Bob", "Cy")
+    assert book.chapters[0].markdown == (
+        "Ann: Hello there, Bob.\n\nBob (softly): Hello.\n\nAnn: Note\\: we are live.\n\nBob: Yes.\n\n"
+        "Cy: No.\n"
+    )
+
+
+def test_a_novel_with_a_few_labels_is_no_script(tmp_path: Path) -> None:
+    text = f"Note: one.\n\nNote: two.\n\nLog: a.\n\nLog: b.\n\n{PROSE}\n" + f"{PROSE}\n" * 9
+    assert imported(tmp_path, text).speakers == ()
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_utf_8_and_marked_utf_16_are_read(tmp_path: Path, encoding: str) -> None:
+    assert imported(tmp_path, "café au lait\n", encoding).chapters[0].markdown == "café au lait\n"
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
+def test_line_ends_of_all_systems_are_read(tmp_path: Path, end: str) -> None:
+    assert markdown(tmp_path, f"a b{end}c{end}{end}d e.{end}") == "a b c\n\nd e."
+
+
+_lines = st.sampled_from(
+    ["CHAPTER I", "CHAPTER II. The Gate", "Chapter 3", "I.", "II", "12", "PART ONE", "PROLOGUE",
+     "CONTENTS", "INDEX", "NOTES", "* * *", "", "", "", "", "it was so, and it was not", "Yes.",
+     "THE GATE", "The Wave", "by Jane Roe", "  indented line of text", "_so_ it [1] was", "Ann: a",
+     "Bob: b", "[Illustration: A door]", "[Footnote 1: of old", "and on]", "The Gate ..... 5",
+     "*** START OF THE PROJECT GUTENBERG EBOOK X ***", "End of Project Gutenberg's X", "Produced by Q"]
+)  # fmt: skip
+
+
+@given(st.lists(_lines, max_size=30))
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:
+    text = "\n".join(rows)
+    try:
+        book = imported(tmp_path, text)
+    except ImportFailed as error:
+        assert "has no text to read aloud" in str(error)
+        return
+    assert book.characters == len("".join(text.split()))
+    assert book.characters_kept + book.characters_left_out == book.characters

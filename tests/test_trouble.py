@@ -1,0 +1,188 @@
+"""Disks, clocks, folders and files that misbehave: the right result or one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from narrator.errors import UsageError
+from narrator.store import Store
+from tests import books
+from tests.fakes import HumEngine
+
+MANIFEST = books.MANIFEST.replace("[wav], files: chapters", "[m4b]")
+
+
+@pytest.fixture
+def disk(tmp_path) -> Iterator[Callable[[str], Path]]:
+    """A small file system of its own, with mount options that may be changed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = False
+
+    def mount(options: str) -> Path:
+        nonlocal mounted
+        again = ["-o", f"remount,{options}"] if mounted else ["-o", options, "-t", "tmpfs", "tmpfs"]
+        done = subprocess.run(["mount", *again, str(folder)], capture_output=True)
+        if done.returncode:
+            pytest.skip("no right to mount a file system here")
+        mounted = True
+        return folder
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def narrator(*arguments: str | Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "narrator.cli", *map(str, arguments)],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def products(path: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (path.parent / "build" / "draft").rglob("*.*")}
+
+
+@pytest.mark.parametrize("size", ["400k", "1100k", "1700k"])
+def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_with_more(size, disk, tmp_path):
+    whole = books.write(tmp_path / "whole", MANIFEST)
+    assert narrator("render", whole, "--draft")[0] == 0
+    path = books.write(disk(f"size={size}") / "book", MANIFEST)
+    code, said = narrator("render", path, "--draft")
+    assert (code, "disk is full" in said) == (3, True), said
+    kept = set((path.parent / "build" / "store").glob("??/*.take"))
+    disk("size=50m")
+    code, said = narrator("render", path, "--draft", "--json")
+    facts = json.loads(said)
+    assert code == 0
+    assert facts["rendered"] == facts["chunks"] - len(kept)
+    assert products(path) == products(whole)
+    assert not [p for p in path.parent.rglob("*") if p.suffix in (".tmp", ".part")]
+
+
+def test_a_read_only_disk_is_one_line(disk):
+    path = books.write(disk("size=50m") / "book", MANIFEST)
+    disk("ro")
+    code, said = narrator("render", path, "--draft")
+    assert code == 3
+    assert "read-only" in said.lower()
+
+
+def test_looking_needs_no_right_to_write(disk):
+    path = books.write(disk("size=50m") / "book", MANIFEST)
+    narrator("render", path, "--draft")
+    disk("ro")
+    for command in ("check", "plan", "status", "gc"):
+        draft = ["--draft"] if command in ("plan", "status") else []
+        assert narrator(command, path, *draft)[0] == 0
+
+
+def test_two_renders_at_once_do_the_work_once(tmp_path):
+    path = books.write(tmp_path, MANIFEST)
+    command = [sys.executable, "-m", "narrator.cli", "render", str(path), "--draft"]
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([0, 3], [0, 0]), said
+    if codes == [0, 3]:
+        assert "another narrator is at work" in "".join(said)
+    assert products(path)
+
+
+@pytest.mark.parametrize("harm", ["truncated", "altered", "altered behind the clock's back"])
+def test_a_damaged_take_is_reported_and_rendered_again(harm, tmp_path):
+    path, engine = books.write(tmp_path), HumEngine(continues=False)
+    books.run(path, engine)
+    files = {p: p.read_bytes() for p in (tmp_path / "build" / "book").rglob("*.wav")}
+    take = sorted((tmp_path / "build" / "store").glob("??/*.take"))[0]
+    good, stat = take.read_bytes(), take.stat()
+    content = Store.open(tmp_path / "build" / "store").find(take.stem).content
+    take.write_bytes(good[:-100] if harm == "truncated" else good[:500] + b"x" + good[501:])
+    if "clock" in harm:
+        os.utime(take, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    for encoded in (tmp_path / "build" / "encoded").rglob("*"):
+        if encoded.is_file():
+            encoded.unlink()
+    report, watcher = books.run(path, engine)
+    assert [step.key for step, _ in watcher.takes] == [take.stem]
+    assert report.plan.store.damaged == [take.stem]
+    assert report.complete
+    assert Store.open(tmp_path / "build" / "store").find(take.stem).content == content
+    assert {p: p.read_bytes() for p in files} == files
+
+
+def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    later = time.time() + 10 * 365 * 86400
+    for file in tmp_path.rglob("*"):
+        os.utime(file, (later, later))
+    assert books.todo(path, engine) == {}
+    books.write(tmp_path, one=books.ONE.replace("at seven", "at eight"))
+    report, watcher = books.run(path, engine)
+    assert report.complete
+    assert any("at eight" in text for text in watcher.texts)
+    assert "at eight" in (tmp_path / "build" / "timeline" / "book-book" / "001.json").read_text()
+
+
+def test_a_copied_project_needs_no_rendering(tmp_path):
+    path, engine = books.write(tmp_path / "a"), HumEngine()
+    books.run(path, engine)
+    subprocess.run(["cp", "-r", tmp_path / "a", tmp_path / "b"], check=True)
+    assert books.todo(tmp_path / "b" / "book.yaml", engine) == {}
+    report, watcher = books.run(tmp_path / "b" / "book.yaml", engine)
+    assert (report.complete, watcher.takes) == (True, [])
+
+
+def test_a_lost_journal_and_ledger_cost_no_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    for file in (*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("ledger-*.json")):
+        file.write_text("{")
+    report, watcher = books.run(path, engine)
+    assert (report.complete, watcher.takes) == (True, [])
+
+
+def test_a_deleted_product_is_made_again_without_rendering(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    report, _ = books.run(path, engine)
+    product = report.finished.files[0]
+    good = product.read_bytes()
+    product.unlink()
+    report, watcher = books.run(path, engine)
+    assert watcher.takes == []
+    assert product.read_bytes() == good
+
+
+def test_an_altered_product_is_made_again(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    report, _ = books.run(path, engine)
+    product = report.finished.files[0]
+    good = product.read_bytes()
+    product.write_bytes(good[:1000])
+    books.run(path, engine)
+    assert product.read_bytes() == good
+
+
+def test_a_missing_take_is_never_silence(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    store = Store.open(tmp_path / "build" / "store", writing=True)
+    gone = books.plan(path, engine).steps[-1].key
+    store.remove([gone])
+    with pytest.raises(UsageError, match="chapters 2 lack takes"):
+        books.run(path, engine, speak=False)
