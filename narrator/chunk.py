@@ -73,8 +73,8 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """Source text, the pieces parted by one space."""
-        return " ".join(piece.text for piece in self.pieces)
+        """Source text, the pieces parted by a line break: what has no full stop still ends there."""
+        return "\n".join(piece.text for piece in self.pieces)
 
     @property
     def says(self) -> tuple[Say, ...]:

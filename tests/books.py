@@ -118,13 +118,20 @@ def run(
     speakers: Sequence[str] = (),
     force: bool = False,
     speak: bool = True,
+    draft: bool = False,
 ) -> tuple[pipeline.Report, Watcher]:
     """What `narrator render` does, with any engine."""
     watcher = watcher or Watcher()
     manuscript = pipeline.read(path)
     selection = pipeline.select(manuscript, chapters, speakers, force)
     report = pipeline.run(
-        manuscript, engine, selection, observer=watcher, cancel=watcher.cancel, speak=speak
+        manuscript,
+        engine,
+        selection,
+        observer=watcher,
+        cancel=watcher.cancel,
+        speak=speak,
+        draft=draft,
     )
     return report, watcher
 

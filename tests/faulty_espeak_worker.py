@@ -7,17 +7,19 @@ import os
 import resource
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+# Without its package, as the worker runs.
 sys.path.insert(0, str(Path(__file__).parents[1] / "narrator" / "engines"))
-import espeak_worker
+worker = import_module("espeak_worker")
 
-espeak_worker.LIMIT = 2
+worker.LIMIT = 2
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-class FaultyEspeak(espeak_worker.Espeak):
+class FaultyEspeak(worker.Espeak):
     def speak(self, request: dict[str, Any], sound: mmap.mmap) -> None:
         match request["text"]:
             case "crash":
@@ -34,5 +36,5 @@ class FaultyEspeak(espeak_worker.Espeak):
         super().speak(request, sound)
 
 
-espeak_worker.Espeak = FaultyEspeak  # type: ignore[misc]
-espeak_worker.main(sys.argv[1])
+worker.Espeak = FaultyEspeak
+worker.main(sys.argv[1])

@@ -188,6 +188,13 @@ def test_every_file_measures_its_target_when_it_is_decoded(book: Book, format: s
         assert measured.true_peak <= -1.5, file.path
 
 
+def test_what_the_limiter_takes_is_given_back(tmp_path: Path) -> None:
+    exported = run(tmp_path, chapters(1), ["flac"], target=target(-16, -3))
+    measured = exported.chapters[0][1][0].loudness
+    assert measured.true_peak == pytest.approx(-3.2, abs=0.1)  # the limiter was at work
+    assert measured.integrated == pytest.approx(-16, abs=0.1)
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_measured_figures_are_those_of_the_file(book: Book, format: str) -> None:
     for encoded in book.encoded(format):

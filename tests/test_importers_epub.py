@@ -319,6 +319,13 @@ def test_a_list_of_links_is_a_table_of_contents(tmp_path: Path) -> None:
     assert titles(book) == ["Chapter 1"]
 
 
+def test_a_list_of_links_in_a_chapter_is_kept(tmp_path: Path) -> None:
+    links = "".join(f'<p><a href="c.xhtml#{n}">The tide</a></p>' for n in range(5))
+    body = f"<h1>Chapter 1</h1>{TEXT}{links}"
+    book = import_book(build_epub(tmp_path / "b.epub", {"c.xhtml": body}))
+    assert book.chapters[0].markdown.count("The tide") == 5
+
+
 def test_matter_can_be_taken_back(tmp_path: Path) -> None:
     documents, entries = with_chapter("<h2>Dedication</h2><p>For <i>nobody</i></p>", "Dedication")
     book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))

@@ -30,8 +30,9 @@ texts = st.one_of(
     st.text(MARKUP),
     st.sampled_from(
         ["Note: ", "narrator: ", "Mr Fox (softly): ", "小明：", "0: ", "---", "***", "===", "1. ",
-         "- ", "# ", "[pause 1s]", "{a|b}", "[^1]", "<!-- a -->", "<b>", "&amp;", "http://a.org", "![a](b)",
-         "`a`", "| a | b |", "a\\", "**", "un", "“so”", "    code", "~~~", "```", "[a]: b"]
+         "- ", "# ", "[pause 1s]", "{a|b}", "[^1]", "<!-- a -->", "<b>", "&amp;", "![a](b)",
+         "http://a.org", "`a`", "| a | b |", "a\\", "**", "un", "“so”", "    code", "~~~", "```",
+         "[a]: b"]
     ),
 )  # fmt: skip
 spans = st.builds(Span, texts, st.booleans(), st.booleans())
@@ -95,8 +96,10 @@ def test_each_colon_that_could_end_a_name_is_escaped() -> None:
 
 @given(st.lists(spans, max_size=8))
 def test_tidying_keeps_every_word(pieces: list[Span]) -> None:
-    unseen = re.compile("[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad\u061c\u180e"
-                        "\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")  # fmt: skip
+    unseen = re.compile(
+        "[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad\u061c\u180e\u200b\u200e"
+        "\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+    )
     expected = unseen.sub("", "".join(span.text for span in pieces)).split()
     line = tidy(pieces)
     assert plain(line).split() == expected

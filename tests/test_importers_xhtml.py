@@ -222,6 +222,14 @@ def test_the_note_that_a_reference_leads_to_is_left_out(tmp_path: Path) -> None:
     assert left_out(tmp_path, body)["note"] == 4
 
 
+def test_a_note_may_be_a_definition_or_a_row(tmp_path: Path) -> None:
+    text = '<p>a<a href="#fn1">[1]</a> b<a href="#fn2">[2]</a></p>'
+    notes = '<dl><dt id="fn1">1.</dt><dd>It was</dd><dd>so.</dd></dl>'
+    notes += '<table><tr id="fn2"><td>2.</td><td>It is.</td></tr></table>'
+    assert markdown(tmp_path, text + notes) == "a b"
+    assert left_out(tmp_path, text + notes)["note (4 of them)"] == 7
+
+
 def test_links_that_are_no_note_references_are_kept(tmp_path: Path) -> None:
     body = '<p>See <a href="#two">chapter 2</a> and <a href="http://a.org">this</a>.</p>'
     assert markdown(tmp_path, body) == "See chapter 2 and this."

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from narrator.normalize import TYPOGRAPHY, Change, Entry, Lexicon, Spoken, normalize
@@ -87,6 +87,11 @@ def test_the_marks_of_a_say_are_made_plain() -> None:
 def test_a_say_outside_of_the_text_is_refused(say: tuple[int, int, str]) -> None:
     with pytest.raises(ValueError, match="not in a text"):
         spoken("Hello", says=(say,))
+
+
+def test_a_say_for_invisible_characters_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing visible"):
+        spoken("a\u2060b", says=((1, 2, "x"),))
 
 
 def test_says_that_overlap_are_refused() -> None:
@@ -295,6 +300,7 @@ def test_changes_make_the_spoken_text(text: str, language: str, heading: bool) -
 def test_a_say_is_always_heard(text: str, language: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     stop = data.draw(st.integers(start + 1, len(text)))
+    assume(re.search(r"[\w .]", text[start:stop]))
     result = normalize(
         text, language=language, speaker="n", lexicon=ENTRIES, says=[(start, stop, "zork")]
     )

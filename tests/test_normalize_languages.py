@@ -20,7 +20,7 @@ def say(text: str, language: str, heading: bool = False) -> str:
 
 SPOKEN = [
     ("de", "Er hatte 3 Äpfel.", "Er hatte drei Äpfel."),
-    ("de", "1.234 und 1 234", "eintausendzweihundertvierunddreißig und eintausendzweihundertvierunddreißig."),
+    ("de", "1.234", "eintausendzweihundertvierunddreißig."),
     ("de", "Pi ist 3,14.", "Pi ist drei Komma eins vier."),
     ("de", "Es waren −5 Grad.", "Es waren minus fünf Grad."),
     ("de", "Im Jahr 1984.", "Im Jahr neunzehnhundertvierundachtzig."),
@@ -113,7 +113,7 @@ def test_every_language_says_every_number(code: str) -> None:
     its = languages._LANGUAGES[code]
     rng = random.Random(0)
     many = [rng.randrange(10 ** rng.randrange(1, 15)) for _ in range(40)]
-    for number in (*range(0, 22), 99, 100, 101, 999, 1000, 1001, 10**6, 10**15 - 1, *many):
+    for number in (*range(22), 99, 100, 101, 999, 1000, 1001, 10**6, 10**15 - 1, *many):
         words = say(str(number), code)
         assert not any(char.isdigit() for char in words), number
         assert "(" not in words

@@ -68,7 +68,7 @@ class ChapterAudio:
     """Of everything that decides its samples: `assemble.sound_key`."""
     timeline: Timeline
     blocks: Callable[[], Iterator[Samples]]
-    """Its samples at the timeline's rate, from the start at every call; called up to four times
+    """Its samples at the timeline's rate, from the start at every call; called up to five times
     for each codec, from a thread."""
 
 

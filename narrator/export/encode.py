@@ -227,7 +227,7 @@ ROUNDS = 3
 
 
 def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
-    """Measure, master, encode, measure the encoded file; again with other gain and ceiling.
+    """Measure, master, encode, measure the encoded file; again where it misses the target.
 
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
@@ -251,28 +251,56 @@ def _reach_target(
     job: Job, path: Path, report: Callable[[float], None]
 ) -> tuple[float, int, Loudness]:
     """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
-    target = job.target
+    target, rate = job.target, job.rate
     watch = _Watch(report)
-    before = measure(watch(job.blocks(), job.length, 0.0, 0.15), job.rate, true_peak=False)
+    before = measure(watch(job.blocks(), job.length, 0.0, 0.1), rate, true_peak=False)
     if before.integrated <= -70:
         raise ExportError(f"chapter '{job.title}' is silent")
-    gain = target.level - target.level_of(before)
+    gain = _Gain(target.level, target.level_of(before))
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
+    for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
+        if before.peak + gain.value <= ceiling:
+            break
+        blocks = watch(job.blocks(), job.length, begin, begin + 0.06)
+        limited = measure(master(blocks, rate, gain.value, ceiling), rate, true_peak=False)
+        if gain.correct(target.level_of(limited)) < 0.1:
+            break
     for _ in range(ROUNDS):
-        blocks = watch(job.blocks(), job.length, 0.15, 0.55)
-        samples = write_sound(path, master(blocks, job.rate, gain, ceiling), job)
+        blocks = watch(job.blocks(), job.length, 0.3, 0.65)
+        samples = write_sound(path, master(blocks, rate, gain.value, ceiling), job)
         with opened(path) as container:
-            blocks = watch(gathered(decoded(container)), samples, 0.55, 1.0)
+            blocks = watch(gathered(decoded(container)), samples, 0.65, 1.0)
             measured = measure(blocks, job.encoding.sample_rate)
         if target.accepts(measured):
-            return gain, samples, measured
-        gain += target.level - target.level_of(measured)
+            return gain.value, samples, measured
+        gain.correct(target.level_of(measured))
         ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
     raise ExportError(
         f"chapter '{job.title}' measures {target.level_of(measured):.1f} {target.kind} and "
         f"{measured.true_peak:.1f} dBTP, not {target}; a lower output.loudness leaves its peaks "
         "more room"
     )
+
+
+class _Gain:
+    """The gain that brings a chapter to a level; under a limiter, a dB of it gives less than one."""
+
+    def __init__(self, wanted: float, level: float) -> None:
+        self.wanted = wanted
+        self.value = wanted - level
+        self.yields = 1.0
+        """dB of level for a dB of gain."""
+        self._last: tuple[float, float] | None = None
+
+    def correct(self, level: float) -> float:
+        """Take in the level that came of the gain; returns by how much it missed."""
+        if self._last and abs(self.value - self._last[0]) > 0.01:
+            gained = (level - self._last[1]) / (self.value - self._last[0])
+            self.yields = min(1.0, max(0.25, gained))
+        self._last = self.value, level
+        missing = self.wanted - level
+        self.value += missing / self.yields
+        return abs(missing)
 
 
 class _Watch:

@@ -139,15 +139,23 @@ class _Divider:
         run: list[Block] = []
         above: Block | None = None
         for block in (*self.blocks, Block("heading", "")):
-            links = sum(len(b.lines) for b in run)
             if block.kind == "text" and block.words and block.linked * 5 >= block.characters * 4:
                 run.append(block)
             elif block.kind in ("heading", "text"):
-                if links >= 4:
-                    headed = above and matter.kind_of_title(above.text) == "toc"
-                    for found in [above, *run] if above and headed else run:
-                        found.leave("table of contents")
+                headed = above is not None and matter.kind_of_title(above.text) == "toc"
+                if headed or self._is_table_of_contents(run):
+                    for listed in [*([above] if headed and run and above else []), *run]:
+                        listed.leave("table of contents")
                 run, above = [], block
+
+    def _is_table_of_contents(self, links: Sequence[Block]) -> bool:
+        """Whether links are more than a list in a chapter: they name chapters, or fill a page."""
+        if sum(len(block.lines) for block in links) < 4:
+            return False
+        begin, end = self.begins[links[0].source], self.ends[links[0].source]
+        all_words = sum(block.words for block in self.blocks[begin:end])
+        chapters = sum(matter.is_chapter(block.text) for block in links)
+        return 2 * chapters >= len(links) or 2 * sum(b.words for b in links) >= all_words
 
     def start_at_entries(self, contents: Sequence[Entry]) -> None:
         """Begin a piece at each entry of the table of contents that is not a chapter's section."""

@@ -161,7 +161,7 @@ def _is_name(text: str, label: re.Match[str]) -> bool:
     name, end = text[slice(*label.span(1))], label.end()
     words = name.split()
     heads = [word.lstrip("*_")[:1] for word in words]
-    spaced = text[end] == "：" or not text[end + 1 : end + 2].strip()
+    spaced = text[end] == "：" or not text[end + 1 :].lstrip("*_")[:1].strip()
     named = len(words) <= 3 and all(head.isalnum() and not head.islower() for head in heads)
     near = len(words) <= 4 and nearest(name, ["narrator"]) is not None
     return name.casefold() == "narrator" or (spaced and (named or near))

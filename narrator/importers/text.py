@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +28,17 @@ from narrator.importers.book import (
     seen,
 )
 from narrator.importers.plaintext import find_label, find_speakers, label_key, read_text
-from narrator.importers.prose import BREAK, ROMAN, Span, is_ordinal, is_scene_break, paragraphs
+from narrator.importers.prose import (
+    BREAK,
+    ROMAN,
+    Span,
+    is_ordinal,
+    is_scene_break,
+    join_heading,
+    paragraphs,
+    plain,
+    tidy,
+)
 
 _START = re.compile(r"^\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK.*", re.IGNORECASE)
 _END = re.compile(
@@ -53,6 +63,8 @@ _ASIDES = {
     "transcriber": "notes on this edition",
     "editor": "notes on this edition",
 }
+_ASIDE_LIMIT = 8
+"""Paragraphs that a footnote in brackets may have."""
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[A-Z*†])\]")
 _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 _BY = re.compile(r"^(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})$", re.IGNORECASE)
@@ -236,17 +248,18 @@ class _Text:
         )
 
     def _leave_asides(self) -> None:
-        open_aside: str | None = None
-        for paragraph in self.paragraphs:
-            text = paragraph.text
-            if found := _ASIDE.match(text):
-                open_aside = _ASIDES[found[1].lower()]
-            if open_aside is not None:
-                paragraph.leave(open_aside)
-                if text.count("]") >= text.count("["):
-                    open_aside = None
-            elif _CREDIT.match(text) and paragraph is self.paragraphs[0]:
+        """Set aside what stands in brackets: captions, footnotes, notes of transcribers."""
+        for index, paragraph in enumerate(self.paragraphs):
+            if _CREDIT.match(paragraph.text) and index == 0:
                 paragraph.leave("notes on this edition")
+            found = _ASIDE.match(paragraph.text)
+            if paragraph.kind == "left" or found is None:
+                continue
+            aside = self.paragraphs[index : index + _ASIDE_LIMIT]
+            depths = accumulate(p.text.count("[") - p.text.count("]") for p in aside)
+            closed = (count for count, depth in enumerate(depths, 1) if depth <= 0)
+            for part in aside[: next(closed, 1)]:
+                part.leave(_ASIDES[found[1].lower()])
 
     # -- headings ----------------------------------------------------------------------------------
 
@@ -255,7 +268,7 @@ class _Text:
         for paragraph in [p for p in self.paragraphs if p.kind == "text"]:
             if is_scene_break(paragraph.text):
                 paragraph.kind = "scene"
-            else:
+            elif not _is_list(paragraph):
                 self._as_heading(paragraph)
         self._split_headings()
         self._keep_counted()
@@ -309,7 +322,7 @@ class _Text:
         title = found["title"]
         if title is None:
             return True
-        return alone and _is_titled(title) and bool(found["mark"] or title[0].isupper())
+        return alone and _is_titled(title) and bool(found["mark"] or not title[0].islower())
 
     def _make_heading(self, paragraph: _Paragraph, number: str, title: str | None) -> None:
         paragraph.kind = "heading"
@@ -570,7 +583,11 @@ def _is_list(paragraph: _Paragraph) -> bool:
     """Whether most of three or more rows are headings or end in a page number."""
     rows = [row.strip() for row in paragraph.rows]
     listed = sum(
-        bool(_LISTED.search(row) or (_NAMED.fullmatch(row) and not row.endswith((",", ";"))))
+        bool(_LISTED.search(row))
+        or any(
+            (found := pattern.fullmatch(row)) and (found["mark"] or not found["title"])
+            for pattern in (_NAMED, _NUMERAL)
+        )
         for row in rows
     )
     return len(rows) >= 3 and 3 * listed >= 2 * len(rows)
@@ -595,8 +612,8 @@ def _value(number: str) -> int:
 
 
 def _spoken_title(heading: _Paragraph) -> str:
-    first, *rest = heading.parts
-    return ". ".join([first.rstrip(".:—–- "), *rest]) if rest else first.rstrip(":—–- ")
+    text = plain(join_heading([tidy([Span(part)]) for part in heading.parts]))
+    return text.rstrip(".:—–- ") if is_ordinal(text) else text
 
 
 def _common_reason(blocks: Sequence[Block]) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from lxml import etree
 
@@ -57,6 +58,9 @@ _NOTE_REFERENCE_CLASS = re.compile(
     r"fnanchor)\b",
     re.IGNORECASE,
 )
+_NO_NOTES = names("body html ol ul dl")
+_NOTE_WORDS = 1000
+"""What a reference points to is a note only if it has no more words."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
 _PAGE = names("pagebreak doc-pagebreak")
@@ -149,15 +153,16 @@ class _Reader:
 
     def block(self, element: etree._Element) -> None:
         """Read a block element: what stood before it ends, and it ends what is in it."""
+        if not self.rows:
+            self.flush()
+        name, types, classes = _name(element), types_of(element).split(), element.get("class", "")
+        if why := self._why_left(element, name, types, classes):
+            self.leave(element, why)
+            return
         if self.rows:
             self.spans.append(Span(" "))
             self.children(element)
             self.spans.append(Span(" "))
-            return
-        self.flush()
-        name, types, classes = _name(element), types_of(element).split(), element.get("class", "")
-        if why := self._why_left(element, name, types, classes):
-            self.leave(element, why)
             return
         self._anchor(element)
         kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
@@ -189,7 +194,7 @@ class _Reader:
     ) -> str | None:
         if element in self.notes or _NOTE_BODY.intersection(types):
             return "note"
-        if name in ("aside", "div", "section", "li") and _NOTE_CLASS.search(classes):
+        if name != "body" and _NOTE_CLASS.search(classes):
             return "note"
         if name == "nav":
             return "table of contents"
@@ -295,6 +300,9 @@ class _Reader:
 
     def _row(self, row: etree._Element) -> None:
         self.flush()
+        if row in self.notes:
+            self.leave(row, "note")
+            return
         self._anchor(row)
         self.rows += 1
         self._text(row.text)
@@ -571,24 +579,23 @@ def _is_reference_around(element: etree._Element) -> bool:
 def _note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
     """The elements that hold the notes with these ids, each no larger than a note is."""
     found: set[etree._Element] = set()
-    if not notes:
-        return found
-    for element in body.iter("{*}*"):
+    for element in body.iter("{*}*") if notes else ():
         if element.get("id") not in notes and element.get("name") not in notes:
             continue
         holder: etree._Element | None = element
         while holder is not None and _name(holder) not in _BLOCKS:
             holder = holder.getparent()
-        if holder is not None and _name(holder) == "p" and len(list(holder)) and _is_item(holder):
+        if holder is not None and _name(holder) == "p" and _is_item(holder):
             holder = holder.getparent()
-        if (
-            holder is None
-            or _level(holder)
-            or _name(holder) in ("body", "html", "table", "ol", "ul")
-        ):
+        if holder is None or _level(holder) or _name(holder) in _NO_NOTES:
             continue
-        if count_words("".join(holder.itertext())) <= 1000 and not _holds_heading(holder):
-            found.add(holder)
+        held = [holder]
+        if _name(holder) == "dt":
+            # Number and text of a note, side by side.
+            held += takewhile(lambda e: _name(e) == "dd", holder.itersiblings("{*}*"))
+        words = sum(count_words("".join(part.itertext())) for part in held)
+        if words <= _NOTE_WORDS and not any(map(_holds_heading, held)):
+            found.update(held)
     return found
 
 

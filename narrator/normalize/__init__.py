@@ -73,8 +73,8 @@ def normalize(
 
     `language` is a BCP 47 tag. `says` are (start, stop, spoken) in offsets of `text`, spans that
     the author wants spoken otherwise here. `heading` lets a lone Roman numeral be a number. A line
-    break inside `text` is at least a full stop. Raises ValueError for `says` that overlap or lie
-    outside of `text`.
+    break inside `text` is at least a full stop. Raises ValueError for `says` that overlap, lie
+    outside of `text` or cover nothing visible.
     """
     tag = language.replace("_", "-").lower()
     primary = tag.split("-")[0]
@@ -97,7 +97,9 @@ def normalize(
     for start, stop, spoken in says:
         if not 0 <= start < stop <= len(text):
             raise ValueError(f"a say from {start} to {stop} is not in a text of {len(text)}")
-        first, last = forward(steps, start), forward(steps, stop)
+        first, last = forward(steps, start, stop)
+        if first == last:
+            raise ValueError(f"the say from {start} to {stop} covers nothing visible")
         if taken.find(1, first, last) >= 0:
             raise ValueError(f"the say from {start} to {stop} overlaps another")
         hold(first, last, apply(spoken, canonical(spoken, primary)), "say")

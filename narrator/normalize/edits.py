@@ -34,14 +34,20 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     return "".join(out)
 
 
-def forward(edits: Sequence[Edit], offset: int) -> int:
-    """Where `offset` of a text lies once `edits` are made; inside an edit: at its start."""
-    shift = 0
+def forward(edits: Sequence[Edit], first: int, last: int) -> tuple[int, int]:
+    """Where `text[first:last]` lies once `edits` are made, with the whole of those that it cuts."""
+    low = high = 0
     for start, stop, new, _ in edits:
-        if offset < stop:
-            return min(offset, start) + shift
-        shift += len(new) - (stop - start)
-    return offset + shift
+        grown = len(new) - (stop - start)
+        if stop <= first:
+            low += grown
+        elif start < first:
+            low -= first - start
+        if stop <= last:
+            high += grown
+        elif start < last:
+            high += len(new) - (last - start)
+    return first + low, last + high
 
 
 def compose(

@@ -27,7 +27,10 @@ from narrator.normalize.rules import Group, Setting
 
 RULES = (
     ADDRESSES,
-    Group(re.compile(rf"[\d{VULGAR}]"), TELEPHONES + MONEY + CALENDAR + MEASURES + NUMBERS),
+    Group(
+        re.compile(rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]"),
+        TELEPHONES + MONEY + CALENDAR + MEASURES + NUMBERS,
+    ),
     SIGNS,
     ROMANS,
     ABBREVIATIONS,

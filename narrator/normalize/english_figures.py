@@ -389,17 +389,16 @@ def _plain_number(match: Match, how: Setting) -> str:
     return _number(text, how)
 
 
+_PAGE_ROMAN = r"(?:[ivxlc]+\b|[VX]\b|[IVXLC]{2,}\b|I(?=[.,;:)\]]|\s*$))"
 _NUMBERED = either([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 
 NUMBERS = (
     Rule(
         "before number",
-        re.compile(
-            rf"(?<![\w.])({_NUMBERED})(?:(?:\.\s?|\s)(?=\d)|\.\s(?=(?:[ivxlc]+|[IVXLC]+)\b))"
-        ),
+        re.compile(rf"(?<![\w.])({_NUMBERED})(?:(?:\.\s?|\s)(?=\d)|\.\s(?={_PAGE_ROMAN}))"),
         _before_number,
     ),
-    Rule("number sign", re.compile(r"(?<!\w)#\s?(?=\d)"), always("number ")),
+    Rule("number sign", re.compile(r"(?<!\w)[#№]\s?(?=\d)"), always("number ")),
     Rule("section sign", re.compile(r"§§\s?(?=\d)"), always("sections ")),
     Rule("version", re.compile(r"\b[vV]\.?(?=\d)"), always("version ")),
     Rule("number", re.compile(r"(?<=\b[a-z]{2} )No (?=\d)"), always("number ")),

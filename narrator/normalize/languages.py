@@ -44,9 +44,9 @@ class Language:
 
 def _say(number: int, code: str, to: str = "cardinal") -> str:
     words: str = _library()(number, lang=code, to=to)
-    words = (
-        words.replace(",", "").replace("etttusen", "ettusen").replace("en millioner", "en million")
-    )
+    words = words.replace(",", "").replace("etttusen", "ettusen")  # Brazilian, Swedish
+    if code == "da":
+        words = re.sub(r"\ben millioner\b", "en million", words)
     if code == "tr":
         words = " ".join(_TURKISH.findall(words))
     return words
@@ -268,10 +268,11 @@ def _year(number: int, code: str) -> str:
 
 
 _DIVISION = re.compile(
-    r"\b(?:Kapitel|Teil|Buch|Band|Akt|Szene|Chapitre|Partie|Livre|Tome|Acte|Scène|Capítulo|Parte|Libro|"
-    "Tomo|Acto|Capitolo|Volume|Atto|Livro|Ato|Hoofdstuk|Deel|Boek|Del|Bok|Bog|Kapittel|Luku|Osa|"
-    "Rozdział|Część|Księga|Kapitola|Část|Глава|Часть|Том|Книга|Розділ|Частина|Capitolul|Partea|"
-    "Fejezet|Bölüm|KAPITEL|CHAPITRE|CAPÍTULO|CAPITOLO|HOOFDSTUK|ГЛАВА|ЧАСТЬ"
+    r"\b(?:Kapitel|Teil|Buch|Band|Akt|Szene|Chapitre|Partie|Livre|Tome|Acte|Scène|Capítulo|Parte"
+    r"|Libro|Tomo|Acto|Capitolo|Volume|Atto|Livro|Ato|Hoofdstuk|Deel|Boek|Del|Bok|Bog|Kapittel|Luku"
+    r"|Osa|Rozdział|Część|Księga|Kapitola|Část|Глава|Часть|Том|Книга|Розділ|Частина|Capitolul"
+    r"|Partea|Fejezet|Bölüm) $",
+    re.IGNORECASE,
 )
 
 

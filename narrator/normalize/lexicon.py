@@ -10,7 +10,8 @@ set. Its `say` may name groups (`\1`, `\g<name>`); what a group caught is spoken
 language, so that `\bHP(\d+)\b` with `H P \1` reads HP12 as "H P twelve". Neither reads `say` again.
 
 The more particular entry wins: one for a speaker over one for all, then one for a language, then
-patterns in their order, then the longer word, then the one whose case counts. Both kinds see straight apostrophes and quotes.
+patterns in their order, then the longer word, then the one whose case counts. Both kinds see
+straight apostrophes and quotes.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Lexicon:
 
 
 def _covers(general: str | None, language: str) -> bool:
-    return general is None or f"{language}-".startswith(f"{general.lower()}-")
+    return general is None or f"{language}-".startswith(f"{general.lower().replace('_', '-')}-")
 
 
 def _rank(ready: _Ready) -> tuple[bool, bool, bool, int, bool]:
@@ -127,7 +128,7 @@ def _ready(entry: Entry) -> _Ready:
         letters = [char for char in word if char.isalpha()]
         capitals = len(letters) > 1 and all(char.isupper() for char in letters)
         flags = 0 if entry.case or capitals else re.IGNORECASE
-        return _Ready(entry, re.compile(_whole(word), flags), word.casefold(), (say,))
+        return _Ready(entry, re.compile(_whole(word), flags), word.split()[0].casefold(), (say,))
     regex = _compiled(entry)
     return _Ready(entry, regex, "", _template(say, regex))
 

@@ -49,7 +49,6 @@ _PLAIN = str.maketrans(
         "ﬅ": "st",
         "ﬆ": "st",
         "ŉ": "'n",
-        "№": "No. ",
         "℃": "°C",
         "℉": "°F",
         "⁄": "/",
@@ -57,9 +56,7 @@ _PLAIN = str.maketrans(
         "⁇": "??",
         "⁈": "?!",
         "⁉": "!?",
-        **{chr(wide): chr(wide - 0xFEE0) for wide in (*range(0xFF10, 0xFF1A),)},
-        **{chr(wide): chr(wide - 0xFEE0) for wide in (*range(0xFF21, 0xFF3B),)},
-        **{chr(wide): chr(wide - 0xFEE0) for wide in (*range(0xFF41, 0xFF5B),)},
+        **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF5B) if chr(wide).isalnum()},
     }
 )
 _MAPPED = re.escape("".join(map(chr, _PLAIN)))
