@@ -256,7 +256,7 @@ def test_boundaries_tell_what_follows() -> None:
 
 def test_headings_are_chunks_of_their_own() -> None:
     found = chunks(line("One."), line("Yes.", heading=1), line("No."), line("Well, well."))
-    assert texts(found) == ["One.", "Yes.", "No. Well, well."]
+    assert texts(found) == ["One.", "Yes.", "No.\nWell, well."]
 
 
 def test_styled_lines_join_no_other() -> None:
@@ -270,13 +270,13 @@ def test_styled_lines_join_no_other() -> None:
 
 def test_short_lines_join_a_neighbour_of_the_same_speaker() -> None:
     found = chunks(line(LONGER), line("Yes."), line("Hello.", "b"), line("No."), line(LONGER))
-    assert texts(found) == [f"{LONGER} Yes.", "Hello.", f"No. {LONGER}"]
+    assert texts(found) == [f"{LONGER}\nYes.", "Hello.", f"No.\n{LONGER}"]
     assert [len(chunk.pieces) for chunk in found] == [2, 1, 2]
 
 
 def test_a_short_line_joins_the_lesser_neighbour() -> None:
-    assert texts(chunks(line(LONG), line("Yes."), line(WORDS))) == [LONG, f"Yes. {WORDS}"]
-    assert texts(chunks(line(WORDS), line("Yes."), line(LONG))) == [f"{WORDS} Yes.", LONG]
+    assert texts(chunks(line(LONG), line("Yes."), line(WORDS))) == [LONG, f"Yes.\n{WORDS}"]
+    assert texts(chunks(line(WORDS), line("Yes."), line(LONG))) == [f"{WORDS}\nYes.", LONG]
 
 
 def test_short_lines_in_a_row_make_chunks_of_their_own() -> None:
@@ -289,10 +289,10 @@ def test_lines_that_are_not_short_stay_apart() -> None:
     assert texts(chunks(line(WORDS), line(WORDS))) == [WORDS, WORDS]
 
 
-def test_joined_lines_are_parted_by_a_space_and_keep_their_spoken_forms() -> None:
+def test_joined_lines_are_parted_by_a_break_and_keep_their_spoken_forms() -> None:
     say = Say(0, 2, "aye")
     [chunk] = chunks(line("Ja now.", says=(say,)), line("x Ja y.", says=(Say(2, 4, "oui"),)))
-    assert chunk.text == "Ja now. x Ja y."
+    assert chunk.text == "Ja now.\nx Ja y."
     assert chunk.says == (Say(0, 2, "aye"), Say(10, 12, "oui"))
 
 

@@ -201,6 +201,14 @@ def test_a_part_is_announced_at_its_first_chapter(tmp_path: Path) -> None:
     assert book.chapters[1].markdown.startswith("# Part Two\n\nA motto.\n\n## Chapter 1\n")
 
 
+def test_a_page_that_is_only_a_heading_is_read_with_what_follows(tmp_path: Path) -> None:
+    documents = {"a.xhtml": "<h1>The Gathering Storm</h1>", "b.xhtml": f"<h2>Wind</h2>{TEXT}"}
+    entries = [("The Gathering Storm", "a.xhtml", [("Wind", "b.xhtml")])]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["Wind"]
+    assert book.chapters[0].markdown.startswith("# The Gathering Storm\n\n## Wind\n")
+
+
 def test_chapters_of_the_same_title_are_told_apart_by_their_part(tmp_path: Path) -> None:
     book = import_book(build_epub(tmp_path / "b.epub", PARTS, contents=PART_ENTRIES))
     assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1"]
@@ -293,6 +301,13 @@ def test_matter_is_known_by_its_words(tmp_path: Path) -> None:
         "b.xhtml": "copyright page",
         "nav.xhtml": "table of contents",
     }
+
+
+def test_a_chapter_that_speaks_of_rights_is_kept(tmp_path: Path) -> None:
+    words = "<p>The copyright of it was sold; all rights reserved, said the lawyer.</p>"
+    documents, entries = with_chapter(words, "The Will")
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["The Will", "Chapter 1"]
 
 
 def test_matter_is_known_by_the_name_of_its_document(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def _reach_target(
 
 
 class _Gain:
-    """The gain that brings a chapter to a level; under a limiter, a dB of it gives less than one."""
+    """The gain that brings a chapter to a level; under a limiter a dB of it gives less."""
 
     def __init__(self, wanted: float, level: float) -> None:
         self.wanted = wanted

@@ -22,7 +22,7 @@ from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
 from narrator.importers.xhtml import Document
 
 _PART_WORDS = 120
-"""A part's page with no more words than this is read at the beginning of its first chapter."""
+"""A part's page with no more words is read at the beginning of its first chapter."""
 
 _SHORT = names(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
@@ -356,10 +356,12 @@ class _Divider:
         titled = matter.kind_of_title(piece.title)
         if titled or first.matter == "chapter":
             return titled or first.matter
+        nameless = not piece.title or _letters(piece.title) == _letters(self.facts.title)
+        if not nameless:
+            return None
         if kind := matter.kind_of_words(piece.text, self.facts):
             return kind
-        nameless = not piece.title or _letters(piece.title) == _letters(self.facts.title)
-        if piece.begins_document and nameless:
+        if piece.begins_document:
             return matter.kind_of_file(piece.blocks[0].source, piece.words)
         return None
 
@@ -398,7 +400,8 @@ def _assemble(pieces: Sequence[_Piece]) -> Divided:
         follows = any(
             after.words and matter.reason(after.kind) is None for after in pieces[position + 1 :]
         )
-        if is_part and piece.words <= _PART_WORDS and follows:
+        bare = not any(block.kind == "text" and block.words for block in piece.blocks)
+        if follows and (bare or (is_part and piece.words <= _PART_WORDS)):
             pending += piece.blocks
             continue
         title, blocks, made_up = _headed(piece)
@@ -473,7 +476,8 @@ def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
     own = [plain(join_heading(group.lines)) for group in groups]
     title = _title(piece, own)
     asides = [block for block in blocks[:rest] if block.kind == "left"]
-    made_up = not groups and bool(piece.start.title) and (pictured or matter.is_chapter(title))
+    headless = not any(block.kind == "heading" and block.lines for block in blocks)
+    made_up = headless and bool(piece.start.title) and (pictured or matter.is_chapter(title))
     if made_up:
         level = lead[0].level if lead else 1
         groups = [Block("heading", piece.blocks[0].source, [tidy([Span(title)])], level)]

@@ -38,7 +38,7 @@ def read_cover(archive: Archive, declared: str) -> tuple[Cover | None, str | Non
     """
     name = archive.find(declared)
     if name is None:
-        raise archive.failed(f"broken: it lacks its cover, {declared}")
+        return None, f"The book names a cover, {declared}, that it does not hold."
     if re.search(r"\.x?html?$", name, re.IGNORECASE):
         picture = _shown_on(archive, name)
         if picture is None:

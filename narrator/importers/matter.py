@@ -159,8 +159,9 @@ _CHAPTER = re.compile(
     re.IGNORECASE,
 )
 _RIGHTS = re.compile(
-    r"©|\bcopyright\b|all rights reserved|\bisbn\b|first published|printed in|published by|"
-    r"library of congress|publisher[’']s permission|public domain|work of fiction",
+    r"(?P<owner>©|\bcopyright\b)|(?P<all>all rights reserved)|(?P<isbn>\bisbn\b)|"
+    r"(?P<print>first published|printed in|published by)|(?P<library>library of congress)|"
+    r"(?P<leave>publisher[’']s permission|public domain|work of fiction)",
     re.IGNORECASE,
 )
 
@@ -205,7 +206,7 @@ def kind_of_file(name: str, words: int) -> str | None:
 def kind_of_words(text: str, facts: Facts) -> str | None:
     """The kind that the words themselves give away: a page of rights, a title page."""
     words = count_words(text)
-    if words <= 600 and len({m.group().lower() for m in _RIGHTS.finditer(text)}) >= 2:
+    if words <= 600 and len({found.lastgroup for found in _RIGHTS.finditer(text)}) >= 2:
         return "copyright-page"
     title, others = _words(facts.title), _words(" ".join(facts.others))
     own = _words(text)

@@ -198,6 +198,8 @@ class _Reader:
             return "note"
         if name == "nav":
             return "table of contents"
+        if "navigation" in types or "contentinfo" in types:
+            return "header or footer of a page"
         if _BOILERPLATE.search(f"{classes} {element.get('id', '')}"):
             return "notice of Project Gutenberg"
         if _is_page_mark(types, classes):
