@@ -73,7 +73,7 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """Source text, the pieces parted by a line break: what has no full stop still ends there."""
+        """Source text, the pieces parted by a line break, which ends what has no full stop."""
         return "\n".join(piece.text for piece in self.pieces)
 
     @property

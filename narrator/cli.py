@@ -515,8 +515,8 @@ def gc(
         out.print(f"deleted {_count(count, 'take')}, {_bytes(size)}")
         return
     unused = pipeline.unreferenced(project)
-    out.print(f"{_count(len(unused), 'take')}, {_bytes(sum(size for _, size in unused))}, not used; "
-              "`narrator gc --delete` removes them")  # fmt: skip
+    size = _bytes(sum(size for _, size in unused))
+    out.print(f"{_count(len(unused), 'take')}, {size}, not used; --delete removes them")
 
 
 # -- words -----------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class Session(Protocol):
         ...
 
     def advance(self) -> Sequence[Outcome]:
-        """Work a little (at most about half a second) and return what has finished, maybe nothing."""
+        """Work for about half a second at most and return what has finished, maybe nothing."""
         ...
 
     def close(self) -> None:

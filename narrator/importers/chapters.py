@@ -7,7 +7,6 @@ the chapter before it. Every block ends in one chapter or in one thing left out.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -264,7 +263,7 @@ class _Divider:
             if (
                 (first_entry is None and not headings)
                 or (first_entry is not None and begin < first_entry)
-                or (alone and self._kind(_Piece(_Start(), list(document.blocks), None, True)))
+                or (alone and self._kind(self._piece(begin, end, _Start())))
                 or (
                     heading is not None
                     and (heading.level <= level or matter.is_chapter(heading.text))
@@ -285,47 +284,49 @@ class _Divider:
     def start_at_headings(self) -> None:
         """Begin a piece at headings inside what would otherwise hold several chapters."""
         entries = sum(bool(start.title) for start in self.starts.values())
+        level = self._repeated_level() if entries <= 1 else None
         for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
-            lead = [
-                b for i, b in enumerate(self.blocks[begin:end], begin) if self._is_lead(begin, i)
-            ]
-            if matter.is_part(start.title) and _announces_chapter(lead):
-                start.title, start.part = "", start.title
-            inside = [
-                index
-                for index in range(begin + 1, end)
-                if self.blocks[index].kind == "heading" and not self._is_lead(begin, index)
-            ]
-            named = [i for i in inside if _is_named_chapter(self.blocks[i].text)]
             part = start.title if matter.is_part(start.title) else start.part
-            if part and not named:
-                named = [i for i in inside if is_ordinal(self.blocks[i].text)]
-            if not named and entries <= 1 and not self._kind_reason(start):
-                named = self._repeated(begin, end)
-            for index in named:
+            headings = [i for i in range(begin, end) if self.blocks[i].kind == "heading"]
+            lead = [self.blocks[i] for i in headings if self._is_lead(begin, i)]
+            if part == start.title and _announces_chapter(lead):
+                start.title, start.part = "", part
+            inside = headings[len(lead) :]
+            found = [i for i in inside if _is_named_chapter(self.blocks[i].text)]
+            if part and not found:
+                found = [i for i in inside if is_ordinal(self.blocks[i].text)]
+            if level and not found and not matter.reason(matter.kind_of_title(start.title)):
+                found = [i for i in headings if i > begin and self.blocks[i].level == level]
+            for index in found:
                 place = self._before_headings(index, set(self.starts))
                 self.starts.setdefault(place, _Start(part=part))
 
-    def _kind_reason(self, start: _Start) -> str | None:
-        return matter.reason(matter.kind_of_title(start.title))
-
-    def _repeated(self, begin: int, end: int) -> list[int]:
-        """Headings of the highest level that occurs more than once with text between."""
+    def _repeated_level(self) -> int | None:
+        """The highest level of headings that part the text, outside of front and back matter."""
+        kept = [
+            index
+            for begin, end in self._stretches()
+            if not matter.reason(self._kind(self._piece(begin, end, _Start())))
+            for index in range(begin, end)
+        ]
         for level in range(1, 7):
             found = [
-                i
-                for i in range(begin, end)
-                if self.blocks[i].kind == "heading" and self.blocks[i].level == level
+                index
+                for index in kept
+                if self.blocks[index].kind == "heading" and self.blocks[index].level == level
             ]
-            apart = [i for i, after in itertools.pairwise(found) if not self._is_lead(i, after)]
-            if apart:
-                return [i for i in found if i > begin]
-        return []
+            if any(not self._is_lead(above, below) for above, below in pairwise(found)):
+                return level
+        return None
 
     def _stretches(self) -> list[tuple[int, int]]:
         """From each start to the next."""
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
+
+    def _piece(self, begin: int, end: int, start: _Start) -> _Piece:
+        begins_document = self.begins[self.blocks[begin].source] == begin
+        return _Piece(start, self.blocks[begin:end], None, begins_document)
 
     # -- pieces ------------------------------------------------------------------------------------
 
@@ -336,7 +337,7 @@ class _Divider:
         for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
             while begin < end:
-                piece = _Piece(start, self.blocks[begin:end], None, begin in begins)
+                piece = self._piece(begin, end, start)
                 piece.kind = self.guide.get(begin) or self._kind(piece)
                 cut = end
                 if piece.kind in _SHORT:

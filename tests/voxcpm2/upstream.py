@@ -35,9 +35,8 @@ def _stand_in_for_torchaudio() -> None:
     """
     spec = importlib.util.find_spec("torchaudio")
     assert spec is not None
-    package = types.ModuleType("torchaudio")
-    package.__path__ = list(spec.submodule_search_locations or [])
-    extension = types.ModuleType("torchaudio._extension")
+    package: Any = importlib.util.module_from_spec(spec)  # its __init__ is not run
+    extension: Any = types.ModuleType("torchaudio._extension")
     extension.fail_if_no_align = lambda function: function
     extension._IS_TORCHAUDIO_EXT_AVAILABLE = False
     sys.modules |= {"torchaudio": package, "torchaudio._extension": extension}
