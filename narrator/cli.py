@@ -515,8 +515,8 @@ def gc(
         out.print(f"deleted {_count(count, 'take')}, {_bytes(size)}")
         return
     unused = pipeline.unreferenced(project)
-    size = _bytes(sum(size for _, size in unused))
-    out.print(f"{_count(len(unused), 'take')}, {size}, not used; --delete removes them")
+    total = _bytes(sum(size for _, size in unused))
+    out.print(f"{_count(len(unused), 'take')}, {total}, not used; --delete removes them")
 
 
 # -- words -----------------------------------------------------------------------------------------

@@ -468,7 +468,7 @@ def _render(
         book.store,
         result,
         forced=lambda step: forced,
-        observer=observer,
+        observer=_Logged(observer),
         cancel=cancel,
     )
     if result.rendered >= 20 or result.seconds > 60:  # fewer say nothing of the machine
@@ -476,6 +476,31 @@ def _render(
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)
         _save_json(_speed_path(project), speeds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Logged:
+    """Tells the log what the observer is told."""
+
+    observer: Observer
+
+    def rendered(self, step: Step, record: Record) -> None:
+        seconds = (record.stop - record.start) / record.sample_rate
+        log.info("take %s %s: %.2f s, %.1f dB, try %d, %d part(s), %.1f s after its request",
+                 step.id, step.key, seconds, record.level, record.attempt + 1, record.halves,
+                 record.wall)  # fmt: skip
+        self.observer.rendered(step, record)
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None:
+        log.warning("again %s %s: %s", step.id, step.key, "; ".join(faults))
+        self.observer.retried(step, faults)
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
+        self.observer.flagged(step, faults)
+
+    def tick(self) -> None:
+        self.observer.tick()
 
 
 def _missing(book: BookPlan) -> list[Step]:

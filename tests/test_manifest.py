@@ -99,7 +99,10 @@ CASES = {
         GOOD + "speakers: [a, b]\n",
         "book.yaml:6: speakers: must be a mapping of keys to values",
     ),
-    "a missing title": (GOOD.replace("title: The Lamplighter\n", ""), "book.yaml:1: 'title' is missing"),
+    "a missing title": (
+        GOOD.replace("title: The Lamplighter\n", ""),
+        "book.yaml:1: 'title' is missing",
+    ),
     "a key without a value": (GOOD + "genre:\n", None),
     "a word that YAML takes for a truth": (
         GOOD.replace("The Lamplighter", "No"),
@@ -133,7 +136,10 @@ CASES = {
         GOOD.replace("file: one.md", "file: one.md, lines: [x]"),
         "book.yaml:5: chapters[1]: a chapter needs either `file` or `lines`",
     ),
-    "no chapters": (GOOD[: GOOD.index("chapters")] + "chapters: []\n", "book.yaml:4: chapters: must not be empty"),
+    "no chapters": (
+        GOOD[: GOOD.index("chapters")] + "chapters: []\n",
+        "book.yaml:4: chapters: must not be empty",
+    ),
     "an unknown format": (
         GOOD + "output: {formats: mp4}\n",
         "book.yaml:6: output.formats: must be 'm4b', 'mp3', 'flac', 'opus' or 'wav', not 'mp4'; "

@@ -217,14 +217,15 @@ def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
     try:
         store = Store.open(disk / "store", writing=True)
         kept = []
-        try:
+
+        def fill() -> None:
             for i in range(100):
                 key = f"{i:02x}" + "0" * 38
                 store.put(record(key), sound(i))
                 kept.append(key)
-            raise AssertionError("the disk was never full")
-        except StorageError as error:
-            assert "the disk is full" in str(error)
+
+        with pytest.raises(StorageError, match="the disk is full"):
+            fill()
         assert kept
         fresh = Store.open(disk / "store")
         assert all(fresh.find(key) for key in kept)

@@ -386,5 +386,9 @@ def _check_numbers(request: Request) -> None:
     if request.seed is not None:
         whole("seed", request.seed, 0, 2**32 - 1)
     for name, value in (("cfg", request.cfg), ("temperature", request.temperature)):
-        if not isinstance(value, int | float | np.floating) or not math.isfinite(value) or value < 0:
+        if (
+            not isinstance(value, int | float | np.floating)
+            or not math.isfinite(value)
+            or value < 0
+        ):
             raise RequestError(f"{name} is {value!r}; it must be a number from 0")

@@ -13,7 +13,7 @@ import mlx.nn as nn
 import numpy as np
 
 from voxcpm2.config import Config
-from voxcpm2.minicpm4 import MiniCPM4
+from voxcpm2.minicpm4 import MiniCPM4, silu
 
 
 def time_embedding(t: np.ndarray, width: int, *, rounded: bool = False) -> mx.array:
@@ -45,7 +45,7 @@ class TimestepEmbedding(nn.Module):
         self.linear_2 = nn.Linear(width, width)
 
     def __call__(self, x: mx.array) -> mx.array:
-        return self.linear_2(nn.silu(self.linear_1(x)))
+        return self.linear_2(silu(self.linear_1(x)))
 
 
 class LocDiT(nn.Module):

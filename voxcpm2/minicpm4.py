@@ -190,8 +190,8 @@ def _pad(array: mx.array, left: int, columns: int) -> mx.array:
 def silu(x: mx.array) -> mx.array:
     """x * sigmoid(x), in x's dtype.
 
-    MLX's exp on x86 costs as much as the matrix products around it. There it is h + h * tanh(h),
-    h = x / 2, with tanh as Eigen's ratio of polynomials: within 2e-7 of |x|.
+    On a CPU, where MLX's exp costs as much as the matrix products around it, it is h + h * tanh(h)
+    with h = x / 2 and tanh as Eigen's ratio of polynomials: within 2e-7 of |x|.
     """
     if mx.default_device() == mx.gpu:
         return nn.silu(x)

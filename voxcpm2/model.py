@@ -22,7 +22,7 @@ from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
 from voxcpm2.fsq import FSQ
 from voxcpm2.locenc import LocEnc
-from voxcpm2.minicpm4 import KVCache, MiniCPM4
+from voxcpm2.minicpm4 import KVCache, MiniCPM4, silu
 from voxcpm2.prompt import Tokens
 
 
@@ -133,7 +133,7 @@ class Network(nn.Module):
 
     def stop_logits(self, h: mx.array) -> mx.array:
         """(B, H) -> (B, 2) float32, of going on and of stopping."""
-        return self.stop_head(nn.silu(self.stop_proj(h.astype(mx.float32))))
+        return self.stop_head(silu(self.stop_proj(h.astype(mx.float32))))
 
     def sample(self, state: State, noise: mx.array, plan: Plan) -> mx.array:
         """The next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""

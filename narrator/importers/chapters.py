@@ -388,11 +388,11 @@ def _assemble(pieces: Sequence[_Piece]) -> Divided:
     part: str | None = None
     added = 0
     for position, piece in enumerate(pieces):
-        why = matter.reason(piece.kind)
-        if why is None and not piece.words:
-            why = "no words"
-        if why is not None:
+        if why := matter.reason(piece.kind):
             made.left_out += _skip(piece, why, len(made.chapters))
+            continue
+        if not piece.words:
+            made.left_out += _losses(piece.blocks, piece.title, len(made.chapters), "ornament")
             continue
         is_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
         is_part = is_part and not _announces_chapter(piece.blocks)
@@ -447,12 +447,18 @@ def _skip(piece: _Piece, why: str, place: int) -> Iterator[Skipped]:
     )
 
 
-def _losses(blocks: Sequence[Block], title: str, place: int) -> Iterator[Skipped]:
-    """What was left out of a chapter, one for each document and reason."""
+def _losses(
+    blocks: Sequence[Block], title: str, place: int, rest: str | None = None
+) -> Iterator[Skipped]:
+    """What was left out of a chapter, one for each document and reason.
+
+    `rest` is the reason for blocks that nothing else leaves out; without it they are in the chapter.
+    """
     sums: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:
-        if block.kind == "left":
-            sums.setdefault((block.source, block.reason), []).append(block)
+        why = block.reason if block.kind == "left" else rest
+        if why is not None and block.characters:
+            sums.setdefault((block.source, why), []).append(block)
     for (source, why), found in sums.items():
         several = f"{why} ({len(found)} of them)" if len(found) > 1 else why
         characters = sum(block.characters for block in found)

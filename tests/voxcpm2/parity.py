@@ -417,12 +417,12 @@ def compare_mode(
     parts = segments(target, call.get("reference"), call.get("prompt"), model.tokenize)
     whole = build(parts, shape)
     row = Row(Request(**call), model.config, model.tokenize)
-    wrong = [
-        distance(whole.ids, expected.ids) > 0,
-        distance(whole.audio ^ expected.audio, np.zeros_like(expected.audio)) > 0,
-        row.cap != expected.cap,
-    ]
-    report.add("ids, masks, caps that differ", sum(wrong))
+    same = (
+        np.array_equal(whole.ids, expected.ids),
+        np.array_equal(whole.audio, expected.audio),
+        row.cap == expected.cap,
+    )
+    report.add("ids, masks, caps that differ", same.count(False))
     report.add("encoded latents", distance(whole.latents, expected.latents))
     for file in (case.reference, case.prompt):
         if file is not None:

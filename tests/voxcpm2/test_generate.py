@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +159,24 @@ class TestCancel:
         assert speech.stop_reason == "cancelled"
         assert speech.latents.shape == (0, 4, 16)
         assert speech.samples.shape == (0,)
+
+
+def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str], Any]) -> None:
+    """MLX aborts there if that thread ran a compiled function."""
+    program = (
+        "import sys, threading, voxcpm2\n"
+        "model = voxcpm2.load(sys.argv[1])\n"
+        "speak = lambda: model.generate('the lazy dog', max_len=3)\n"
+        "for _ in range(3):\n"
+        "    thread = threading.Thread(target=speak)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+    )
+    root = Path(voxcpm2.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(golden("base").checkpoint)], cwd=root, check=False
+    )
+    assert done.returncode == 0
 
 
 class TestPrompt:

@@ -99,7 +99,9 @@ def make(golden: Path, folder: Path, rng: np.random.Generator, *, files: str) ->
     _centre_stops(model, rng)
     main = {name: t.contiguous() for name, t in model.state_dict().items()}
     vae_prefix = "audio_vae."
-    codec = {n.removeprefix(vae_prefix): main.pop(n) for n in list(main) if n.startswith(vae_prefix)}
+    codec = {
+        n.removeprefix(vae_prefix): main.pop(n) for n in list(main) if n.startswith(vae_prefix)
+    }
     if dtype == "bfloat16":
         main = {name: tensor.bfloat16() for name, tensor in main.items()}
 
@@ -133,7 +135,11 @@ def _randomise(model: torch.nn.Module, rng: np.random.Generator, embed_scale: fl
         if isinstance(module, torch.nn.ConvTranspose1d)
     }
     decoder_end = max(
-        (name for name, _ in model.named_parameters() if name.startswith("audio_vae.decoder.model")),
+        (
+            name
+            for name, _ in model.named_parameters()
+            if name.startswith("audio_vae.decoder.model")
+        ),
         key=lambda name: int(name.split(".")[3]),
     )
     last = ".".join(decoder_end.split(".")[:4])
