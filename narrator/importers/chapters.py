@@ -452,7 +452,7 @@ def _losses(
 ) -> Iterator[Skipped]:
     """What was left out of a chapter, one for each document and reason.
 
-    `rest` is the reason for blocks that nothing else leaves out; without it they are in the chapter.
+    `rest` is the reason for blocks that nothing else leaves out; without it they are kept.
     """
     sums: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:

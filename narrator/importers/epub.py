@@ -28,7 +28,7 @@ def read_epub(path: Path) -> Book:
         if not facts.title:
             remarks.append("The book does not say its title; the file's name stands for it.")
         if not facts.authors:
-            remarks.append("The book does not say who wrote it.")
+            remarks.append("The book does not say its author.")
         others = (facts.subtitle or "", *facts.authors, facts.publisher or "")
         divided = divide(
             [documents[name] for name in dict.fromkeys(reading) if name in documents],

@@ -131,7 +131,7 @@ def read_markdown(path: Path) -> Book:
     if source.fact("title") is None:
         remarks.append("The text does not say its title; the file's name stands for it.")
     if source.fact("author") is None:
-        remarks.append("The text does not say who wrote it.")
+        remarks.append("The text does not say its author.")
     language = (source.fact("language") or "").replace("_", "-")
     if not LANGUAGE.fullmatch(language):
         remarks.append("The text does not say its language; English is assumed.")

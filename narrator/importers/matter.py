@@ -148,12 +148,14 @@ _PART = re.compile(
     r"(the\s+)?\S+|第\S+[部卷]",
     re.IGNORECASE,
 )
-_NUMBER = (
-    rf"(\d+|{ROMAN}|(the\s+)?(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|"
-    r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|first|second|third|\w+th|last))\b"
+NUMBER = (
+    rf"(?:\d{{1,4}}|{ROMAN}|(?:the\s+)?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
+    r"twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -]\w+)?|first|"
+    r"second|third|\w+th|last))\b"
 )
+"""A number in figures or in English words."""
 _CHAPTER = re.compile(
-    rf"chapter\s+{_NUMBER}|(kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|глава)\s+\S|"
+    rf"chapter\s+{NUMBER}|(kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|глава)\s+\S|"
     r"(prologue|epilogue|interlude)\b|第\S+[章回]|\d{1,3}(?!\S*\d)|"
     rf"(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
     re.IGNORECASE,

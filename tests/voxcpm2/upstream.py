@@ -10,6 +10,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import types
@@ -127,42 +128,58 @@ def _write(
         torch.save({"state_dict": tensors} if wrapped else tensors, path.with_name(pickled))
 
 
-def _randomise(model: torch.nn.Module, rng: np.random.Generator, embed_scale: float) -> None:
+# How far from 1 / sqrt(width) weights lie, so that one step's error is not the next one's tenfold.
+_GAINS = {"q_proj": 1.6, "k_proj": 1.6, "o_proj": 0.9, "down_proj": 1.2}
+_DIT_GAINS = {"o_proj": 0.9, "down_proj": 1.2, "cond_proj": 0.5, "out_proj": 0.7}
+
+
+def _randomise(model: Any, rng: np.random.Generator, embed_scale: float) -> None:
     """Values under which signals neither die nor burst, and every tensor matters."""
-    strides = {
-        f"{name}.weight_g": module.stride[0]
-        for name, module in model.named_modules()
-        if isinstance(module, torch.nn.ConvTranspose1d)
-    }
-    decoder_end = max(
-        (
-            name
-            for name, _ in model.named_parameters()
-            if name.startswith("audio_vae.decoder.model")
-        ),
-        key=lambda name: int(name.split(".")[3]),
-    )
-    last = ".".join(decoder_end.split(".")[:4])
     for name, parameter in model.named_parameters():
-        shape, kind = tuple(parameter.shape), name.rpartition(".")[2]
-        noise = rng.standard_normal(shape)
+        layer, _, kind = name.rpartition(".")
+        noise = rng.standard_normal(tuple(parameter.shape))
         if kind == "alpha":
-            value = np.exp(0.35 * noise)
-        elif kind == "weight_v":
-            value = noise
-        elif kind == "weight_g":
-            size = 0.8 * (strides[name] / 2) ** 0.5 if name in strides else 0.8
-            value = (0.05 if name.startswith(last) else size) * np.exp(0.25 * noise)
-        elif "norm.weight" in name or "layernorm.weight" in name or "scale_embed" in name:
+            value = 1 + 0.35 * np.clip(noise, -1.7, 1.7)
+        elif kind.startswith("weight_"):
+            value = np.exp(0.3 * noise) if kind == "weight_g" else noise
+        elif "norm" in layer or "scale_embed" in layer:
             value = 1 + 0.2 * noise
-        elif kind == "bias" or "bias_embed" in name:
+        elif kind == "bias" or "bias_embed" in layer:
             value = 0.1 * noise
-        elif "embed" in name or kind == "special_token":
-            value = noise / (embed_scale if "embed_tokens" in name else 1)
+        elif "embed" in layer or kind == "special_token":
+            value = noise / (embed_scale if "embed_tokens" in layer else 1)
         else:
-            sharper = 1.5 if "q_proj" in name or "k_proj" in name else 1
-            value = noise * sharper / shape[-1] ** 0.5
+            gains = _DIT_GAINS if name.startswith("feat_decoder") else _GAINS
+            gain = gains.get(layer.rpartition(".")[2], 1)
+            value = noise * gain / noise.shape[-1] ** 0.5
         parameter.data = torch.from_numpy(np.asarray(value, np.float32))
+    _normalise(model.audio_vae, rng)
+
+
+def _normalise(vae: Any, rng: np.random.Generator) -> None:
+    """Scale each convolution by what comes out of it: 1, 0.4 beside a residual, 0.1 at the end."""
+
+    def scale(target: float) -> Any:
+        def hook(module: Any, _: Any, output: torch.Tensor) -> torch.Tensor:
+            factor = target / output.std()
+            module.weight_g.data *= factor
+            module.bias.data *= factor
+            return output * factor
+
+        return hook
+
+    convolutions = {name: m for name, m in vae.named_modules() if hasattr(m, "weight_g")}
+    end = max(name for name in convolutions if re.fullmatch(r"decoder\.model\.\d+", name))
+    hooks = []
+    for name, module in convolutions.items():
+        target = 0.1 if name == end else 0.4 if re.search(r"block\.\d\.block\.3$", name) else 1
+        hooks.append(module.register_forward_hook(scale(target)))
+    with torch.inference_mode():
+        sound = torch.from_numpy(0.3 * rng.standard_normal((1, 40 * vae.chunk_size), np.float32))
+        latents = vae.encode(sound, vae.sample_rate)
+        vae.decode(torch.from_numpy(rng.standard_normal(latents.shape, np.float32)))
+    for hook in hooks:
+        hook.remove()
 
 
 def _centre_stops(model: Any, rng: np.random.Generator) -> None:
