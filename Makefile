@@ -69,5 +69,5 @@ $(VENV)/.lint: $(VENV)/.made pyproject.toml
 
 $(VENV)-parity/.made: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-parity
-	$(VENV)-parity/bin/python -m pip --disable-pip-version-check -q install -e . torch voxcpm
+	$(VENV)-parity/bin/python -m pip --disable-pip-version-check -q install -e . torch 'voxcpm==2.0.3'
 	@touch $@

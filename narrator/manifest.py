@@ -146,6 +146,15 @@ class Speaker(_Model):
     draft: DraftSettings = DraftSettings()
 
 
+def _or_defaults(value: object) -> object:
+    return {} if value is None else value
+
+
+CastMember = Annotated[
+    Speaker, BeforeValidator(_or_defaults, json_schema_input_type=Speaker | None)
+]
+"""`Ada:` with nothing behind it is a speaker with every default."""
+
 ScriptLine = Annotated[
     Annotated[Text, Tag("scalar")]
     | Annotated[dict[Text, Text], Field(min_length=1, max_length=1), Tag("mapping")],
@@ -296,7 +305,7 @@ class Manifest(_Model):
     copyright: Text | None = None
     narrated_by: Text | None = None
     engine: EngineChoice = EngineSettings()
-    speakers: dict[Text, Speaker] = {}
+    speakers: dict[Text, CastMember] = {}
     narrator: Text | None = None
     voices: dict[Text, VoiceSettings] = {}
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]

@@ -63,6 +63,11 @@ def test_short_forms_equal_their_long_forms(tmp_path):
     assert short.lexicon == long.lexicon
 
 
+def test_a_speaker_needs_no_more_than_a_name(tmp_path):
+    book = project(tmp_path, GOOD + "speakers:\n  ann:\n  bob: {}\n")
+    assert book.speakers["ann"] == book.speakers["bob"]
+
+
 def test_lines_know_where_they_stand(tmp_path):
     book = project(tmp_path, GOOD + "  - title: Two\n    lines:\n      - a\n      - narrator: b\n")
     assert book.line("chapters", 1, "lines", 1) == 9
@@ -218,7 +223,7 @@ def test_the_schema_takes_what_the_reader_takes_and_refuses_unknown_keys():
     validator = jsonschema.Draft202012Validator(rules)
     data = yaml.safe_load(
         GOOD
-        + "engine: draft\nlexicon: {a: b}\nspeakers: {bob: {voice: old}}\n"
+        + "engine: draft\nlexicon: {a: b}\nspeakers: {bob: {voice: old}, ann: null}\n"
         + "voices: {old: {description: Old}}\noutput: {formats: [m4b, mp3], loudness: -18}\n"
     )
     assert not list(validator.iter_errors(data))

@@ -207,7 +207,7 @@ def _flanks(outside: str, inside: str) -> bool:
 
 
 def _escape(text: str) -> str:
-    return text
+    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def _escape_start(line: str) -> str:
