@@ -12,7 +12,7 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import mlx.core as mx
 import numpy as np
@@ -23,13 +23,13 @@ from voxcpm2.config import Config
 from voxcpm2.errors import RequestError
 from voxcpm2.model import Network, Prefix, State
 from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
+from voxcpm2.speech import Speech, StopReason
 
 # Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
 # attempt that reaches RATIO for each token is a bad case.
 LONGEST, RATIO, SPARE = 4096, 6, 10
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
-StopReason = Literal["stop", "cap", "cancelled"]
 
 
 class Cancel(Protocol):
@@ -69,19 +69,6 @@ class Request:
     temperature: float = 1.0
     noise: Noise | None = None
     cancel: Cancel | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Speech:
-    """What a row became."""
-
-    text: str  # as spoken, white space as upstream, without the description of the voice
-    samples: np.ndarray  # float32 mono at the model's sample_rate
-    latents: np.ndarray  # of the new patches, (n, patch_size, latent_dim) float32
-    stop_reason: StopReason  # the model's own stop, the length cap, or the caller's cancel
-    token_count: int  # of the text that was asked for, description included
-    seed: int  # of the attempt that is returned: it alone gives the same speech again
-    attempts: int
 
 
 class Row:

@@ -13,14 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voxcpm2.errors import RequestError
-
-if TYPE_CHECKING:
-    from voxcpm2.generate import Speech
+from voxcpm2.speech import Speech
 
 AUDIO_START, REFERENCE_START, REFERENCE_END = 101, 103, 104
 

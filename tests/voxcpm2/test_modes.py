@@ -57,13 +57,14 @@ def test_a_mode_equals_upstream(
     model, a = models(variant), golden(variant).arrays(mode)
     call = arguments(model, golden(variant), mode)
     used = golden(variant).index["groups"][mode]["meta"]["inference"]
-    for name, latents in (
-        ("encoded_ref_feat", call.get("reference")),
-        ("encoded_prompt_feat", call["prompt"].latents if "prompt" in call else None),
-    ):
-        if name in a:
-            assert latents is not None
-            assert np.abs(latents - a[name]).max() < PATCHES
+    # What is encoded is compared, then replaced by upstream's: the stress folder's decoder makes
+    # 3e-4 of a waveform out of the 6e-6 that lie between two float32 encoders.
+    if "encoded_ref_feat" in a:
+        assert np.abs(call["reference"] - a["encoded_ref_feat"]).max() < PATCHES
+        call["reference"] = a["encoded_ref_feat"]
+    if "encoded_prompt_feat" in a:
+        assert np.abs(call["prompt"].latents - a["encoded_prompt_feat"]).max() < PATCHES
+        call["prompt"] = Prompt(call["prompt"].text, a["encoded_prompt_feat"])
 
     row = Row(Request(**call), model.config, model.tokenize)
     assert row.cap == used["max_len"]
