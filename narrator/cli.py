@@ -321,7 +321,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
     planned = _plan(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.store.flag(s.key)]
-    files = finish.files(
+    files = finish.products(
         planned.manuscript.project,
         draft=draft and planned.engine.name != planned.manuscript.project.engine.name,
     )

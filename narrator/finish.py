@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrator import assemble, export
+from narrator import assemble, export, files
 from narrator.assemble import Clip, Timeline
 from narrator.audio import Samples
-from narrator.errors import DamagedTake, StorageError
+from narrator.errors import DamagedTake
 from narrator.export import ChapterAudio, Exported, Settings, Tags
 from narrator.loudness import target
 from narrator.manifest import Output, Pauses, Project
 from narrator.plan import Step
 from narrator.render import Cancel
-from narrator.store import Record, Store, write_whole
+from narrator.store import Record, Store
 from narrator.voices import Cast
 
 
@@ -212,12 +212,9 @@ def _save_timeline(project: Project, draft: bool, number: int, timeline: Timelin
     )
     path = _work_folder(project, "timeline", draft) / f"{number + 1:03}.json"
     data = replace(timeline, cues=cues).to_json().encode()
-    try:
+    with files.storage(path):
         if not path.exists() or path.read_bytes() != data:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, data)
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error
+            files.write(path, data)
 
 
 def _settings(output: Output) -> Settings:
@@ -269,7 +266,7 @@ def bytes_per_second(output: Output, rate: int) -> float:
     return sum(2 * code.bytes_per_second for code in codes)
 
 
-def files(project: Project, *, draft: bool) -> list[Path]:
+def products(project: Project, *, draft: bool) -> list[Path]:
     """Finished files that are there, in order."""
     endings = {f".{name}" for name in project.manifest.output.formats}
     found = folder(project, draft=draft).rglob("*")

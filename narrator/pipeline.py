@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from narrator import finish, manifest, render, script, voices
+from narrator import files, finish, manifest, render, script, voices
 from narrator.engines import Engine
 from narrator.errors import (
     DamagedTake,
@@ -51,7 +51,7 @@ from narrator.plan import (
     utterances,
 )
 from narrator.script import Chapter
-from narrator.store import Record, Store, write_whole
+from narrator.store import Record, Store
 from narrator.voices import Cast
 
 log = logging.getLogger("narrator")
@@ -299,11 +299,7 @@ def _load_json(path: Path, default: Any) -> Any:
 
 
 def _save_json(path: Path, value: Any) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error
+    files.write(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 # -- what a plan says ------------------------------------------------------------------------------

@@ -10,11 +10,9 @@ lost: what it does not know is read from the takes again. Knows nothing of plans
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import os
-import secrets
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import audio, keys
-from narrator.errors import DamagedTake, StorageError
+from narrator import audio, files, keys
+from narrator.errors import DamagedTake
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,11 @@ class Store:
         Raises StorageError where the folder cannot be made or read.
         """
         store = cls(root)
-        with _storage(root):
+        with files.storage(root):
             if writing:
                 root.mkdir(parents=True, exist_ok=True)
-                for path in root.glob("*/*.tmp"):
-                    path.unlink()
+                for folder in (root, *root.glob("??")):
+                    files.sweep(folder)
             store._read_journal(repair=writing)
         return store
 
@@ -171,9 +169,8 @@ class Store:
         record = replace(record, content=content)
         data = _pack(record, sound, packed_latents)
         path = self._path(record.key)
-        with _storage(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            stat = write_whole(path, data)
+        with files.storage(path):
+            stat = files.write(path, data)
             entry = _Entry(record, keys.content_of(data), stat.st_size, stat.st_mtime_ns)
             with self._mutex:
                 self._entries[record.key] = entry
@@ -183,14 +180,14 @@ class Store:
 
     def give_up(self, flag: Flag) -> None:
         """Note that a step has no good take. Raises StorageError."""
-        with self._mutex, _storage(self.root):
+        with self._mutex, files.storage(self.root):
             self._flags[flag.key] = flag
             self._append({"flag": flag.key, "faults": list(flag.faults)})
 
     def remove(self, unwanted: Iterable[str]) -> int:
         """Delete takes; returns the bytes freed. Raises StorageError."""
         freed = 0
-        with _storage(self.root):
+        with files.storage(self.root):
             for key in unwanted:
                 path = self._path(key)
                 freed += path.stat().st_size
@@ -257,42 +254,7 @@ class Store:
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [{"flag": flag.key, "faults": list(flag.faults)} for flag in self._flags.values()]
-        write_whole(self._journal, b"".join(keys.canonical(row) + b"\n" for row in rows))
-
-
-def write_whole(path: Path, data: bytes) -> os.stat_result:
-    """Write beside `path`, sync, rename: the file is the old one or the new one, never half.
-
-    Raises OSError, and then leaves nothing behind.
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            stat = os.fstat(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    return stat
-
-
-@contextlib.contextmanager
-def _storage(path: Path) -> Iterator[None]:
-    """Foreign errors of the file system become StorageError, in one place."""
-    try:
-        yield
-    except OSError as error:
-        reason = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the folder is read-only",
-            errno.EACCES: "no right to write there",
-            errno.EPERM: "no right to write there",
-        }.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"{error.filename or path}: {reason}") from error
+        files.write(self._journal, b"".join(keys.canonical(row) + b"\n" for row in rows))
 
 
 def _take_row(entry: _Entry) -> dict[str, Any]:

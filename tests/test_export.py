@@ -26,7 +26,7 @@ from narrator.assemble import Clip, lay, sound_key, stream
 from narrator.audio import Samples, decoded
 from narrator.errors import ExportError, StorageError, UserError
 from narrator.export import ChapterAudio, Encoded, Exported, Settings, Tags, encode, m4b
-from narrator.export.files import file_name
+from narrator.export.names import file_name
 from narrator.export.tags import read_cover
 from narrator.loudness import measure, target
 from tests.sounds import RATE, blocks, onset, silence, tone, voice

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
     {"errors", "keys"},
+    {"files"},
     {"audio"},
     {"manifest", "loudness"},
     {"script", "voices"},

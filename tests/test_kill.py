@@ -70,7 +70,7 @@ def killed_and_resumed(tmp_path: Path, kills: int) -> None:
     finish(torn)
     assert products(torn) == products(whole)
     assert len(products(torn)) == 4
-    assert not list((torn.parent / "build").rglob("*.tmp*"))
+    assert not list((torn.parent / "build").rglob("*.part"))
     rows = (torn.parent / "build" / "store" / "journal.jsonl").read_text().splitlines()
     puts = Counter(json.loads(row)["record"]["key"] for row in rows)
     assert set(puts.values()) == {1}

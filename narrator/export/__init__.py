@@ -8,7 +8,7 @@ nothing of text, takes and manifests.
     m4b.py         the M4B writer
     containers.py  MP3, Opus, FLAC, WAV through FFmpeg
     tags.py        book facts, cover, language codes
-    files.py       whole files or none, file names
+    names.py       file names
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from narrator.export.encode import (
     encoding,
     export_chapters,
 )
-from narrator.export.files import file_name, replacing, storage, sweep
+from narrator.export.names import file_name
 from narrator.export.tags import Cover, Tags, Track, named, read_cover, three_letters
+from narrator.files import replacing, storage, sweep
 from narrator.loudness import Target
 
 __all__ = [

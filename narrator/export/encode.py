@@ -27,7 +27,7 @@ from av.container import InputContainer, OutputContainer
 from narrator import keys
 from narrator.audio import Samples, as_frame, decoded, resampled
 from narrator.errors import ExportError, UserError
-from narrator.export.files import replacing, storage
+from narrator.files import replacing, storage
 from narrator.loudness import Loudness, Target, master, measure
 
 BLOCK = 65536

@@ -1,6 +1,6 @@
-"""Files for listeners: written beside their goal and renamed, and what they are called.
+"""Whole files or none: written beside their goal, synced, renamed.
 
-Knows nothing of sound.
+The one place where errors of the file system become StorageError. Knows nothing of what files hold.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import secrets
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,8 +38,15 @@ def replacing(path: Path) -> Iterator[Path]:
                 temporary.unlink()
 
 
+def write(path: Path, data: bytes) -> os.stat_result:
+    """Replace a file by `data`; its size and time as they now are. Raises StorageError."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+        return temporary.stat()  # renaming changes neither size nor time
+
+
 def sweep(folder: Path) -> None:
-    """Remove what a killed export left half written. Raises StorageError."""
+    """Remove what a killed process left half written in a folder. Raises StorageError."""
     with storage(folder):
         if folder.is_dir():
             for path in folder.iterdir():
@@ -62,23 +68,3 @@ def storage(path: Path) -> Iterator[None]:
             errno.EPERM: "no right to write there",
         }.get(error.errno or 0, error.strerror or str(error))
         raise StorageError(f"{path}: {reason}") from error
-
-
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-
-
-def file_name(text: str, *, most: int = 180) -> str:
-    """A name that every file system takes: letters of any script stay, path characters go.
-
-    `most` is in bytes of UTF-8, to leave room for a number and an ending within 255.
-    """
-    text = unicodedata.normalize("NFC", text)
-    text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
-    text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
-    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
-    text = re.sub(r" {2,}", " ", text).strip(" .")
-    while len(text.encode()) > most:
-        text = text[:-1].rstrip(" .")
-    if not text or _RESERVED.match(text):
-        text = f"_{text}"
-    return text

@@ -1,0 +1,25 @@
+"""What delivered files are called. Knows nothing of what they hold."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def file_name(text: str, *, most: int = 180) -> str:
+    """A name that every file system takes: letters of any script stay, path characters go.
+
+    `most` is in bytes of UTF-8, to leave room for a number and an ending within 255.
+    """
+    text = unicodedata.normalize("NFC", text)
+    text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
+    text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
+    text = re.sub(r" {2,}", " ", text).strip(" .")
+    while len(text.encode()) > most:
+        text = text[:-1].rstrip(" .")
+    if not text or _RESERVED.match(text):
+        text = f"_{text}"
+    return text
