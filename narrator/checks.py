@@ -54,8 +54,11 @@ def check(
     if loudest < QUIET:
         return (Fault("silent", f"loudest part at {loudest:.0f} dB"),)
     faults: list[Fault] = []
+    peak = float(np.abs(samples).max())
     run = _longest_run(np.abs(samples) >= 0.999)
-    if run >= CLIPPED:
+    if peak > 1.0:
+        faults.append(Fault("clipped", f"a peak of {peak:.2f}, beyond full scale"))
+    elif run >= CLIPPED:
         faults.append(Fault("clipped", f"{run} samples in a row at full scale"))
     spoken = np.flatnonzero(levels > loudest + SILENCE)
     length = (spoken[-1] - spoken[0] + 1) * FRAME

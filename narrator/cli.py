@@ -21,7 +21,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from narrator import __version__
@@ -36,8 +35,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = Console(highlight=False, markup=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
 Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
@@ -55,7 +54,7 @@ def main() -> None:
         app()
     except NarratorError as error:
         for problem in error.problems:
-            err.print(f"[red]error:[/] {escape(str(problem))}")
+            err.print(f"error: {problem}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         err.print("stopped; what was finished is stored")
@@ -66,7 +65,7 @@ def main() -> None:
     except Exception as error:
         logging.getLogger("narrator").exception("internal error")
         err.print(
-            f"[red]internal error:[/] {escape(type(error).__name__)}: {escape(str(error))}\n"
+            f"internal error: {type(error).__name__}: {error}\n"
             "This is a fault of narrator's own; takes that were finished are stored. "
             "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
         )
@@ -105,13 +104,11 @@ def new(
 
     book = importers.import_book(source) if source else importers.starter(folder)
     written = importers.write_project(book, folder)
-    out.print(
-        f"{escape(book.title)}: {_count(len(book.chapters), 'chapter')} -> {written.manifest}"
-    )
+    out.print(f"{book.title}: {_count(len(book.chapters), 'chapter')} -> {written.manifest}")
     if book.left_out:
         table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
         for item in book.left_out:
-            table.add_row(escape(item.title or item.source), item.reason, str(item.words))
+            table.add_row(item.title or item.source, item.reason, str(item.words))
         out.print(table)
         out.print(f"More of it in {written.report}")
     out.print(f"Next: narrator render {written.manifest} --draft")
@@ -143,13 +140,13 @@ def check(
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     silent = [name for name in manuscript.cast if name not in speakers]
     out.print(
-        f"{escape(manuscript.project.manifest.title)}: "
+        f"{manuscript.project.manifest.title}: "
         f"{_count(len(manuscript.chapters), 'chapter')}, {_count(len(speakers), 'speaker')}, "
         f"{_count(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
     )
     out.print(f"words: {words + lost} in the source = {words} spoken + {lost} left out")
     if silent:
-        out.print(f"without a line: {escape(', '.join(silent))}")
+        out.print(f"without a line: {', '.join(silent)}")
 
 
 def _print_changes(manuscript: Any) -> None:
@@ -168,11 +165,7 @@ def _has_words(change: Any) -> bool:
 
 def _change(change: Any) -> str:
     text = f"{change.written.strip()} -> {change.spoken.strip()}"
-    return (
-        f"{escape(text)} [dim]({change.rule})[/]"
-        if _has_words(change)
-        else f"[dim]{escape(text)}[/]"
-    )
+    return f"{text} ({change.rule})" if _has_words(change) else f"{text}"
 
 
 def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
@@ -266,19 +259,19 @@ def _print_plan(book: Any, as_json: bool) -> None:
         return
     table = Table("", "chapter", "chunks", "cached", "audio", box=None)
     for row in rows:
-        table.add_row(str(row["number"]), escape(row["title"]), str(row["chunks"]),
+        table.add_row(str(row["number"]), row["title"], str(row["chunks"]),
                       str(row["cached"]), clock(row["seconds"]))  # fmt: skip
     out.print(table)
     cast = Table("speaker", "chunks", "audio", box=None)
     for row in voices:
-        cast.add_row(escape(row["speaker"]), str(row["chunks"]), clock(row["seconds"]))
+        cast.add_row(row["speaker"], str(row["chunks"]), clock(row["seconds"]))
     out.print(cast)
     for reason, count in reasons.items():
         out.print(f"{count:6} {reason}: {EXPLAINED[reason]}")
     changed = [s for s in book.todo if book.why[s.key].changes]
     for step in changed[:20]:
         line = step.chunk.pieces[0].line
-        changes = escape("; ".join(book.why[step.key].changes))
+        changes = "; ".join(book.why[step.key].changes)
         out.print(f"       {step.id} {_near(line.path)}:{line.line}: {changes}")
     if len(changed) > 20:
         out.print(f"       and {len(changed) - 20} more; `narrator why CHUNK` shows each")
@@ -316,36 +309,35 @@ def _speaker_rows(book: Any) -> list[dict[str, Any]]:
 @app.command()
 def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
     """Show how far a project is: takes, given-up chunks, finished files."""
-    from narrator import finish
+    from narrator import pipeline
 
     planned = _plan(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.store.flag(s.key)]
-    files = finish.products(
-        planned.manuscript.project,
-        draft=draft and planned.engine.name != planned.manuscript.project.engine.name,
-    )
+    files = pipeline.products(planned, draft=draft)
     if as_json:
         out.print_json(
             data={
                 "engine": planned.engine.name,
                 "chapters": rows,
                 "given_up": [s.id for s in flags],
-                "files": [str(path) for path in files],
+                "files": [str(path) for path, note in files if not note],
+                "other_files": [str(path) for path, note in files if note],
             }
         )
         return
     for row in rows:
         state = "done" if row["cached"] == row["chunks"] else f"{row['cached']}/{row['chunks']}"
-        out.print(f"{row['number']:4}  {state:>9}  {escape(row['title'])}")
+        out.print(f"{row['number']:4}  {state:>9}  {row['title']}")
     done, chunks = sum(r["cached"] for r in rows), sum(r["chunks"] for r in rows)
     out.print(f"{done} of {chunks} chunks ({planned.engine.name})")
     for step in flags:
         line = step.chunk.pieces[0].line
-        faults = escape("; ".join(planned.store.flag(step.key).faults))
+        faults = "; ".join(planned.store.flag(step.key).faults)
         out.print(f"given up: {step.id} {_near(line.path)}:{line.line}: {faults}")
-    for path in files:
-        out.print(f"{_near(path)}  {_bytes(path.stat().st_size)}")
+    for path, note in files:
+        said = f"  {note}" if note else ""
+        out.print(f"{_near(path)}  {_bytes(path.stat().st_size)}{said}")
 
 
 @app.command()
@@ -374,10 +366,10 @@ def why(
         )
         return
     line = step.chunk.pieces[0].line
-    out.print(f"{step.id}  {_near(line.path)}:{line.line}  {escape(step.chunk.speaker)}")
-    out.print(f"text:   {escape(step.chunk.text)}")
-    out.print(f"spoken: {escape(step.text)}")
-    out.print(f"{escape(str(reason))}")
+    out.print(f"{step.id}  {_near(line.path)}:{line.line}  {step.chunk.speaker}")
+    out.print(f"text:   {step.chunk.text}")
+    out.print(f"spoken: {step.text}")
+    out.print(str(reason))
     if record:
         seconds = (record.stop - record.start) / record.sample_rate
         out.print(f"take: {seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
@@ -476,16 +468,16 @@ def _print_report(report: Any, wall: float) -> None:
         state = "" if row["encoded"] else "  unchanged"
         out.print(f"{row['number']:4}  {clock(row['seconds']):>8}  {row['codec']:4}  "
                   f"{row['integrated_lufs']:6.1f} LUFS {row['true_peak_dbtp']:6.1f} dBTP  "
-                  f"{escape(row['title'])}{state}")  # fmt: skip
+                  f"{row['title']}{state}")  # fmt: skip
     if facts["damaged_takes"]:
         out.print(f"{_count(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
     for item in facts["given_up"]:
-        err.print(f"[red]given up:[/] {item['chunk']} {item['source']}: "
-                  f"{escape(_short(item['text']))} ({escape(item['faults'][-1])})")  # fmt: skip
+        err.print(f"given up: {item['chunk']} {item['source']}: "
+                  f"{_short(item['text'])} ({item['faults'][-1]})")  # fmt: skip
     for path in facts["files"]:
-        out.print(f"{escape(str(_near(Path(path))))}  {_bytes(Path(path).stat().st_size)}")
+        out.print(f"{_near(Path(path))}  {_bytes(Path(path).stat().st_size)}")
     for stale in facts.get("stale_files", ()):
-        out.print(f"{escape(str(_near(Path(stale))))}  no longer part of this book")
+        out.print(f"{_near(Path(stale))}  no longer part of this book")
     words = facts["words"]
     out.print(
         f"words: {words['source']} in the source = {words['spoken']} spoken + "
@@ -496,7 +488,8 @@ def _print_report(report: Any, wall: float) -> None:
         out.print("stopped; run the same command to go on")
     elif report.incomplete:
         names = ", ".join(str(n + 1) for n in report.incomplete)
-        err.print(f"[red]incomplete:[/] chapters {names} lack takes and were not assembled")
+        why = "lack takes" if report.lacking else "lack takes of other speakers"
+        err.print(f"not assembled: chapters {names} {why}")
     else:
         out.print(f"done in {clock(wall)}; log: {_near(report.log)}")
 

@@ -7,17 +7,17 @@ manifest and the store; nothing of engines and encoders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrator import assemble, export, files
-from narrator.assemble import Clip, Timeline
+from narrator import assemble, export, files, keys
+from narrator.assemble import Clip
 from narrator.audio import Samples
 from narrator.errors import DamagedTake
-from narrator.export import ChapterAudio, Exported, Settings, Tags
+from narrator.export import ChapterAudio, Encoded, Exported, ListenerFile, Settings, Tags
 from narrator.loudness import target
 from narrator.manifest import Output, Pauses, Project
 from narrator.plan import Step
@@ -37,10 +37,15 @@ class Finished:
     """The files of a run and what they measure."""
 
     exported: Exported
+    states: Mapping[str, str]
+    """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
 
     @property
     def files(self) -> list[Path]:
         return [file.path for file in self.exported.files]
+
+    def _chapters_of(self, file: ListenerFile) -> list[tuple[ChapterAudio, tuple[Encoded, ...]]]:
+        return [row for row in self.exported.chapters if file.chapter in (None, row[0].number)]
 
     def to_json(self) -> dict[str, Any]:
         rows = []
@@ -60,6 +65,13 @@ class Finished:
                 )
         return {
             "files": [str(path) for path in self.files],
+            "made": {
+                str(file.path): {
+                    "chapters": [c.number - 1 for c, _ in self._chapters_of(file)],
+                    "state": self.states[str(file.path)],
+                }
+                for file in self.exported.files
+            },
             "starts": {str(file.path): file.starts for file in self.exported.files},
             "stale_files": [str(path) for path in self.exported.stale],
             "chapters": rows,
@@ -89,15 +101,9 @@ def finish(
     `whole` says that all chapters of the book are complete, so that book files may be written.
     Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
-    records = {step.key: _record(store, step) for step in steps if step.chapter in set(chapters)}
-    gains = _gains(steps, store, cast)
-    sounds = []
-    for number in chapters:
-        own = [step for step in steps if step.chapter == number]
-        clips = _clips(own, records, gains, project.manifest.pauses)
-        sound = _chapter(project, number, titles[number], own[0].chunk.lead, clips, records, store)
-        _save_timeline(project, draft, number, sound.timeline)
-        sounds.append(sound)
+    sounds = _sounds(project, titles, cast, steps, store, chapters)
+    for sound in sounds:
+        _save_timeline(project, draft, sound)
     if not sounds:
         return None
     try:
@@ -116,7 +122,64 @@ def finish(
             export.prune(_work_folder(project, "encoded", draft), exported)
     except export.Cancelled:
         return None
-    return Finished(exported)
+    states = {
+        str(file.path): _state(
+            project, [s for s in sounds if file.chapter in (None, s.number)], draft
+        )
+        for file in exported.files
+    }
+    return Finished(exported, states)
+
+
+def state_of(
+    project: Project,
+    titles: Sequence[str],
+    cast: Cast,
+    steps: Sequence[Step],
+    store: Store,
+    chapters: Sequence[int],
+    *,
+    draft: bool,
+) -> str | None:
+    """The state that a file of these chapters would have now; None where takes are missing."""
+    chosen = set(chapters)
+    if any(step.chapter in chosen and store.find(step.key) is None for step in steps):
+        return None
+    return _state(project, _sounds(project, titles, cast, steps, store, chapters), draft)
+
+
+def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str:
+    tags = replace(_tags(project, draft), cover=None)
+    cover = project.root / project.manifest.cover if project.manifest.cover else None
+    return keys.key(
+        {
+            "chapters": [[sound.title, sound.key] for sound in sounds],
+            "settings": asdict(_settings(project.manifest.output)),
+            "tags": asdict(tags),
+            "cover": keys.file_content(cover) if cover else None,
+        }
+    )
+
+
+def _sounds(
+    project: Project,
+    titles: Sequence[str],
+    cast: Cast,
+    steps: Sequence[Step],
+    store: Store,
+    chapters: Sequence[int],
+) -> list[ChapterAudio]:
+    """Chapters laid out and named, before any of their sound is read. Raises DamagedTake."""
+    chosen = set(chapters)
+    records = {step.key: _record(store, step) for step in steps if step.chapter in chosen}
+    gains = _gains(steps, store, cast)
+    sounds = []
+    for number in chapters:
+        own = [step for step in steps if step.chapter == number]
+        clips = _clips(own, records, gains, project.manifest.pauses)
+        lead = own[0].chunk.lead
+        sounds.append(_chapter(project, number, titles[number], lead, clips, records, store))
+    return sounds
 
 
 def _work_folder(project: Project, what: str, draft: bool) -> Path:
@@ -202,15 +265,16 @@ def _chapter(
     return ChapterAudio(number + 1, title, key, timeline, blocks)
 
 
-def _save_timeline(project: Project, draft: bool, number: int, timeline: Timeline) -> None:
+def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
     """What subtitles and read-along files are made from; paths are relative to the project."""
+    timeline = sound.timeline
     cues = tuple(
         replace(cue, path=cue.path.relative_to(project.root))
         if cue.path.is_relative_to(project.root)
         else cue
         for cue in timeline.cues
     )
-    path = _work_folder(project, "timeline", draft) / f"{number + 1:03}.json"
+    path = _work_folder(project, "timeline", draft) / f"{sound.number:03}.json"
     data = replace(timeline, cues=cues).to_json().encode()
     with files.storage(path):
         if not path.exists() or path.read_bytes() != data:
@@ -267,7 +331,6 @@ def bytes_per_second(output: Output, rate: int) -> float:
 
 
 def products(project: Project, *, draft: bool) -> list[Path]:
-    """Finished files that are there, in order."""
-    endings = {f".{name}" for name in project.manifest.output.formats}
+    """Files in the folder of finished ones, current or not, in order."""
     found = folder(project, draft=draft).rglob("*")
-    return sorted(path for path in found if path.suffix in endings and path.is_file())
+    return sorted(path for path in found if path.suffix != ".part" and path.is_file())

@@ -77,7 +77,7 @@ def read(path: Path) -> Manuscript:
     languages = {name: voice.language for name, voice in cast.items() if voice.language}
     roles = script.Roles(_labels(project), project.narrator, languages)
     chapters: list[Chapter] = []
-    problems: list[Problem] = []
+    lexicon, problems = _lexicon(project)
     for number in range(len(project.manifest.chapters)):
         try:
             chapters.append(_chapter(project, number, roles))
@@ -85,7 +85,17 @@ def read(path: Path) -> Manuscript:
             problems += error.problems
     if problems:
         raise ScriptError(problems)
-    spoken, silent = utterances(chapters, cast=cast, lexicon=_lexicon(project))
+    spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
+    heard = {utterance.chapter for utterance in spoken}
+    problems = [
+        Problem(
+            project.path, project.line("chapters", n), f"'{chapter.title}' has nothing to speak"
+        )
+        for n, chapter in enumerate(chapters)
+        if n not in heard
+    ]
+    if problems:
+        raise ScriptError(problems)
     whole = tuple(
         replace(chapter, left_out=(*chapter.left_out, *silent[number]))
         for number, chapter in enumerate(chapters)
@@ -132,20 +142,34 @@ def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
     )
 
 
-def _lexicon(project: Project) -> Lexicon:
-    return Lexicon(
-        [
-            Entry(
-                say=entry.say,
-                word=entry.word,
-                pattern=entry.pattern,
-                language=entry.language,
-                speaker=entry.speaker,
-                case=entry.case,
-            )
-            for entry in project.lexicon
-        ]
-    )
+def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
+    """The lexicon; or one of the entries that work, and what is wrong with the others."""
+    entries = [
+        Entry(
+            say=entry.say,
+            word=entry.word,
+            pattern=entry.pattern,
+            language=entry.language,
+            speaker=entry.speaker,
+            case=entry.case,
+        )
+        for entry in project.lexicon
+    ]
+    try:
+        return Lexicon(entries), []
+    except (ValueError, OverflowError):
+        pass  # entry by entry, to say which
+    good: list[Entry] = []
+    problems: list[Problem] = []
+    for i, entry in enumerate(entries):
+        try:
+            Lexicon([*good, entry])
+        except (ValueError, OverflowError) as error:
+            place = i if isinstance(project.manifest.lexicon, tuple) else str(entry.word)
+            problems.append(Problem(project.path, project.line("lexicon", place), str(error)))
+        else:
+            good.append(entry)
+    return Lexicon(good), problems
 
 
 # -- plan ------------------------------------------------------------------------------------------
@@ -252,7 +276,7 @@ def plan(
         settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
     )
     store = Store.open(project.build / "store", writing=writing)
-    ledger = _load_json(_ledger_path(project, engine), [])
+    ledger = _ledger(project, engine)
     why = survey(steps, _Takes(store), ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, store, steps, why, selection)
 
@@ -290,6 +314,25 @@ def _ledger_path(project: Project, engine: Engine) -> Path:
     return project.build / f"ledger-{project.path.stem}-{engine.name}.json"
 
 
+def _ledger(project: Project, engine: Engine) -> list[dict[str, Any]]:
+    """The steps of the last render; those alone that are whole."""
+    rows = _load_json(_ledger_path(project, engine), [])
+    kinds = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict) and all(isinstance(row.get(k), t) for k, t in kinds.items())
+    ]
+
+
+def _speeds(project: Project) -> dict[str, float]:
+    """Expected seconds of speech that each engine rendered a second here."""
+    rows = _load_json(_speed_path(project), {})
+    if not isinstance(rows, dict):
+        return {}
+    return {k: float(v) for k, v in rows.items() if isinstance(v, int | float) and v > 0}
+
+
 def _load_json(path: Path, default: Any) -> Any:
     """A small file of our own; one that is torn or gone costs its convenience, nothing else."""
     try:
@@ -320,7 +363,7 @@ class Estimate:
 def estimate(book: BookPlan) -> Estimate:
     """Time from the speed that this machine showed, disk from the takes that are there."""
     seconds = sum(step.expected for step in book.todo)
-    speed = _load_json(_speed_path(book.manuscript.project), {}).get(book.engine.name)
+    speed = _speeds(book.manuscript.project).get(book.engine.name)
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
@@ -364,6 +407,8 @@ class Report:
     finished: finish.Finished | None = None
     incomplete: tuple[int, ...] = ()
     """Chapters that have no files, because takes of them are missing."""
+    lacking: int = 0
+    """Steps that were asked for and have no good take."""
     log: Path | None = None
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
@@ -372,7 +417,8 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        return not self.result.flags and not self.result.cancelled and not self.incomplete
+        """Whether all that was asked for is there."""
+        return not self.result.cancelled and not self.lacking
 
 
 def run(
@@ -428,20 +474,23 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     """Files of every chosen chapter whose takes are all there; of the book, if all are."""
     book = report.plan
     manuscript, chosen = book.manuscript, book.selection.chapters
+    titles = [chapter.title for chapter in manuscript.chapters]
     missing = _missing(book)
     lacking = {step.chapter for step in missing}
     report.accounting = _account(book, missing)
     wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
     report.incomplete = tuple(n for n in wanted if n in lacking)
+    report.lacking = sum(step in book.selection for step in missing)
     if report.result.cancelled:
         return
     report.finished = finish.finish(
         manuscript.project,
-        [chapter.title for chapter in manuscript.chapters],
+        titles,
         manuscript.cast,
         book.steps,
         book.store,
-        chapters=[n for n in wanted if n not in lacking],
+        # a book that is complete is delivered whole, whatever part of it was asked for
+        chapters=[n for n in wanted if n not in lacking] if missing else range(len(titles)),
         whole=not missing,
         draft=draft,
         observer=observer,
@@ -468,7 +517,7 @@ def _render(
         cancel=cancel,
     )
     if result.rendered >= 20 or result.seconds > 60:  # fewer say nothing of the machine
-        speeds = _load_json(_speed_path(project), {})
+        speeds = _speeds(project)
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)
         _save_json(_speed_path(project), speeds)
@@ -650,6 +699,38 @@ def collect(project: Project) -> tuple[int, int]:
         unused = [key for key, _ in unreferenced(project)]
         store = Store.open(project.build / "store", writing=True)
         return len(unused), store.remove(unused)
+
+
+def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
+    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
+    manuscript = book.manuscript
+    project = manuscript.project
+    draft = draft and project.engine.name != "draft"
+    titles = [chapter.title for chapter in manuscript.chapters]
+    made = _made(project)
+
+    def current(path: Path) -> bool:
+        chapters, state = made.get(str(path), ([], ""))
+        now = finish.state_of(
+            project, titles, manuscript.cast, book.steps, book.store, chapters, draft=draft
+        )
+        return state == now
+
+    return [
+        (path, "" if current(path) else "not of the project as it is now")
+        for path in finish.products(project, draft=draft)
+    ]
+
+
+def _made(project: Project) -> dict[str, tuple[list[int], str]]:
+    """Chapters and state of the files that the last run delivered, by path."""
+    last = _load_json(project.build / "report.json", {})
+    count = len(project.manifest.chapters)
+    try:
+        rows = {path: (row["chapters"], row["state"]) for path, row in last["made"].items()}
+        return {p: (c, s) for p, (c, s) in rows.items() if set(c) <= set(range(count))}
+    except (AttributeError, KeyError, TypeError):
+        return {}
 
 
 def reasons(book: BookPlan) -> dict[Reason, int]:

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
@@ -31,13 +30,6 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _done(what: str, done: int, total: int) -> str:
-    """How far the files are; encoding counts seconds of sound."""
-    if what == "encode":
-        return f"encode: {clock(done)} of {clock(total)}"
-    return f"{what}: {done} of {total}"
-
-
 class _Tally:
     """What every kind of progress counts."""
 
@@ -53,7 +45,10 @@ class _Tally:
         """Of what is done, as `left`: the estimate's own measure, so that time left is right even
         where a voice is faster than expected."""
         self.left = 0.0
-        self.stage = ""
+        self.ended: float | None = None
+        """When the last take was in; from there on files are made."""
+        self.making: tuple[str, float] | None = None
+        """The stage that files are in, and since when."""
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +82,20 @@ class _Tally:
         pass
 
     def exporting(self, what: str, done: int, total: int) -> None:
-        pass
+        now = time.monotonic()
+        self.ended = self.ended or now
+        if self.making is None or self.making[0] != what:
+            self.making = (what, now)
+
+    def far(self, what: str, done: int, total: int) -> str:
+        """How far the files are, with the time left; encoding counts seconds of sound."""
+        if what != "encode":
+            return f"{done} of {total}"
+        line = f"{clock(done)} of {clock(total)}"
+        spent = time.monotonic() - self.making[1] if self.making else 0.0
+        if done and done < total and spent > 2:
+            line += f"  {clock(spent / done * (total - done))} left"
+        return line
 
     def _ended(self, step: Step) -> None:
         self.done[step.chapter] += 1
@@ -97,7 +105,7 @@ class _Tally:
     @property
     def factor(self) -> float:
         """Seconds of speech a second of this run."""
-        return self.speech / max(1e-6, time.monotonic() - self.began)
+        return self.speech / max(1e-6, (self.ended or time.monotonic()) - self.began)
 
     def whole(self) -> str:
         """One line on the whole run."""
@@ -125,7 +133,7 @@ class LineProgress(_Tally):
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         super().flagged(step, faults)
-        self.console.print(f"given up: {step.id}: {escape(faults[-1])}")
+        self.console.print(f"given up: {step.id}: {faults[-1]}")
 
     def _ended(self, step: Step) -> None:
         super()._ended(step)
@@ -133,7 +141,7 @@ class LineProgress(_Tally):
         if self.done[n] == self.total[n]:
             retries = f", {self.retries[n]} retries" if self.retries[n] else ""
             self.console.print(
-                f"chapter {n + 1}: {escape(self.titles[n])}: {self.total[n]} chunks{retries}"
+                f"chapter {n + 1}: {self.titles[n]}: {self.total[n]} chunks{retries}"
             )
 
     def tick(self) -> None:
@@ -142,9 +150,10 @@ class LineProgress(_Tally):
             self.console.print(self.whole())
 
     def exporting(self, what: str, done: int, total: int) -> None:
+        super().exporting(what, done, total)
         if done == total or time.monotonic() >= self._next:
             self._next = time.monotonic() + self.EVERY
-            self.console.print(_done(what, done, total))
+            self.console.print(f"{what}: {self.far(what, done, total)}")
 
 
 class LiveProgress(_Tally):
@@ -153,9 +162,9 @@ class LiveProgress(_Tally):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self.bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=console,
             refresh_per_second=4,
         )
@@ -186,7 +195,7 @@ class LiveProgress(_Tally):
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         super().flagged(step, faults)
-        self.bars.console.print(f"given up: {step.id}: {escape(faults[-1])}")
+        self.bars.console.print(f"given up: {step.id}: {faults[-1]}")
 
     def _ended(self, step: Step) -> None:
         super()._ended(step)
@@ -196,22 +205,23 @@ class LiveProgress(_Tally):
         retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
         note = f"{self.done[n]}/{self.total[n]}{retries}"
         if n not in self.lines and len(self.lines) < LINES:
-            title = escape(self.titles[n][:32])
+            title = self.titles[n][:32]
             self.lines[n] = self.bars.add_task(f"{n + 1:3} {title}", total=self.total[n], note="")
         if n in self.lines:
             self.bars.update(self.lines[n], completed=self.done[n], note=note)
         if self.done[n] == self.total[n]:
             if n in self.lines:
                 self.bars.remove_task(self.lines.pop(n))
-            self.bars.console.print(f"{n + 1:3} {escape(self.titles[n])}  {note}")
+            self.bars.console.print(f"{n + 1:3} {self.titles[n]}  {note}")
 
     def tick(self) -> None:
         if self.book is not None:
             self.bars.update(self.book, completed=self.done.total(), note=self.whole())
 
     def exporting(self, what: str, done: int, total: int) -> None:
+        super().exporting(what, done, total)
         self.tick()
         if what not in self.export:
             self.export[what] = self.bars.add_task(what, total=total, note="")
-        note = _done(what, done, total).partition(": ")[2]
+        note = self.far(what, done, total)
         self.bars.update(self.export[what], completed=done, total=total, note=note)

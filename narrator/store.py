@@ -81,6 +81,8 @@ class Store:
     """Keys of takes that were found torn or altered, and dropped, since this store was opened."""
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
+    _bad: set[str] = field(default_factory=set)
+    """Damaged, and not put again since."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -106,6 +108,8 @@ class Store:
         A file whose size or time changed since it was put is hashed again; one that is torn or
         altered is noted in `damaged` and counts as missing.
         """
+        if key in self._bad:
+            return None
         path = self._path(key)
         try:
             stat = path.stat()
@@ -175,6 +179,7 @@ class Store:
             with self._mutex:
                 self._entries[record.key] = entry
                 self._flags.pop(record.key, None)
+                self._bad.discard(record.key)
                 self._append(_take_row(entry))
         return record
 
@@ -222,6 +227,7 @@ class Store:
     def _note_damage(self, key: str) -> None:
         with self._mutex:
             self._entries.pop(key, None)
+            self._bad.add(key)
             if key not in self.damaged:
                 self.damaged.append(key)
 

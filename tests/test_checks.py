@@ -55,6 +55,12 @@ def test_single_full_scale_samples_are_not():
     assert kinds(samples, 4) == []
 
 
+def test_a_sample_beyond_full_scale_is_clipped():
+    samples = take(noise(4))
+    samples[8000] = 1.01
+    assert kinds(samples, 4) == ["clipped"]
+
+
 def test_far_too_long_is_found():
     assert kinds(take(noise(30)), 8) == ["long"]
 

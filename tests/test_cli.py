@@ -212,3 +212,55 @@ def test_importing_the_package_loads_no_engine_and_no_model():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_status_tells_files_that_are_older_than_the_project(narrator, book):
+    narrator("render", book, "--draft")
+    assert len(json.loads(narrator("status", book, "--draft", "--json")[1])["files"]) == 2
+    book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {line: 2}\n")
+    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+    assert (facts["files"], len(facts["other_files"])) == ([], 2)
+    narrator("render", book, "--draft")
+    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+    assert len(facts["files"]) == 2
+    assert [Path(path).name for path in facts["other_files"]] == ["02 - Evening.wav"]
+
+
+def test_brackets_in_a_text_are_shown_as_they_are(narrator, tmp_path):
+    manifest = books.MANIFEST.replace("The Ferry", "The [red]Ferry[/]")
+    book = books.write(tmp_path, manifest, two="A ![picture](x.png) of it.\n")
+    assert "![picture](x.png)" in narrator("check", book)[1]
+    assert "The [red]Ferry[ - ]" in narrator("render", book, "--draft")[1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{pattern: 'a*', say: x}", "matches even an empty text"),
+        ("{word: ' ', say: x}", "is empty"),
+        ("{word: B, say: x}", "twice"),
+    ],
+)
+def test_a_lexicon_entry_that_cannot_work_is_one_line(entry, message, narrator, book):
+    book.write_text(books.MANIFEST + f"lexicon:\n  - {{word: b, say: c}}\n  - {entry}\n")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert message in errors
+    assert "book.yaml:13: " in errors
+
+
+def test_a_chapter_with_nothing_to_speak_is_one_line(narrator, tmp_path):
+    code, _, errors = narrator("check", books.write(tmp_path, two="“…”\n"))
+    assert code == 2
+    assert "nothing to speak" in errors or "no text" in errors
+
+
+def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, book):
+    narrator("render", book, "--draft")
+    build = book.parent / "build"
+    for path in (*build.glob("*.json"), *build.rglob("files.json")):
+        path.write_text('{"x": [1], "draft": "fast"}')
+    assert narrator("plan", book, "--draft")[0] == 0
+    assert narrator("status", book, "--draft")[0] == 0
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    assert (code, json.loads(said)["rendered"]) == (0, 0)

@@ -237,3 +237,30 @@ def test_a_renewed_parent_with_the_same_sound_keeps_its_child(tmp_path):
 def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
     with pytest.raises(errors.UsageError, match="chapters 1, 2 lack takes"):
         books.run(books.write(tmp_path), HumEngine(), speak=False)
+
+
+M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b")
+
+
+def test_a_chapter_of_an_m4b_alone_is_a_file_to_listen_to(tmp_path):
+    path = books.write(tmp_path, M4B)
+    report, _ = books.run(path, HumEngine(), chapters=["2"])
+    assert [path.name for path in report.finished.files] == ["02 - Evening.m4b"]
+
+
+def test_a_chapter_of_a_complete_book_brings_the_whole_book_up_to_date(tmp_path):
+    path = books.write(tmp_path, M4B)
+    books.run(path, HumEngine(continues=False))
+    books.write(tmp_path, M4B, two=books.TWO.replace("both banks", "one bank"))
+    report, watcher = books.run(path, HumEngine(continues=False), chapters=["2"])
+    assert len(watcher.takes) == 1
+    assert [file.fresh for file in report.finished.exported.files] == [True]
+    assert report.finished.files[0].name == "A. Author - The Ferry.m4b"
+
+
+def test_one_speaker_alone_is_no_failure_and_no_chapter(tmp_path):
+    report, watcher = books.run(books.write(tmp_path), HumEngine(), speakers=["ann"])
+    assert report.complete
+    assert report.incomplete == (0, 1)
+    assert report.finished is None
+    assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}

@@ -134,8 +134,8 @@ def export(
     """Encode what is not encoded yet, and write to `out` every file that is not there as it should.
 
     `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
-    `whole` says that all of them are here; without it no book files are written. `on_progress`
-    hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
+    `whole` says that all of them are here; without it chapters are written and no book files.
+    `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
 
     Raises UserError (settings that do not fit, a cover that is no image), ExportError (a chapter
     that cannot be brought to its target), StorageError, Cancelled, and what `blocks` raises. Files
@@ -186,6 +186,8 @@ def _plans(
     total: int,
     whole: bool,
 ) -> list[_Plan]:
+    # Part of a book is delivered as chapters, whatever the book as a whole will be.
+    parted = not whole and (settings.files == "book" or set(settings.formats) == {"m4b"})
     name = book_name(settings.name, tags)
     digits = max(2, len(str(total)))
     plans = []
@@ -199,7 +201,7 @@ def _plans(
                 )
             path = out / f"{name}.{format}"
             plans.append(_Plan(path, format, code, tuple(chapters), None))
-        if format == "m4b" or settings.files == "book":
+        if not parted and (format == "m4b" or settings.files == "book"):
             continue
         for chapter in chapters:
             title = f"{chapter.number:0{digits}} - {file_name(chapter.title)}"
@@ -333,7 +335,8 @@ def _write(
     cover: Cover | None,
 ) -> tuple[int, ...]:
     if plan.format == "m4b":
-        return m4b.write(path, parts, tags, cover)
+        own = replace(tags, title=plan.track.title) if plan.track else tags
+        return m4b.write(path, parts, own, cover)
     facts = named(tags, plan.track, plan.format)
     return containers.write(path, plan.format, parts, facts, cover, marks=plan.track is None)
 
@@ -344,8 +347,9 @@ class _Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.rows = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+            rows = json.loads(path.read_bytes())
+            self.rows = {n: r for n, r in rows.items() if {"key", "stat", "starts"} <= r.keys()}
+        except (OSError, ValueError, AttributeError):
             self.rows = {}  # a ledger lost costs a copy of every file
 
     def find(self, path: Path, key: str) -> tuple[int, ...] | None:

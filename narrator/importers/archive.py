@@ -37,13 +37,15 @@ _LOCKS = {
     "META-INF/sinf.xml": "Apple",
     "META-INF/license.lcpl": "Readium LCP",
 }
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_DECLARATION = re.compile(r"<\?xml[^>]*>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_PROLOG = 10_000
+"""Characters within which a document type is looked for."""
 _ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
 _SELF_CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
-    r"([A-Za-z][A-Za-z0-9]*)((?:\s[^<>]*?)?)\s*/>"
+    r"([A-Za-z][A-Za-z0-9]*)((?:\s[^<>]*?)?)/>"
 )
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
@@ -159,10 +161,15 @@ class Archive:
 
     def safe(self, name: str) -> str:
         """A member's text without a declaration; HTML's entities are replaced, others refused."""
-        text = _DECLARATION.sub("", self.text(name), count=1)
+        text = self.text(name).lstrip()
+        if declaration := _DECLARATION.match(text):
+            text = text[declaration.end() :]
         if "<!ENTITY" in text:
             raise self.failed("declares XML entities, which books have no need of", name)
-        return _ENTITY.sub(_entity, _DOCTYPE.sub("", text, count=1))
+        doctype = _DOCTYPE.search(text, 0, _PROLOG)
+        if doctype is not None:
+            text = text[: doctype.start()] + text[doctype.end() :]
+        return _ENTITY.sub(_entity, text)
 
     def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()
@@ -173,7 +180,7 @@ class Archive:
             name = info.filename.replace("\\", "/")
             if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in name.split("/"):
                 raise self.failed(f"unsafe: a file in it is named {name!r}, outside of the archive")
-            if False:
+            if info.file_size > max(1_000_000, RATIO_LIMIT * info.compress_size):
                 sizes = f"{info.compress_size:,} bytes that unpack to {info.file_size:,}"
                 raise self.failed(f"unsafe: {sizes}, like a zip bomb", name)
             if info.flag_bits & 1:

@@ -37,7 +37,7 @@ _SMALL_WORDS = names(
     "a an the and or nor but of in on at to by for from with as is into upon o'er "
     "la le les de du des et un une der die das und von zu im el los las y en del"
 )
-_LISTED = re.compile(r"[.\s·]{2,}\d{1,4}$|\s\d{1,4}$")
+_LISTED = re.compile(r"[.\s·]\d{1,4}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def is_list(rows: Sequence[str]) -> bool:
 
 def _is_listed(row: str) -> bool:
     row = row.strip()
-    if row[-1].isdigit() and _LISTED.search(row):
+    if _LISTED.search(row[-5:]):
         return True
     found = _NAMED.fullmatch(row) or _NUMERAL.fullmatch(row)
     return found is not None and bool(found["mark"] or not found["title"])
@@ -125,7 +125,7 @@ def _is_listed(row: str) -> bool:
 
 def is_prose(text: str) -> bool:
     """Whether a text has a sentence: it ends as one does and has words in lower case."""
-    ended = text[-1] in '.!?…"”’:' and not _LISTED.search(text)
+    ended = text[-1] in '.!?…"”’:' and not _LISTED.search(text[-5:])
     return ended and sum(word.islower() for word in text.split()) >= 3
 
 

@@ -348,7 +348,7 @@ def _date(dates: list[etree._Element]) -> str | None:
 
 
 def _without_tags(text: str) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
 def _text(element: etree._Element) -> str:

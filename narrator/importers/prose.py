@@ -169,8 +169,9 @@ def _is_name(text: str, label: re.Match[str]) -> bool:
 
 def write_heading(line: Line, level: int) -> str:
     """Markdown of a heading on one line."""
-    text = re.sub(r"#(?=#*$)", r"\\#", _inline(line, []))
-    return f"{'#' * level} {text}"
+    text = _inline(line, [])
+    bare = text.rstrip("#")
+    return f"{'#' * level} {bare}" + "\\#" * (len(text) - len(bare))
 
 
 def _inline(line: Line, colons: Sequence[int]) -> str:
