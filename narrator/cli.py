@@ -134,8 +134,9 @@ def check(
         _print_changes(manuscript)
     for item in left_out:
         out.print(f"{_near(item.path)}:{item.line}: left out, {item.reason}: {_short(item.text)}")
+    counts = pipeline.source_and_left_out(manuscript)
+    said = sum(pipeline.characters(u.chunk.text) for u in manuscript.spoken)
     words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
-    lost = sum(len(item.text.split()) for item in left_out)
     seconds = sum(u.expected for u in manuscript.spoken)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     silent = [name for name in manuscript.cast if name not in speakers]
@@ -144,7 +145,8 @@ def check(
         f"{_count(len(manuscript.chapters), 'chapter')}, {_count(len(speakers), 'speaker')}, "
         f"{_count(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
     )
-    out.print(f"words: {words + lost} in the source = {words} spoken + {lost} left out")
+    out.print(f"{words} words; of {counts['source']} characters {said} are spoken, "
+              f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
 
@@ -152,20 +154,18 @@ def check(
 def _print_changes(manuscript: Any) -> None:
     """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
     for utterance in manuscript.spoken:
-        changes = sorted(utterance.spoken.changes, key=lambda c: not _has_words(c))
-        if changes:
+        words = [c for c in utterance.spoken.changes if _has_words(c)]
+        marks = [c.written.strip() or "_" for c in utterance.spoken.changes if not _has_words(c)]
+        shown = [f"{c.written.strip()} -> {c.spoken.strip()} ({c.rule})" for c in words]
+        if marks:
+            shown.append(f"marks: {' '.join(dict.fromkeys(marks))}")
+        if shown:
             line = utterance.chunk.pieces[0].line
-            shown = "  ".join(_change(change) for change in changes)
-            out.print(f"{_near(line.path)}:{line.line}: {utterance.id}  {shown}")
+            out.print(f"{_near(line.path)}:{line.line}: {utterance.id}  {'  '.join(shown)}")
 
 
 def _has_words(change: Any) -> bool:
     return any(map(str.isalnum, change.written + change.spoken))
-
-
-def _change(change: Any) -> str:
-    text = f"{change.written.strip()} -> {change.spoken.strip()}"
-    return f"{text} ({change.rule})" if _has_words(change) else f"{text}"
 
 
 def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
@@ -461,9 +461,10 @@ def _print_report(report: Any, wall: float) -> None:
     facts = pipeline.summary(report)
     result = report.result
     if result.rendered:
-        out.print(f"rendered {result.rendered} chunks, {clock(result.seconds)} of speech in "
-                  f"{clock(result.wall)}: {facts['real_time_factor']} x real time, "
-                  f"{result.retries} retries")  # fmt: skip
+        retries = f", retries: {result.retries}" if result.retries else ""
+        out.print(f"rendered {_count(result.rendered, 'chunk')}, {clock(result.seconds)} of speech "
+                  f"in {clock(result.wall)}: {facts['real_time_factor']} x real time"
+                  f"{retries}")  # fmt: skip
     for row in facts["chapters"]:
         state = "" if row["encoded"] else "  unchanged"
         out.print(f"{row['number']:4}  {clock(row['seconds']):>8}  {row['codec']:4}  "
@@ -478,11 +479,11 @@ def _print_report(report: Any, wall: float) -> None:
         out.print(f"{_near(Path(path))}  {_bytes(Path(path).stat().st_size)}")
     for stale in facts.get("stale_files", ()):
         out.print(f"{_near(Path(stale))}  no longer part of this book")
-    words = facts["words"]
+    text = facts["characters"]
     out.print(
-        f"words: {words['source']} in the source = {words['spoken']} spoken + "
-        f"{words['left_out']} left out + {words['given_up']} given up + "
-        f"{words['not_rendered']} not rendered"
+        f"characters: {text['source']} in the source = {text['spoken']} spoken + "
+        f"{text['left_out']} left out + {text['given_up']} given up + "
+        f"{text['not_rendered']} not rendered"
     )
     if result.cancelled:
         out.print("stopped; run the same command to go on")
@@ -508,6 +509,9 @@ def gc(
         out.print(f"deleted {_count(count, 'take')}, {_bytes(size)}")
         return
     unused = pipeline.unreferenced(project)
+    if not unused:
+        out.print("every take is in use")
+        return
     total = _bytes(sum(size for _, size in unused))
     out.print(f"{_count(len(unused), 'take')}, {total}, not used; --delete removes them")
 

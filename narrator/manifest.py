@@ -70,7 +70,9 @@ Seconds = Annotated[float, Field(ge=0, le=60)]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
 
 def _kind(value: object) -> str:
@@ -431,7 +433,12 @@ def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
             loader.dispose()
     except FileNotFoundError:
         raise ManifestError(
-            Problem(path, None, "no such file; `narrator new DIR --from BOOK` writes one")
+            Problem(
+                path,
+                None,
+                "no such file; name a project's folder or its book.yaml, or write one: "
+                "`narrator new DIR --from BOOK`",
+            )
         ) from None
     except OSError as error:
         raise ManifestError(Problem(path, None, f"cannot be read: {error.strerror}")) from None

@@ -38,6 +38,7 @@ from narrator.errors import (
 from narrator.manifest import Project
 from narrator.normalize import Entry, Lexicon
 from narrator.plan import (
+    SILENT,
     ChainRules,
     EngineFacts,
     Reason,
@@ -413,12 +414,15 @@ class Report:
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: dict[str, int] = field(default_factory=dict)
-    """Words of the source: spoken, left out, given up, not rendered; they sum to `source`."""
+    """Characters but white space, of the source and of what became of them: spoken, left out,
+    given up, not rendered. `source` is counted on the lines, the others on takes and lists."""
 
     @property
     def complete(self) -> bool:
         """Whether all that was asked for is there."""
-        return not self.result.cancelled and not self.lacking
+        facts = self.accounting
+        lost = facts["source"] != sum(n for name, n in facts.items() if name != "source")
+        return not self.result.cancelled and not self.lacking and not lost
 
 
 def run(
@@ -441,14 +445,16 @@ def run(
         began = time.monotonic()
         book = plan(manuscript, engine, selection, writing=True)
         planned = time.monotonic()
+        for folder in (project.build, *(project.build / "timeline").glob("*")):
+            files.sweep(folder)
         observer.planned(book)
         if speak:
             _save_json(_ledger_path(project, engine), ledger_of(book.steps))
         report = Report(book, render.Result(), log=log_path)
         for last in (False, False, True):
-            if speak:
-                _render(book, report.result, observer, cancel)
             try:
+                if speak:
+                    _render(book, report.result, observer, cancel)
                 _finish(report, draft and project.engine.name != "draft", observer, cancel)
                 break
             except DamagedTake as error:  # it was whole when the plan was made
@@ -516,7 +522,7 @@ def _render(
         observer=_Logged(observer),
         cancel=cancel,
     )
-    if result.rendered >= 20 or result.seconds > 60:  # fewer say nothing of the machine
+    if result.rendered >= 5:  # fewer say nothing of the machine
         speeds = _speeds(project)
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)
@@ -561,17 +567,33 @@ def _missing(book: BookPlan) -> list[Step]:
 
 def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
     lacking = {step.key for step in missing}
-    words = {"spoken": 0, "given_up": 0, "not_rendered": 0}
+    found = {"spoken": 0, "given_up": 0, "not_rendered": 0}
     for step in book.steps:
-        count = len(step.chunk.text.split())
+        size = characters(step.chunk.text)
         if step.key not in lacking:
-            words["spoken"] += count
+            found["spoken"] += size
         elif book.store.flag(step.key):
-            words["given_up"] += count
+            found["given_up"] += size
         else:
-            words["not_rendered"] += count
-    left_out = sum(len(o.text.split()) for c in book.manuscript.chapters for o in c.left_out)
-    return {"source": sum(words.values()) + left_out, **words, "left_out": left_out}
+            found["not_rendered"] += size
+    return {**source_and_left_out(book.manuscript), **found}
+
+
+def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
+    """Characters of all lines and of what is left out, and of the latter alone."""
+    lines = (line for c in manuscript.chapters for s in c.scenes for line in s.lines)
+    unsaid = [item for chapter in manuscript.chapters for item in chapter.left_out]
+    left_out = sum(characters(item.text) for item in unsaid)
+    twice = sum(characters(item.text) for item in unsaid if item.reason == SILENT)
+    return {
+        "source": sum(characters(line.text) for line in lines) + left_out - twice,
+        "left_out": left_out,
+    }
+
+
+def characters(text: str) -> int:
+    """Characters but white space: the same however a text is cut."""
+    return sum(not character.isspace() for character in text)
 
 
 def summary(report: Report) -> dict[str, Any]:
@@ -599,7 +621,7 @@ def summary(report: Report) -> dict[str, Any]:
         "incomplete_chapters": [n + 1 for n in report.incomplete],
         "cancelled": result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
-        "words": report.accounting,
+        "characters": report.accounting,
         "stages": report.stages,
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
     }

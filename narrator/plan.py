@@ -22,6 +22,9 @@ from narrator.normalize import Lexicon, Spoken, normalize
 from narrator.script import Chapter, LeftOut
 from narrator.voices import Cast, Voice
 
+SILENT = "nothing to speak"
+"""Why a line of marks alone is left out."""
+
 PROMPT_SECONDS = 25.0
 """Prompt and expected speech together: the model was trained within about 30 s."""
 
@@ -134,9 +137,7 @@ def utterances(
                 )
                 if not any(map(str.isalnum, spoken.text)):
                     line = chunk.pieces[0].line
-                    silent[number].append(
-                        LeftOut(line.path, line.line, chunk.text, "nothing to speak")
-                    )
+                    silent[number].append(LeftOut(line.path, line.line, chunk.text, SILENT))
                     continue
                 found.append(
                     Utterance(
@@ -166,7 +167,7 @@ def link(
     contents: dict[tuple[str, str], Mapping[str, Any]] = {}
     for _, group in groupby(spoken, key=lambda u: u.scene):
         scene = list(group)
-        heads = _chain_heads([u.chunk for u in scene], rules, engine.continues)
+        heads = _chain_heads(scene, rules, engine.continues)
         last: dict[str, Step] = {}
         seen: Counter[tuple[str, str | None, str]] = Counter()
         for place, utterance in enumerate(scene):
@@ -184,7 +185,7 @@ def link(
                 "format": 1,
                 "engine": engine.identity,
                 "voice": contents[who],
-                "language": language,
+                "language": language.lower(),
                 "style": style,
                 "text": utterance.spoken.text,
                 "parameters": own.parameters,
@@ -207,7 +208,7 @@ def link(
     return tuple(steps)
 
 
-def _chain_heads(cut: Sequence[Chunk], rules: ChainRules, continues: bool) -> frozenset[int]:
+def _chain_heads(scene: Sequence[Utterance], rules: ChainRules, continues: bool) -> frozenset[int]:
     """Places in a scene where a chain starts.
 
     A chain is cut where the text says so, not where a count does: before a chunk whose hash is
@@ -215,12 +216,13 @@ def _chain_heads(cut: Sequence[Chunk], rules: ChainRules, continues: bool) -> fr
     inserted moves no cut beyond its neighbourhood, and an edit stays small.
     """
     if rules.mode == "reference" or not continues:
-        return frozenset(range(len(cut)))
+        return frozenset(range(len(scene)))
+    cut = [utterance.chunk for utterance in scene]
     heads: set[int] = set()
     reach = max(1, rules.max_chunks // 4)
     for speaker in {chunk.speaker for chunk in cut}:
         places = [i for i, chunk in enumerate(cut) if chunk.speaker == speaker]
-        weights = [keys.number(cut[i].text) for i in places]
+        weights = [keys.number(scene[i].spoken.text) for i in places]
         length = 0
         for n, i in enumerate(places):
             around = weights[max(0, n - reach) : n] + weights[n + 1 : n + 1 + reach]

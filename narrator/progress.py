@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 
 if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
     from narrator.pipeline import BookPlan
@@ -110,7 +111,7 @@ class _Tally:
     def whole(self) -> str:
         """One line on the whole run."""
         done, total = self.done.total(), self.total.total()
-        line = f"{done}/{total} chunks  {self.factor:.1f} x real time"
+        line = f"{done}/{total}  {self.factor:.1f} x real time"
         if self.expected and done < total:
             pace = self.expected / max(1e-6, time.monotonic() - self.began)
             line += f"  {clock(self.left / pace)} left"
@@ -130,6 +131,7 @@ class LineProgress(_Tally):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._next = time.monotonic() + self.EVERY
+        self._last = ("", 0, 0)
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         super().flagged(step, faults)
@@ -151,8 +153,9 @@ class LineProgress(_Tally):
 
     def exporting(self, what: str, done: int, total: int) -> None:
         super().exporting(what, done, total)
-        if done == total or time.monotonic() >= self._next:
+        if ((what, done, total) != self._last and done == total) or time.monotonic() >= self._next:
             self._next = time.monotonic() + self.EVERY
+            self._last = (what, done, total)
             self.console.print(f"{what}: {self.far(what, done, total)}")
 
 
@@ -162,11 +165,12 @@ class LiveProgress(_Tally):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self.bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[note]}", markup=False),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[note]}", markup=False, table_column=Column(no_wrap=True)),
             console=console,
             refresh_per_second=4,
+            transient=True,  # what is lasting is printed above, and told at the end
         )
         self.lines: dict[int, TaskID] = {}
         self.book: TaskID | None = None
@@ -205,7 +209,7 @@ class LiveProgress(_Tally):
         retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
         note = f"{self.done[n]}/{self.total[n]}{retries}"
         if n not in self.lines and len(self.lines) < LINES:
-            title = self.titles[n][:32]
+            title = self.titles[n][:20]
             self.lines[n] = self.bars.add_task(f"{n + 1:3} {title}", total=self.total[n], note="")
         if n in self.lines:
             self.bars.update(self.lines[n], completed=self.done[n], note=note)

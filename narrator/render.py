@@ -18,7 +18,6 @@ import numpy as np
 from narrator import audio, checks
 from narrator.chunk import halve
 from narrator.engines import Engine, Outcome, Prompt, Request, Session, Speech
-from narrator.errors import DamagedTake
 from narrator.plan import Step
 from narrator.scheduler import Scheduler, Task
 from narrator.store import Flag, Record, Store
@@ -94,8 +93,9 @@ def render(
 ) -> None:
     """Render what of `steps` has no fitting take, and add to `result`.
 
-    Raises EngineUnavailable and StorageError. However it ends, every take that passed its checks is
-    in the store.
+    Raises EngineUnavailable, StorageError, and DamagedTake for a prompt that is not what was
+    stored: the next call renders it again. However it ends, every take that passed its checks is in
+    the store.
     """
     todo = {step.key: step for step in steps}
     scheduler = Scheduler({k: Task(k, s.parent, s.expected) for k, s in todo.items()})
@@ -174,12 +174,9 @@ class _Loop:
                 continue
             job = _Job(step, (step.text,), time.monotonic())
             if parent and step.parent:
-                try:
-                    latents = self.store.latents(step.parent)
-                except DamagedTake:
-                    latents = None
+                latents = self.store.latents(step.parent)
                 if latents is not None:
-                    job.prompt = Prompt(parent.text, latents)
+                    job.prompt = Prompt(parent.prompt_text or parent.text, latents)
                     job.prompted_by = prompted_by
             self.jobs[key] = job
             return job
@@ -197,7 +194,8 @@ class _Loop:
             text=job.parts[part],
             language=step.language,
             voice=step.voice,
-            style=None if prompt else step.style,
+            # a step whose parent was given up starts a chain of its own
+            style=None if prompt else step.style or step.chunk.style or step.voice.style,
             parameters=step.parameters,
             seed=step.seed,
             attempt=job.attempt,
@@ -237,6 +235,7 @@ class _Loop:
             prompted_by=job.prompted_by,
             engine=self.engine.name,
             text=job.step.text,
+            prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
         )
         return self.store.put(record, samples, latents)

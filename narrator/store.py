@@ -52,6 +52,8 @@ class Record:
     engine: str = ""
     text: str = ""
     """Spoken text."""
+    prompt_text: str = ""
+    """What the latents say, where that is not the whole text: a halved take keeps its last half."""
     wall: float = 0.0
     """Seconds from its request to its samples."""
 
@@ -81,6 +83,7 @@ class Store:
     """Keys of takes that were found torn or altered, and dropped, since this store was opened."""
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
+    _writing: bool = False
     _bad: set[str] = field(default_factory=set)
     """Damaged, and not put again since."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -93,7 +96,7 @@ class Store:
 
         Raises StorageError where the folder cannot be made or read.
         """
-        store = cls(root)
+        store = cls(root, _writing=writing)
         with files.storage(root):
             if writing:
                 root.mkdir(parents=True, exist_ok=True)
@@ -126,8 +129,10 @@ class Store:
             self._note_damage(key)
             return None
         entry = _Entry(record, keys.file_content(path), stat.st_size, stat.st_mtime_ns)
-        with self._mutex:
+        with self._mutex, files.storage(self._journal):
             self._entries[key] = entry
+            if self._writing:  # a store that was copied is read through once, not at every run
+                self._append(_take_row(entry))
         return record
 
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:

@@ -48,7 +48,7 @@ def test_json_is_one_object_and_nothing_else(narrator, book):
     assert (code, errors) == (0, "")
     assert facts["rendered"] == facts["chunks"] > 0
     assert all(Path(path).is_file() for path in facts["files"])
-    assert facts["words"]["spoken"] == facts["words"]["source"]
+    assert facts["characters"]["spoken"] == facts["characters"]["source"]
 
 
 def test_a_second_render_has_nothing_to_do(narrator, book):
@@ -103,11 +103,11 @@ def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, book):
     assert narrator("gc", book)[1].startswith("1 take, ")
     assert narrator("gc", book, "--delete")[1].startswith("deleted 1 take, ")
     narrator("render", book, "--draft")
-    assert narrator("gc", book)[1].startswith("0 takes")
+    assert narrator("gc", book)[1].startswith("every take is in use")
     (book.parent / "other.yaml").write_text(books.MANIFEST)
     shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
     books.write(book.parent, shorter, one=books.ONE.replace("at seven", "at eight"))
-    assert narrator("gc", book)[1].startswith("0 takes")
+    assert narrator("gc", book)[1].startswith("every take is in use")
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_is_broken(narrator, book):
@@ -217,7 +217,7 @@ def test_importing_the_package_loads_no_engine_and_no_model():
 def test_status_tells_files_that_are_older_than_the_project(narrator, book):
     narrator("render", book, "--draft")
     assert len(json.loads(narrator("status", book, "--draft", "--json")[1])["files"]) == 2
-    book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {line: 2}\n")
+    book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {head: 2}\n")
     facts = json.loads(narrator("status", book, "--draft", "--json")[1])
     assert (facts["files"], len(facts["other_files"])) == ([], 2)
     narrator("render", book, "--draft")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
@@ -460,13 +460,26 @@ _markup = st.recursive(
 )
 
 
-@given(st.lists(_markup, min_size=1, max_size=6))
+_contents = st.sampled_from(
+    [
+        [],
+        [("One", "a.xhtml"), ("Two", "b.xhtml")],
+        [("One", "a.xhtml#n1"), ("Notes", "a.xhtml#n2"), ("Two", "b.xhtml#n2")],
+        [("Book", "a.xhtml", [("Part One", "b.xhtml", [("1", "b.xhtml#n1")])])],
+    ]
+)
+
+
+@given(st.lists(_markup, min_size=1, max_size=6), _contents)
+@example(["* * *", '<p class="chapter-title">word </p>'], [])
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, pieces: list[str]) -> None:
+def test_every_character_is_in_a_chapter_or_left_out(
+    tmp_path: Path, pieces: list[str], contents: list
+) -> None:
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}{''.join(pieces)}", "b.xhtml": "".join(pieces)}
-    book = import_book(build_epub(tmp_path / "b.epub", documents))
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, version=2))
     shown = re.sub(r"<[^>]*>", "", "".join(pieces))
     expected = len("".join(f"One{WORDS}{shown}{shown}".split()))
     assert book.characters == expected

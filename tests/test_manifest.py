@@ -213,7 +213,7 @@ def test_text_that_is_not_utf8_names_the_line(tmp_path):
 
 
 def test_a_missing_manifest_says_how_to_get_one(tmp_path):
-    with pytest.raises(ManifestError, match="no such file; `narrator new"):
+    with pytest.raises(ManifestError, match="no such file; name a project"):
         load(tmp_path / "book.yaml")
 
 

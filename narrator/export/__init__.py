@@ -135,7 +135,8 @@ def export(
 
     `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
     `whole` says that all of them are here; without it chapters are written and no book files.
-    `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
+    `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done, files
+    in all).
 
     Raises UserError (settings that do not fit, a cover that is no image), ExportError (a chapter
     that cannot be brought to its target), StorageError, Cancelled, and what `blocks` raises. Files

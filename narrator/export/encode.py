@@ -44,6 +44,8 @@ class _Codec:
     options: tuple[tuple[str, str], ...]
     margin: float
     """dB that the limiter stays under the ceiling, for what coding adds to peaks."""
+    scale: float = 1.0
+    """What the encoder multiplies its input by, to be taken back before."""
 
 
 _CODECS = {
@@ -52,7 +54,10 @@ _CODECS = {
     "aac": _Codec(
         "aac", "mp4", "m4a", (16000, 22050, 24000, 32000, 44100, 48000), (("aac_coder", "fast"),), 1
     ),
-    "mp3": _Codec("libmp3lame", "mp3", "mp3", (16000, 22050, 24000, 32000, 44100, 48000), (), 1),
+    # LAME scales by 0.95 unless told otherwise, which FFmpeg does not.
+    "mp3": _Codec(
+        "libmp3lame", "mp3", "mp3", (16000, 22050, 24000, 32000, 44100, 48000), (), 1, 0.95
+    ),
     "opus": _Codec("libopus", "opus", "opus", (48000,), (), 1),
     "flac": _Codec("flac", "flac", "flac", (), (("bits_per_raw_sample", "24"),), 0.2),
     "pcm": _Codec("pcm_s24le", "wav", "wav", (), (), 0.2),
@@ -232,7 +237,7 @@ def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
     recipe = {
-        "encoded": 1,
+        "encoded": 2,
         "sound": job.key,
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
@@ -328,11 +333,12 @@ class _Watch:
 def write_sound(path: Path, blocks: Iterable[Samples], job: Job) -> int:
     """Encode a stream; returns its length at the encoding's sample rate."""
     rate = job.encoding.sample_rate
+    scale = np.float32(1 / _CODECS[job.encoding.codec].scale)
     length = 0
     with created(path, _CODECS[job.encoding.codec].container) as container:
         stream = add_sound(container, job.encoding)
         for block in gathered(resampled(blocks, job.rate, rate)):
-            put(container, stream, block, length)
+            put(container, stream, block if scale == 1 else block * scale, length)
             length += len(block)
         container.mux(stream.encode(None))
     return length

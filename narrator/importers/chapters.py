@@ -289,10 +289,11 @@ class _Divider:
             start = self.starts.get(begin, _Start())
             part = start.title if matter.is_part(start.title) else start.part
             headings = [i for i in range(begin, end) if self.blocks[i].kind == "heading"]
-            lead = [self.blocks[i] for i in headings if self._is_lead(begin, i)]
+            said = next((i for i in range(begin, end) if not self._is_lead(i, i + 1)), end)
+            lead = [self.blocks[i] for i in headings if i < said]
             if part == start.title and _announces_chapter(lead):
                 start.title, start.part = "", part
-            inside = headings[len(lead) :]
+            inside = [i for i in headings if i > said]
             found = [i for i in inside if _is_named_chapter(self.blocks[i].text)]
             if part and not found:
                 found = [i for i in inside if is_ordinal(self.blocks[i].text)]
@@ -482,7 +483,7 @@ def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
     groups = _grouped([block for block in lead if block.lines])
     own = [plain(join_heading(group.lines)) for group in groups]
     title = _title(piece, own)
-    asides = [block for block in blocks[:rest] if block.kind == "left"]
+    asides = [block for block in blocks[:rest] if block.kind != "heading"]
     headless = not any(block.kind == "heading" and block.lines for block in blocks)
     made_up = headless and bool(piece.start.title) and (pictured or matter.is_chapter(title))
     if made_up:

@@ -379,13 +379,15 @@ class _Text:
     def _pieces(self) -> list[list[_Paragraph]]:
         """Paragraphs by chapter; a part's heading stands at the top of its first chapter."""
         pieces: list[list[_Paragraph]] = [[]]
+        only_part = False
         for paragraph in self.paragraphs:
-            levels = [p.level for p in pieces[-1] if p.kind in ("heading", "text")]
-            in_part = levels == [PART] and paragraph.level == CHAPTER
-            in_part = in_part and paragraph.heading is not None and not paragraph.heading.matter
-            if paragraph.level <= CHAPTER and not in_part:
+            heading = paragraph.heading if paragraph.level <= CHAPTER else None
+            first = only_part and paragraph.level == CHAPTER and heading and not heading.matter
+            if heading and not first:
                 pieces.append([])
             pieces[-1].append(paragraph)
+            if paragraph.kind in ("heading", "text"):
+                only_part = paragraph.level == PART
         return [piece for piece in pieces if piece]
 
     def _blocks(self, paragraph: _Paragraph) -> Iterator[Block]:

@@ -57,6 +57,7 @@ with warnings.catch_warnings(action="ignore"):
     from voxcpm.model import voxcpm, voxcpm2
     from voxcpm.modules.audiovae import AudioVAE, AudioVAEV2
 
+torch.set_num_threads(1)  # networks this small wait for threads more than they gain by them
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
