@@ -31,6 +31,10 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def _fitted(title: str, room: int) -> str:
+    return title if len(title) <= room else f"{title[: room - 1].rstrip()}…"
+
+
 class _Tally:
     """What every kind of progress counts."""
 
@@ -209,14 +213,15 @@ class LiveProgress(_Tally):
         retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
         note = f"{self.done[n]}/{self.total[n]}{retries}"
         if n not in self.lines and len(self.lines) < LINES:
-            title = self.titles[n][:20]
+            title = _fitted(self.titles[n], 20)
             self.lines[n] = self.bars.add_task(f"{n + 1:3} {title}", total=self.total[n], note="")
         if n in self.lines:
             self.bars.update(self.lines[n], completed=self.done[n], note=note)
         if self.done[n] == self.total[n]:
             if n in self.lines:
                 self.bars.remove_task(self.lines.pop(n))
-            self.bars.console.print(f"{n + 1:3} {self.titles[n]}  {note}")
+            room = max(12, self.bars.console.width - len(note) - 7)
+            self.bars.console.print(f"{n + 1:3} {_fitted(self.titles[n], room)}  {note}")
 
     def tick(self) -> None:
         if self.book is not None:

@@ -135,6 +135,13 @@ def test_sections_of_a_chapter_are_no_chapters(tmp_path: Path) -> None:
     assert "\n## High water\n" in book.chapters[0].markdown
 
 
+def test_an_entry_that_points_nowhere_takes_no_place(tmp_path: Path) -> None:
+    documents = {"a.xhtml": f"<h1>The Gate</h1>{TEXT}"}
+    entries = [("The Gate", "a.xhtml"), ("Notes", "a.xhtml#gone"), ("Lost", "gone.xhtml")]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["The Gate"]
+
+
 def test_a_book_in_one_document_without_navigation_parts_at_its_headings(tmp_path: Path) -> None:
     body = f"<h1>The Sea Door</h1><h2>Gate</h2>{TEXT}<h3>Aside</h3>{TEXT}<h2>Wave</h2>{TEXT}"
     book = import_book(build_epub(tmp_path / "b.epub", {"all.xhtml": body}))
@@ -463,8 +470,8 @@ _markup = st.recursive(
 _contents = st.sampled_from(
     [
         [],
-        [("One", "a.xhtml"), ("Two", "b.xhtml")],
-        [("One", "a.xhtml#n1"), ("Notes", "a.xhtml#n2"), ("Two", "b.xhtml#n2")],
+        [("One", "a.xhtml"), ("Two", "b.xhtml"), ("Last", "c.xhtml")],
+        [("One", "a.xhtml"), ("Notes", "a.xhtml#n2"), ("Two", "b.xhtml#n2"), ("Last", "c.xhtml")],
         [("Book", "a.xhtml", [("Part One", "b.xhtml", [("1", "b.xhtml#n1")])])],
     ]
 )
@@ -478,10 +485,11 @@ _contents = st.sampled_from(
 def test_every_character_is_in_a_chapter_or_left_out(
     tmp_path: Path, pieces: list[str], contents: list
 ) -> None:
-    documents = {"a.xhtml": f"<h1>One</h1>{TEXT}{''.join(pieces)}", "b.xhtml": "".join(pieces)}
+    body = "".join(pieces)
+    documents = {"a.xhtml": f"<h1>One</h1>{TEXT}{body}", "b.xhtml": body, "c.xhtml": TEXT}
     book = import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, version=2))
-    shown = re.sub(r"<[^>]*>", "", "".join(pieces))
-    expected = len("".join(f"One{WORDS}{shown}{shown}".split()))
+    shown = re.sub(r"<[^>]*>", "", body)
+    expected = len("".join(f"One{WORDS}{shown}{shown}{WORDS}".split()))
     assert book.characters == expected
     assert book.characters_kept + book.characters_left_out == expected
 

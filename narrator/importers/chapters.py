@@ -42,6 +42,8 @@ class _Start:
 
     title: str = ""
     """From the table of contents."""
+    exact: bool = True
+    """Whether the contents point to this very place, not to one that is missing nearby."""
     part: str | None = None
     """Title of the part that holds it."""
 
@@ -161,7 +163,8 @@ class _Divider:
         chosen: dict[int, list[_Start]] = {}
         for place, start in self._chosen(contents, None):
             chosen.setdefault(place, []).append(start)
-        for place, starts in chosen.items():
+        for place, candidates in chosen.items():
+            starts = [start for start in candidates if start.exact] or candidates
             named = next((s for s in starts if matter.is_chapter(s.title)), starts[-1])
             parts = [s.title for s in starts if s is not named and matter.is_part(s.title)]
             named.part = parts[-1] if parts else named.part
@@ -175,7 +178,8 @@ class _Divider:
         for entry in entries:
             place = self._place(entry.path, entry.fragment)
             if place is not None:
-                yield place, _Start(entry.title, part)
+                exact = not entry.fragment or (entry.path, entry.fragment) in self.anchors
+                yield place, _Start(entry.title, exact, part)
             if not entry.children:
                 continue
             named_part = matter.is_part(entry.title) or self._kind_at(place) in ("part", "volume")
