@@ -137,3 +137,15 @@ def test_going_back_to_an_earlier_text_renders_nothing(tmp_path):
     books.run(path, engine)
     books.write(tmp_path)
     assert books.todo(path, engine) == {}
+
+
+def test_other_quotation_marks_render_nothing(tmp_path, engine):
+    quoted = ONE.replace("Is there room for one more", "“Is there room for one more”")
+    path = books.write(tmp_path, one=quoted)
+    books.run(path, engine)
+    books.write(tmp_path, one=quoted.replace("“", '"').replace("”", '"'))
+    assert books.todo(path, engine) == {}
+
+
+def test_the_case_of_a_language_tag_renders_nothing(tmp_path, engine):
+    assert edited(tmp_path, engine, manifest=MANIFEST.replace("en-GB", "en-gb")) == {}

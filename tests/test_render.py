@@ -264,3 +264,39 @@ def test_one_speaker_alone_is_no_failure_and_no_chapter(tmp_path):
     assert report.incomplete == (0, 1)
     assert report.finished is None
     assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
+
+
+def test_a_halved_take_prompts_with_the_words_that_its_latents_speak(tmp_path):
+    path = books.write(tmp_path)
+    steps = {step.key: step for step in books.plan(path, HumEngine()).steps}
+    child = next(s for s in steps.values() if s.parent and len(steps[s.parent].text) > 80)
+    tries = []
+
+    def fault(request):
+        tries.append(request.key)
+        again = request.key == child.parent and tries.count(child.parent) <= ATTEMPTS
+        return crash(request) if again else None
+
+    engine = HumEngine(fault=fault)
+    books.run(path, engine)
+    last_half = [r for r in engine.requests if r.key == child.parent][-1]
+    [request] = [r for r in engine.requests if r.key == child.key]
+    assert request.prompt.text == last_half.text
+
+
+def test_a_child_of_a_given_up_take_keeps_its_style(tmp_path):
+    manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
+    path = books.write(tmp_path, manifest)
+    child = next(step for step in books.plan(path, HumEngine()).steps if step.parent)
+    parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
+    engine = HumEngine(fault=lambda r: crash(r) if r.key == parent.key else None)
+    books.run(path, engine)
+    [request] = [r for r in engine.requests if r.key == child.key]
+    assert (request.prompt, request.style) == (None, "slowly")
+
+
+def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
+    report, _ = books.run(books.write(tmp_path), HumEngine())
+    assert report.complete
+    report.accounting["spoken"] -= 1
+    assert not report.complete

@@ -186,3 +186,58 @@ def test_a_missing_take_is_never_silence(tmp_path):
     store.remove([gone])
     with pytest.raises(UsageError, match="chapters 2 lack takes"):
         books.run(path, engine, speak=False)
+
+
+def spoil(take: Path) -> None:
+    """Alter a take so that neither its size nor its time tell."""
+    data, stat = bytearray(take.read_bytes()), take.stat()
+    data[len(data) // 2] ^= 1
+    take.write_bytes(data)
+    os.utime(take, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(step for step in books.plan(path, engine).steps if step.parent)
+    folder = tmp_path / "build" / "store"
+    Store.open(folder, writing=True).remove([child.key])
+    spoil(folder / child.parent[:2] / f"{child.parent}.take")
+    report, watcher = books.run(path, engine)
+    assert report.complete
+    assert {step.key for step, _ in watcher.takes} == {child.parent, child.key}
+    fresh = Store.open(folder)
+    assert fresh.find(child.key).prompted_by == fresh.find(child.parent).content
+
+
+def test_a_take_found_damaged_stays_damaged_until_it_is_rendered(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    folder = tmp_path / "build" / "store"
+    take = sorted(folder.glob("??/*.take"))[0]
+    store = Store.open(folder)
+    take.write_bytes(take.read_bytes() + b" ")
+    assert [store.find(take.stem), store.find(take.stem)] == [None, None]
+
+
+def test_a_touched_store_is_hashed_once_and_remembered(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    journal = tmp_path / "build" / "store" / "journal.jsonl"
+    for take in journal.parent.glob("??/*.take"):
+        os.utime(take, (1, 1))
+    books.run(path, engine)
+    size = journal.stat().st_size
+    books.run(path, engine)
+    assert journal.stat().st_size == size
+
+
+def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
+    path = books.write(tmp_path)
+    narrator("render", path, "--draft")
+    (tmp_path / "other.yaml").write_text(books.MANIFEST.replace("speakers:", "speakers: ]"))
+    takes = sorted((tmp_path / "build" / "store").glob("??/*.take"))
+    code, said = narrator("gc", path, "--delete")
+    assert code == 2
+    assert "other.yaml" in said
+    assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes

@@ -100,7 +100,7 @@ def write(blocks: Iterable[Block]) -> str:
             rows += [write_heading(join_heading(block.lines), min(6, block.level - top + 1)), ""]
             scene, text, around = False, False, ()
         elif block.kind == "text":
-            if scene:
+            if scene and text:
                 rows += ["***", ""]
             elif text:
                 pairs = zip(block.containers, around, strict=False)
