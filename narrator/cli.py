@@ -8,6 +8,7 @@ not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -50,6 +52,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def main() -> None:
     """The command `narrator`: exceptions become messages and exit codes here and nowhere else."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know every letter
     try:
         app()
     except NarratorError as error:
@@ -282,8 +287,9 @@ def _print_plan(book: Any, as_json: bool) -> None:
 
 def _chapter_rows(book: Any) -> list[dict[str, Any]]:
     rows = []
-    for number, chapter in enumerate(book.manuscript.chapters):
-        steps = [s for s in book.steps if s.chapter == number and s in book.selection]
+    chosen = [step for step in book.steps if step in book.selection]
+    for number, group in groupby(chosen, key=lambda step: step.chapter):
+        steps, chapter = list(group), book.manuscript.chapters[number]
         if steps:
             rows.append(
                 {

@@ -17,7 +17,7 @@ from narrator import assemble, export, files, keys
 from narrator.assemble import Clip
 from narrator.audio import Samples
 from narrator.errors import DamagedTake
-from narrator.export import ChapterAudio, Encoded, Exported, ListenerFile, Settings, Tags
+from narrator.export import ChapterAudio, Exported, Settings, Tags
 from narrator.loudness import target
 from narrator.manifest import Output, Pauses, Project
 from narrator.plan import Step
@@ -44,8 +44,16 @@ class Finished:
     def files(self) -> list[Path]:
         return [file.path for file in self.exported.files]
 
-    def _chapters_of(self, file: ListenerFile) -> list[tuple[ChapterAudio, tuple[Encoded, ...]]]:
-        return [row for row in self.exported.chapters if file.chapter in (None, row[0].number)]
+    def made(self) -> dict[Path, tuple[list[int], str]]:
+        """The chapters of each file, counted from 0, and their state."""
+        numbers = [chapter.number for chapter, _ in self.exported.chapters]
+        return {
+            file.path: (
+                [n - 1 for n in numbers if file.chapter in (None, n)],
+                self.states[str(file.path)],
+            )
+            for file in self.exported.files
+        }
 
     def to_json(self) -> dict[str, Any]:
         rows = []
@@ -65,13 +73,6 @@ class Finished:
                 )
         return {
             "files": [str(path) for path in self.files],
-            "made": {
-                str(file.path): {
-                    "chapters": [c.number - 1 for c, _ in self._chapters_of(file)],
-                    "state": self.states[str(file.path)],
-                }
-                for file in self.exported.files
-            },
             "starts": {str(file.path): file.starts for file in self.exported.files},
             "stale_files": [str(path) for path in self.exported.stale],
             "chapters": rows,
@@ -79,8 +80,11 @@ class Finished:
 
 
 def folder(project: Project, *, draft: bool) -> Path:
-    """Where finished files go; a draft of a book that has a real engine never takes their place."""
-    return project.build / ("draft" if draft else "book")
+    """Where finished files go: `build/book`, or `build/draft` for a draft of a book that has a real
+    engine; a manifest by another name than book.yaml has folders of its own.
+    """
+    kind, stem = "draft" if draft else "book", project.path.stem
+    return project.build / (kind if stem == "book" else f"{kind}-{stem}")
 
 
 def finish(

@@ -203,6 +203,9 @@ class Chain(_Model):
     max_chunks: int = Field(default=8, ge=1, le=64)
 
 
+_PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
+
+
 class LexiconEntry(_Model):
     """A word or a pattern, and how it is spoken."""
 
@@ -219,7 +222,7 @@ class LexiconEntry(_Model):
     def _compiles(cls, pattern: str | None) -> str | None:
         try:
             re.compile(pattern or "")
-        except re.error as error:
+        except _PATTERN_ERRORS as error:
             raise ValueError(f"not a regular expression: {error}") from None
         return pattern
 
@@ -230,7 +233,7 @@ class LexiconEntry(_Model):
         if self.pattern is not None:
             try:
                 re.compile(self.pattern).sub(self.say, "")
-            except (re.error, IndexError) as error:
+            except (*_PATTERN_ERRORS, IndexError) as error:
                 raise ValueError(f"`say` does not fit the pattern: {error}") from None
         return self
 
@@ -405,11 +408,14 @@ def load(path: Path) -> Project:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a YAML file means to be a narrator manifest, valid or not, readable or not."""
+    """Whether a YAML file means to be a narrator manifest; in doubt it does."""
     try:
-        return re.search(rb"^[\"']?chapters[\"']?\s*:", path.read_bytes(), re.MULTILINE) is not None
-    except OSError:
-        return True  # it may be one: whoever asks must not take it for nothing
+        return "chapters" in _read(path)[0]
+    except ManifestError:
+        try:
+            return b"chapters" in path.read_bytes().replace(b"\0", b"")
+        except OSError:
+            return True
 
 
 def _order(problem: Problem) -> tuple[int, str]:
@@ -457,6 +463,11 @@ def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
         elif "mapping values are not allowed" in message:
             message += "; put a text that has a colon in quotes"
         raise ManifestError(Problem(path, mark.line + 1 if mark else None, message)) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        found = text[error.position : error.position + 1]
+        message = f"a control character, {found!r}, which YAML does not allow"
+        raise ManifestError(Problem(path, line, message)) from None
     except yaml.YAMLError as error:
         raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
     if not isinstance(data, dict):
@@ -521,6 +532,9 @@ class _Nodes:
         return result
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
+        if any("\ud800" <= character <= "\udfff" for character in node.value):
+            message = "half of a surrogate pair, which is no character"
+            raise ManifestError(Problem(self.path, line, message))
         if node.tag == "tag:yaml.org,2002:timestamp":
             return node.value
         try:
@@ -703,9 +717,12 @@ def _cross_checks(project: Project) -> list[Problem]:
 
     def exists(name: str, *loc: str | int) -> bool:
         target = project.root / name
-        if target.is_file():
-            return True
-        beside = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
+        try:
+            if target.is_file():
+                return True
+            beside = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
+        except OSError:  # a name that no file system takes
+            beside = []
         guess = nearest(target.name, beside)
         hint = f"; did you mean '{guess}'?" if guess else ""
         wrong(f"no such file: {name}{hint}", *loc)

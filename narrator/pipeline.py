@@ -215,7 +215,7 @@ def select(
     numbers: set[int] = set()
     for name in chapters:
         folded = [title.casefold() for title in titles]
-        if name.isdecimal() and 1 <= int(name) <= len(titles):
+        if name.isdecimal() and len(name) < 6 and 1 <= int(name) <= len(titles):
             numbers.add(int(name) - 1)
         elif name.casefold() in folded:
             numbers.add(folded.index(name.casefold()))
@@ -277,7 +277,7 @@ def plan(
         settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
     )
     store = Store.open(project.build / "store", writing=writing)
-    ledger = _ledger(project, engine)
+    ledger = _ledger(_ledger_path(project, engine))
     why = survey(steps, _Takes(store), ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, store, steps, why, selection)
 
@@ -315,9 +315,9 @@ def _ledger_path(project: Project, engine: Engine) -> Path:
     return project.build / f"ledger-{project.path.stem}-{engine.name}.json"
 
 
-def _ledger(project: Project, engine: Engine) -> list[dict[str, Any]]:
-    """The steps of the last render; those alone that are whole."""
-    rows = _load_json(_ledger_path(project, engine), [])
+def _ledger(path: Path) -> list[dict[str, Any]]:
+    """The steps of a last render; those alone that are whole."""
+    rows = _load_json(path, [])
     kinds = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
     return [
         row
@@ -343,7 +343,7 @@ def _load_json(path: Path, default: Any) -> Any:
 
 
 def _save_json(path: Path, value: Any) -> None:
-    files.write(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
+    files.write(path, json.dumps(value, ensure_ascii=False).encode())
 
 
 # -- what a plan says ------------------------------------------------------------------------------
@@ -451,7 +451,8 @@ def run(
         if speak:
             _save_json(_ledger_path(project, engine), ledger_of(book.steps))
         report = Report(book, render.Result(), log=log_path)
-        for last in (False, False, True):
+        while True:
+            damaged = len(book.store.damaged)
             try:
                 if speak:
                     _render(book, report.result, observer, cancel)
@@ -459,7 +460,7 @@ def run(
                 break
             except DamagedTake as error:  # it was whole when the plan was made
                 log.warning("%s", error)
-                if last or not speak:
+                if not speak or len(book.store.damaged) == damaged:
                     raise
         result = report.result
         report.stages = {
@@ -502,6 +503,8 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
         observer=observer,
         cancel=cancel,
     )
+    if report.finished:
+        _note_made(manuscript.project, report.finished)
     report.result.cancelled = cancel.is_set()
 
 
@@ -705,6 +708,10 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
                 continue
             engines.add(engine.name)
             used |= {step.key for step in book.steps}
+    for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
+        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
+        if stem != project.path.stem and any(project.root.glob(f"{stem}.*")):
+            used |= {row["key"] for row in _ledger(ledger)}
     store = Store.open(project.build / "store")
     unused = []
     for key, size in store.stored():
@@ -732,7 +739,7 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
     made = _made(project)
 
     def current(path: Path) -> bool:
-        chapters, state = made.get(str(path), ([], ""))
+        chapters, state = made.get(_in_build(project, path), ([], ""))
         now = finish.state_of(
             project, titles, manuscript.cast, book.steps, book.store, chapters, draft=draft
         )
@@ -745,14 +752,24 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
 
 
 def _made(project: Project) -> dict[str, tuple[list[int], str]]:
-    """Chapters and state of the files that the last run delivered, by path."""
-    last = _load_json(project.build / "report.json", {})
-    count = len(project.manifest.chapters)
+    """Chapters and state of delivered files when they were made, by path within `build`."""
+    rows = _load_json(project.build / "made.json", {})
+    known = set(range(len(project.manifest.chapters)))
     try:
-        rows = {path: (row["chapters"], row["state"]) for path, row in last["made"].items()}
-        return {p: (c, s) for p, (c, s) in rows.items() if set(c) <= set(range(count))}
-    except (AttributeError, KeyError, TypeError):
+        found = {path: (list(row[0]), str(row[1])) for path, row in rows.items()}
+        return {path: row for path, row in found.items() if set(row[0]) <= known}
+    except (AttributeError, IndexError, KeyError, TypeError):
         return {}
+
+
+def _note_made(project: Project, finished: finish.Finished) -> None:
+    made = _made(project) | {_in_build(project, p): row for p, row in finished.made().items()}
+    there = {path: row for path, row in made.items() if (project.build / path).exists()}
+    _save_json(project.build / "made.json", there)
+
+
+def _in_build(project: Project, path: Path) -> str:
+    return path.resolve().relative_to(project.build.resolve()).as_posix()
 
 
 def reasons(book: BookPlan) -> dict[Reason, int]:

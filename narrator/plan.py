@@ -333,10 +333,19 @@ def _counterparts(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[st
     """The entry of the last render that stood where a step stands now, by the step's id."""
     old = [(entry["text"], entry["speaker"]) for entry in ledger]
     new = [(step.chunk.text, step.chunk.speaker) for step in steps]
-    found: dict[str, Mapping[str, Any]] = {}
-    for kind, a, a_end, b, b_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    most -= head
+    tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    found = {steps[i].id: ledger[i] for i in range(head)}
+    found |= {steps[-1 - i].id: ledger[-1 - i] for i in range(tail)}
+    # What is equal at both ends is set aside: the matcher is slow on text that repeats itself.
+    middle = SequenceMatcher(
+        None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
+    )
+    for kind, a, a_end, b, b_end in middle.get_opcodes():
         if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
-            found |= {steps[b + i].id: ledger[a + i] for i in range(b_end - b)}
+            found |= {steps[head + b + i].id: ledger[head + a + i] for i in range(b_end - b)}
     return found
 
 

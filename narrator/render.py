@@ -215,6 +215,8 @@ class _Loop:
         faults = checks.check(speech.samples, rate, expected, capped=speech.stop == "cap")
         if faults:
             return tuple(map(str, faults))
+        if self.engine.continues and speech.latents is None:
+            return ("engine: a take without latents, which nothing can continue",)
         job.done.append(speech)
         if len(job.done) < len(job.parts):
             return ()

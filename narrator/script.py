@@ -805,7 +805,7 @@ def _say(state: StateInline, silent: bool) -> bool:
         (_squeeze(_ESCAPED.sub(r"\1", part)) for part in found.groups()) if found else ("", "")
     )
     if not silent:
-        if written and spoken:
+        if _visible(written) and spoken:
             token = state.push("say", "", 0)
             token.content = written
             token.meta = {"pos": state.pos, "spoken": spoken}

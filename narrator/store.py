@@ -109,10 +109,14 @@ class Store:
         """The record of a take that is there and whole, or None.
 
         A file whose size or time changed since it was put is hashed again; one that is torn or
-        altered is noted in `damaged` and counts as missing.
+        altered is noted in `damaged` and counts as missing. Raises StorageError.
         """
         if key in self._bad:
             return None
+        with files.storage(self._path(key)):
+            return self._find(key)
+
+    def _find(self, key: str) -> Record | None:
         path = self._path(key)
         try:
             stat = path.stat()
@@ -150,8 +154,8 @@ class Store:
         return None if latents is None else np.load(io.BytesIO(latents), allow_pickle=False)
 
     def flag(self, key: str) -> Flag | None:
-        """Why a step was given up, if it was, and no good take came since."""
-        return self._flags.get(key)
+        """Why a step was given up, if it was and there is no good take."""
+        return self._flags.get(key) if self.find(key) is None else None
 
     def stored(self) -> Iterator[tuple[str, int]]:
         """Every take on disk and its size in bytes, in no order."""

@@ -112,9 +112,9 @@ def test_a_picture_within_a_drawing_is_found_in_the_book(tmp_path: Path) -> None
 
 
 def test_a_drawing_reads_no_file_of_this_machine(tmp_path: Path) -> None:
-    secret = tmp_path / "secret.png"
-    secret.write_bytes(PNG)
-    image = f'<image width="20" height="30" xlink:href="{secret}"/>'
+    secret = tmp_path / "secret.jpg"
+    secret.write_bytes(picture("mjpeg", "image2pipe"))
+    image = f'<image width="20" height="30" preserveAspectRatio="none" xlink:href="{secret}"/>'
     white = pixels(with_cover(tmp_path, "c.svg", svg(image)))
     assert white.min() > 250
 

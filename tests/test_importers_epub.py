@@ -208,6 +208,14 @@ def test_a_part_is_announced_at_its_first_chapter(tmp_path: Path) -> None:
     assert book.chapters[1].markdown.startswith("# Part Two\n\nA motto.\n\n## Chapter 1\n")
 
 
+def test_a_heading_right_above_a_chapter_belongs_to_it(tmp_path: Path) -> None:
+    body = f'<h2 id="a">One</h2>{TEXT}<h1>Part Two</h1><h2 id="b">Two</h2>{TEXT}'
+    entries = [("One", "a.xhtml#a"), ("Two", "a.xhtml#b")]
+    book = import_book(build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=entries))
+    assert book.chapters[1].markdown.startswith("# Part Two\n\n## Two\n")
+    assert "Part Two" not in book.chapters[0].markdown
+
+
 def test_a_page_that_is_only_a_heading_is_read_with_what_follows(tmp_path: Path) -> None:
     documents = {"a.xhtml": "<h1>The Gathering Storm</h1>", "b.xhtml": f"<h2>Wind</h2>{TEXT}"}
     entries = [("The Gathering Storm", "a.xhtml", [("Wind", "b.xhtml")])]
@@ -216,13 +224,19 @@ def test_a_page_that_is_only_a_heading_is_read_with_what_follows(tmp_path: Path)
     assert book.chapters[0].markdown.startswith("# The Gathering Storm\n\n## Wind\n")
 
 
+def test_number_and_title_of_a_part_are_one_heading(tmp_path: Path) -> None:
+    documents = PARTS | {"p1.xhtml": "<h1>Part One</h1><h2>The Gate</h2>"}
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=PART_ENTRIES))
+    assert book.chapters[0].markdown.startswith("# Part One. The Gate\n\n## Chapter 1\n")
+
+
 def test_chapters_of_the_same_title_are_told_apart_by_their_part(tmp_path: Path) -> None:
     book = import_book(build_epub(tmp_path / "b.epub", PARTS, contents=PART_ENTRIES))
     assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1"]
 
 
 def test_a_part_with_much_to_say_is_a_chapter(tmp_path: Path) -> None:
-    documents = PARTS | {"p1.xhtml": f"<h1>Part One</h1>{TEXT}{TEXT}{TEXT}"}
+    documents = PARTS | {"p1.xhtml": f"<h1>Part One</h1>{TEXT * 3}"}
     book = import_book(build_epub(tmp_path / "b.epub", documents, contents=PART_ENTRIES))
     assert titles(book)[0] == "Part One"
 
@@ -427,6 +441,12 @@ def test_missing_facts_are_filled_in_and_told(tmp_path: Path) -> None:
     book = import_book(path)
     assert (book.title, book.authors, book.language) == ("door", ("Unknown",), "en")
     assert len([remark for remark in book.remarks if "does not say" in remark]) == 3
+
+
+def test_an_undetermined_language_is_none(tmp_path: Path) -> None:
+    metadata = "<dc:title>A</dc:title><dc:language>und</dc:language><dc:language>fr</dc:language>"
+    path = build_epub(tmp_path / "b.epub", {"a.xhtml": TEXT}, metadata=metadata)
+    assert import_book(path).language == "fr"
 
 
 def test_names_in_the_archive_may_be_encoded_or_in_another_case(tmp_path: Path) -> None:

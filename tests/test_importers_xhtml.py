@@ -58,6 +58,7 @@ def test_emphasis_is_kept_where_markdown_can_carry_it(
         ("loose words<p>and a paragraph</p>", "loose words\n\nand a paragraph"),
         ("<div>one<div>two</div>three</div>", "one\n\ntwo\n\nthree"),
         ("<p>one<br/><br/>two</p>", "one\n\ntwo"),
+        ("<p>one<br>two</br>three</p>", "one\\\ntwothree"),
     ],
 )
 def test_words_are_joined_and_parted_as_they_are_shown(

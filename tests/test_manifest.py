@@ -175,6 +175,23 @@ CASES = {
         "title: One: Smoke\n",
         "book.yaml:1: mapping values are not allowed here; put a text that has a colon in quotes",
     ),
+    "a name that no file system takes": (
+        GOOD + f"cover: {'x' * 5000}.png\n",
+        f"book.yaml:6: no such file: {'x' * 5000}.png",
+    ),
+    "half a character": (
+        GOOD.replace("The Lamplighter", '"\\ud800"'),
+        "book.yaml:1: half of a surrogate pair, which is no character",
+    ),
+    "a control character": (
+        GOOD + "genre: a\x07b\n",
+        "book.yaml:6: a control character, '\x07', which YAML does not allow",
+    ),
+    "a pattern too large": (
+        GOOD + "lexicon: [{pattern: 'a{99999999999}', say: x}]\n",
+        "book.yaml:6: lexicon[1].pattern: not a regular expression: the repetition number is too "
+        "large",
+    ),
     "an empty file": ("", "book.yaml:1: empty, or not a mapping of keys to values"),
 }  # fmt: skip
 

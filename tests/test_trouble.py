@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from narrator.errors import UsageError
 from narrator.store import Store
@@ -230,6 +231,40 @@ def test_a_touched_store_is_hashed_once_and_remembered(tmp_path):
     size = journal.stat().st_size
     books.run(path, engine)
     assert journal.stat().st_size == size
+
+
+@pytest.mark.parametrize("name", ["other.yaml", "mine.book"])
+def test_gc_spares_a_manifest_by_any_name_and_in_any_form(name, tmp_path):
+    path = books.write(tmp_path)
+    shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
+    (tmp_path / name).write_text(json.dumps(yaml.safe_load(books.MANIFEST), indent=2))
+    narrator("render", tmp_path / name, "--draft")
+    takes = sorted((tmp_path / "build" / "store").glob("??/*.take"))
+    path.write_text(shorter)
+    assert narrator("gc", path, "--delete")[0] == 0
+    assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
+
+
+def test_two_manifests_of_a_folder_have_files_of_their_own(tmp_path):
+    path = books.write(tmp_path, MANIFEST)
+    (tmp_path / "slow.yaml").write_text(MANIFEST + "pauses: {line: 3}\n")
+    for name in ("book.yaml", "slow.yaml"):
+        assert narrator("render", tmp_path / name, "--draft")[0] == 0
+    for name in ("book.yaml", "slow.yaml"):
+        facts = json.loads(narrator("status", tmp_path / name, "--draft", "--json")[1])
+        assert len(facts["files"]) == 1
+    assert len(list((tmp_path / "build").rglob("*.m4b"))) == 2
+    assert path.exists()
+
+
+def test_status_knows_its_files_from_anywhere(tmp_path, monkeypatch):
+    books.write(tmp_path / "here", MANIFEST)
+    monkeypatch.chdir(tmp_path)
+    assert narrator("render", "here", "--draft")[0] == 0
+    (tmp_path / "here").rename(tmp_path / "there")
+    monkeypatch.chdir(tmp_path / "there")
+    facts = json.loads(narrator("status", "--draft", "--json")[1])
+    assert len(facts["files"]) == 1
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):

@@ -407,10 +407,10 @@ def _assemble(pieces: Sequence[_Piece]) -> Divided:
             after.words and matter.reason(after.kind) is None for after in pieces[position + 1 :]
         )
         bare = not any(block.kind == "text" and block.words for block in piece.blocks)
-        if follows and (bare or (is_part and piece.words <= _PART_WORDS)):
-            pending += piece.blocks
-            continue
         title, blocks, made_up = _headed(piece)
+        if follows and (bare or (is_part and piece.words <= _PART_WORDS)):
+            pending += blocks
+            continue
         added += made_up
         blocks = pending + blocks
         pending = []
@@ -484,7 +484,7 @@ def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
             lead.append(block)
             pictured |= not block.lines
             rest = index + 1
-    groups = _grouped([block for block in lead if block.lines])
+    groups = _grouped([block for block in lead if block.lines], piece.start.title)
     own = [plain(join_heading(group.lines)) for group in groups]
     title = _title(piece, own)
     asides = [block for block in blocks[:rest] if block.kind != "heading"]
@@ -519,17 +519,18 @@ def _promoted(piece: _Piece) -> list[Block]:
     return piece.blocks
 
 
-def _grouped(headings: Sequence[Block]) -> list[Block]:
-    """Headings, an ordinal joined with the title under it: `Chapter I`, `The Beginning`."""
+def _grouped(headings: Sequence[Block], title: str) -> list[Block]:
+    """Headings, an ordinal joined with the title under it: `Chapter I`, `The Beginning`.
+
+    A part's number is not joined with the chapter's own `title`.
+    """
     groups: list[Block] = []
     for heading in headings:
-        before = groups[-1] if groups else None
-        if (
-            before is not None
-            and is_ordinal(plain(join_heading(before.lines)))
-            and not is_ordinal(plain(join_heading(heading.lines)))
-        ):
-            before.take(heading)
+        text = plain(join_heading(heading.lines))
+        above = plain(join_heading(groups[-1].lines)) if groups else ""
+        own = matter.is_part(above) and _letters(text) == _letters(title)
+        if is_ordinal(above) and not is_ordinal(text) and not own:
+            groups[-1].take(heading)
         else:
             groups.append(heading)
     return groups

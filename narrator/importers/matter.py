@@ -136,13 +136,6 @@ _FILE_WORDS = {
 _FILE_LIMIT = 1500
 """Words above which a file's name alone proves nothing."""
 
-_KEPT_TITLE = re.compile(
-    r"(prologue|epilogue|preface|foreword|introduction|prelude|interlude|afterword|conclusion|"
-    r"postscript|epigraph|coda|author[’']s note|appendix|prolog|epilog|vorwort|nachwort|préface|"
-    r"prólogo|epílogo|пролог|эпилог|(chapter|part|book|volume|kapitel|chapitre|capítulo|capitolo|"
-    r"hoofdstuk|глава|часть)\s+\S)",
-    re.IGNORECASE,
-)
 _PART = re.compile(
     r"(part|book|volume|teil|buch|band|partie|livre|tome|parte|libro|deel|boek|часть|том|книга)\s+"
     r"(the\s+)?\S+|第\S+[部卷]",
@@ -190,8 +183,6 @@ def kind_of_type(types: str) -> str | None:
 def kind_of_title(title: str) -> str | None:
     """The kind of front or back matter that a title names."""
     title = " ".join(title.split()).strip(".:—–-* ")
-    if _KEPT_TITLE.match(title):
-        return None
     return next((kind for kind, pattern in _TITLE.items() if pattern.fullmatch(title)), None)
 
 
