@@ -185,7 +185,7 @@ CASES = {
     ),
     "a control character": (
         GOOD + "genre: a\x07b\n",
-        "book.yaml:6: a control character, '\x07', which YAML does not allow",
+        r"book.yaml:6: a control character, '\x07', which YAML does not allow",
     ),
     "a pattern too large": (
         GOOD + "lexicon: [{pattern: 'a{99999999999}', say: x}]\n",

@@ -45,7 +45,6 @@ VARIANTS = ("base", "bf16", "stress", "square", "v1")
 PICKLED = ("stress", "v1")  # their weights, VAE and LoRA are written by torch.save
 
 RELATIVE, LATENTS, PATCHES, SAMPLES = 1e-5, 1e-4, 1e-4, 2e-4
-BFLOAT16 = 0.15  # root mean square, relative: two runs that round differently
 COMPONENTS = {
     "tokenizer, texts that differ": 0,
     "embedding": RELATIVE,
@@ -108,7 +107,8 @@ class Report:
                 else f"{'-':>9} "
                 for v in variants
             )
-            print(f"{part:<34}{cells}{self.tolerances[part]:>10.0e}")
+            tolerance = self.tolerances[part]
+            print(f"{part:<34}{cells}{'-' if tolerance == math.inf else f'{tolerance:.0e}':>10}")
 
 
 def distance(found: Any, expected: Any) -> float:
@@ -558,22 +558,28 @@ def compare_lora(made: Made, folder: Path, draws: Draw, rng: Any, report: Report
 
 
 def compare_bfloat16(made: Made, plain: Upstream, draws: Draw, rng: Any, report: Report) -> None:
-    """Both in bfloat16; and, to judge that distance by, upstream in bfloat16 and in float32."""
+    """Ours may be no further from upstream's float32 than twice what upstream's own bfloat16 is.
+
+    Roundings differ, and quantisation makes steps of them, so the two bfloat16 runs part ways.
+    """
     upstream = Upstream(made.checkpoint)
     model = voxcpm2.load(made.checkpoint, time_embedding="bfloat16")
+    runs: list[list[np.ndarray]] = []
     for mode in ("zero_shot", "reference", "continuation"):
         case = replace(draws.case(mode), min_len=6, max_len=6)  # of one length whatever is rounded
         seed = int(rng.integers(1 << 32))
-        expected, exact = (
+        exact, theirs = (
             each.generate(np.random.default_rng(seed), **case.upstream())
-            for each in (upstream, plain)
+            for each in (plain, upstream)
         )
-        found = model.generate(**case.ours(model, expected.noise)).latents
-        size = np.linalg.norm(expected.patches)
-        error = float(np.linalg.norm(found - expected.patches) / size)
-        report.add("bfloat16, from upstream's", error, BFLOAT16)
-        error = float(np.linalg.norm(exact.patches - expected.patches) / size)
-        report.add("bfloat16, upstream's two dtypes", error, math.inf)
+        found = model.generate(**case.ours(model, exact.noise)).latents
+        runs.append([exact.patches, theirs.patches, found])
+    exact, theirs, ours = (np.concatenate(column) for column in zip(*runs, strict=True))
+    scale = float(np.linalg.norm(exact))
+    own = float(np.linalg.norm(theirs - exact)) / scale
+    report.add("bfloat16, upstream's own error", own, math.inf)
+    error = float(np.linalg.norm(ours - exact)) / scale
+    report.add("bfloat16, ours to upstream's", error / own, 2)
 
 
 def compare(variant: str, folder: Path, rng: np.random.Generator, report: Report) -> None:
