@@ -31,7 +31,6 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-
 from mlx.utils import tree_flatten, tree_map_with_path
 
 import voxcpm2
@@ -292,7 +291,9 @@ def compare(ours: Ours, port: Port | None, rounds: int) -> Results:
 def measure_batches(ours: Ours, sizes: list[int], rounds: int, results: Results) -> None:
     stages = {rows: ours.stages(rows) for rows in sizes}
     for name in ("prefill", "LM step", "solver"):
-        for rows, best in zip(sizes, seconds((stages[r][name] for r in sizes), rounds), strict=True):
+        for rows, best in zip(
+            sizes, seconds((stages[r][name] for r in sizes), rounds), strict=True
+        ):
             results.batches.setdefault(rows, {})[name] = best
     for name, decode in (("patches_per_second", False), ("with_decoding", True)):
         runs = [lambda r=rows, d=decode: ours.speak_rows(r, decode=d) for rows in sizes]
@@ -323,7 +324,10 @@ def show(results: Results, patches: int) -> None:
         ratio = f"{results.ratios[name]:6.2f}" if name in results.ratios else f"{'-':>6}"
         print(f"{name:18} {1000 * times['ours']:9.1f} {theirs} {ratio}")
     print(f"(VAE encode: {CLIP} s of audio; VAE decode, text to samples: {patches} patches)")
-    print(f"\n{'rows':>4} {'patch/s':>8} {'+ decode':>9} {'prefill ms':>11} {'LM ms':>8} {'solver ms':>10}")
+    print(
+        f"\n{'rows':>4} {'patch/s':>8} {'+ decode':>9} "
+        f"{'prefill ms':>11} {'LM ms':>8} {'solver ms':>10}"
+    )
     for rows, row in results.batches.items():
         print(
             f"{rows:4} {row['patches_per_second']:8.2f} {row['with_decoding']:9.2f} "
@@ -335,7 +339,9 @@ def show(results: Results, patches: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("checkpoint", nargs="?", type=Path, help="a directory; none: random weights")
+    parser.add_argument(
+        "checkpoint", nargs="?", type=Path, help="a directory; none: random weights"
+    )
     parser.add_argument("--dtype", help="float32 unless said; of a checkpoint, its own")
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--patches", type=int, default=12)
