@@ -25,6 +25,8 @@ Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array
 
 SHORTEST = 0.1  # seconds; less holds no voice
 QUIETEST = 1e-4  # peak, -80 dB of full scale
+LOUDEST = 1e4  # integers that were cast and never scaled reach 32768
+LOWEST, HIGHEST = 1000, 768_000  # Hz
 
 
 def load(
@@ -38,7 +40,9 @@ def load(
     """
     if isinstance(source, np.ndarray | mx.array):
         name = "samples"
-        samples, found = _from_array(source), sample_rate or rate
+        samples, found = _from_array(source), rate if sample_rate is None else sample_rate
+        if not isinstance(found, int | np.integer):
+            raise AudioError(f"sample_rate is {found!r}; it must be a whole number of Hz")
     else:
         if sample_rate is not None:
             raise AudioError("sample_rate goes with samples; a file carries its own")
@@ -47,16 +51,18 @@ def load(
         raise AudioError(f"{name}: holds no audio")
     if not np.isfinite(samples).all():
         raise AudioError(f"{name}: holds values that are not numbers (NaN or infinity)")
-    if found <= 0:
+    if not LOWEST <= found <= HIGHEST:
         raise AudioError(f"{name}: a sample rate of {found} Hz is impossible")
     seconds = samples.shape[0] / found
     if seconds < SHORTEST:
         raise AudioError(
             f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {SHORTEST} s or more"
         )
-    if np.abs(samples).max() < QUIETEST:
-        raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
     mono = samples if samples.ndim == 1 else samples.mean(axis=1)
+    if np.abs(mono - mono.mean(dtype=np.float64)).max() < QUIETEST:
+        raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
+    if np.abs(mono).max() > LOUDEST:
+        raise AudioError(f"{name}: peaks at {np.abs(mono).max():.3g}; full scale is 1")
     if found == rate:
         return mono
     return _resample_sinc(mono, found, rate) if sinc else _resample(mono, found, rate)

@@ -21,7 +21,10 @@ def read(path: Path) -> Tensors:
     if path.suffix != ".safetensors":
         return pth.load(path)
     _header(path)
-    return cast(Tensors, mx.load(str(path)))
+    try:
+        return cast(Tensors, mx.load(str(path)))
+    except RuntimeError as error:  # MLX's, for a header that makes no sense
+        raise CheckpointError(f"{path}: damaged ({error}); download it again") from error
 
 
 def identity(path: Path) -> bytes:

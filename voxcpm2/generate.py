@@ -12,6 +12,7 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import mlx.core as mx
@@ -28,6 +29,8 @@ from voxcpm2.speech import Speech, StopReason
 # Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
 # attempt that reaches RATIO for each token is a bad case.
 LONGEST, RATIO, SPARE = 4096, 6, 10
+LARGEST = 1000
+"""Of guidance and temperature; what is sensible lies far below, what overflows far above."""
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
 
@@ -94,6 +97,8 @@ class Row:
                     "voice and prompt exclude each other: in a continuation the description "
                     "would be read aloud"
                 )
+            if not isinstance(prompt, Prompt):
+                raise RequestError(f"prompt must be a Prompt, not {type(prompt).__name__}")
             if not isinstance(prompt.text, str) or not prompt.text.strip():
                 raise RequestError("the prompt has no text; give its exact transcript")
             prompt = Prompt(prompt.text, checked_latents("prompt", prompt.latents, shape))
@@ -148,6 +153,8 @@ class Row:
             noise = mx.array(np.asarray(self.request.noise(step, shape), np.float32))
             if noise.shape != shape:
                 raise RequestError(f"noise of step {step} has shape {noise.shape}, not {shape}")
+            if not mx.isfinite(noise).all().item():
+                raise RequestError(f"noise of step {step} has values that are not finite")
         return noise if self.request.temperature == 1 else noise * self.request.temperature
 
     def take(self, patch: mx.array, stop: bool) -> None:
@@ -202,8 +209,8 @@ class Batch:
         *,
         slots: int,
     ) -> None:
-        if slots < 1:
-            raise RequestError(f"slots is {slots}; a batch needs at least 1")
+        if not isinstance(slots, int) or slots < 1:
+            raise RequestError(f"slots is {slots!r}; a batch needs a whole number from 1")
         self.slots = slots
         self.vae = vae
         self._network, self._tokenize = network, tokenize
@@ -219,6 +226,8 @@ class Batch:
 
     def add(self, request: Request) -> Row:
         """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
+        if not isinstance(request, Request):
+            raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
         row = Row(request, self._network.config, self._tokenize)
         self._waiting.append(row)
         return row
@@ -230,9 +239,14 @@ class Batch:
     def step(self) -> list[Row]:
         """`advance` without the decoding."""
         ended = self._drop_cancelled()
+        config = self._network.config
+        shape = (config.feat_dim, config.patch_size)
+        # Callers' noise may raise: it is drawn before anything has changed, so that they may go on.
+        noise = [row.draw(shape) for row in self._running]
         if self._state is not None and self._patch is not None:
             self._network.feed(self._state, self._patch)
-        self._admit()
+            self._patch = None
+        noise += [row.draw(shape) for row in self._admit()]
         if self._state is None:
             return ended
         if self._plan is None:
@@ -242,10 +256,7 @@ class Batch:
         # their own and read while the solver runs: the one read per step costs no idle time.
         stops = self._network.stops(self._state)
         mx.async_eval(stops)
-        config = self._network.config
-        shape = (config.feat_dim, config.patch_size)
-        noise = mx.stack([row.draw(shape) for row in self._running])
-        self._patch = self._network.sample(self._state, noise, self._plan)
+        self._patch = self._network.sample(self._state, mx.stack(noise), self._plan)
         mx.async_eval(self._patch)
         flags: Any = stops.tolist()
         for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
@@ -271,20 +282,20 @@ class Batch:
         if len(rows) == len(self._running):
             return
         self._plan = None
-        if not rows or self._state is None or self._patch is None:
+        if not rows or self._state is None:
             self._state = self._patch = None
         else:
             indices = [self._running.index(row) for row in rows]
             self._state.filter(indices)
-            self._patch = self._patch[mx.array(indices)]
+            if self._patch is not None:
+                self._patch = self._patch[mx.array(indices)]
         self._running = rows
 
-    def _admit(self) -> None:
-        new: list[Row] = []
-        while self._waiting and len(self._running) + len(new) < self.slots:
-            new.append(self._waiting.popleft())
+    def _admit(self) -> list[Row]:
+        """Read waiting rows into the free slots; returns them."""
+        new = list(islice(self._waiting, self.slots - len(self._running)))
         if not new:
-            return
+            return []
         prefixes = [
             None if row.reference is None else self._prefixes.get(row.reference) for row in new
         ]
@@ -293,8 +304,11 @@ class Batch:
             self._state = state
         else:
             self._state.extend(state)
+        for _ in new:
+            self._waiting.popleft()
         self._running = self._running + new
         self._plan = None
+        return new
 
     def _speech(self, row: Row) -> Speech:
         assert row.stop_reason is not None
@@ -347,7 +361,12 @@ def _frames(patches: np.ndarray) -> mx.array:
 
 def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """`value` as float32 (n, *shape), n > 0, all finite; else RequestError."""
-    latents = np.asarray(value, np.float32)
+    try:
+        latents = np.asarray(value, np.float32)
+    except (TypeError, ValueError):
+        raise RequestError(
+            f"{name} must be latents, as `encode` returns them, not {type(value).__name__}"
+        ) from None
     if latents.ndim != 3 or latents.shape[1:] != shape or not len(latents):
         raise RequestError(
             f"{name} has shape {latents.shape}; latents of this model are (n, {shape[0]}, "
@@ -365,6 +384,10 @@ def _check_numbers(request: Request) -> None:
             span = f"from {least}" if most == math.inf else f"from {least} to {most}"
             raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
 
+    if request.noise is not None and not callable(request.noise):
+        raise RequestError("noise must be a function of (step, shape)")
+    if request.cancel is not None and not hasattr(request.cancel, "is_set"):
+        raise RequestError("cancel must have is_set(), as threading.Event has")
     whole("steps", request.steps, 1)
     whole("min_len", request.min_len, 0)
     whole("retries", request.retries, 0)
@@ -376,6 +399,6 @@ def _check_numbers(request: Request) -> None:
         if (
             not isinstance(value, int | float | np.floating)
             or not math.isfinite(value)
-            or value < 0
+            or not 0 <= value <= LARGEST
         ):
-            raise RequestError(f"{name} is {value!r}; it must be a number from 0")
+            raise RequestError(f"{name} is {value!r}; it must be a number from 0 to {LARGEST}")

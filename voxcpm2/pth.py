@@ -52,6 +52,10 @@ _DAMAGE = (
 )  # fmt: skip
 
 
+MOST_TUPLES = 64
+"""Between two objects: sizes, strides, arguments and the name of a storage make about five."""
+
+
 class _Refused(Exception):
     """The pickle asks for something that no dict of tensors needs."""
 
@@ -84,7 +88,10 @@ def load(path: Path) -> dict[str, mx.array]:
                 raise _Refused("no data.pkl inside")
             root = pickled[0].removesuffix("data.pkl")
             _check_byte_order(archive, root)
-            tree = _unpickle(archive.read(pickled[0]))
+            entry = archive.getinfo(pickled[0])
+            if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+                raise _Refused("its data.pkl is compressed or locked, which torch never does")
+            tree = _unpickle(archive.read(entry))
             if isinstance(tree, dict) and isinstance(tree.get("state_dict"), dict):
                 tree = tree["state_dict"]
             if not isinstance(tree, dict):
@@ -137,15 +144,20 @@ class _Unpickler(pickle.Unpickler):
         match pid:
             case ("storage", str(kind), str(key), str(_), int(count)) if kind in _DTYPES:
                 return _Storage(kind, key, count)
-        raise _Refused(f"an unknown storage {pid!r}")
+        raise _Refused("it names an unknown storage")
 
 
 def _unpickle(data: bytes) -> Any:
     stream = io.BytesIO(data)
+    nested = 0
     while code := stream.read(1):
         opcode = _OPCODES.get(code.decode("latin-1"))
         if opcode is None:
             raise _Refused(f"its pickle uses opcode {code!r}")
+        # A tuple in a tuple in a tuple: hashing or showing a deep one ends the process.
+        nested = 0 if opcode.name == "REDUCE" else nested + opcode.name.startswith("TUPLE")
+        if nested > MOST_TUPLES:
+            raise _Refused("its pickle nests tuples without end")
         argument: Any = None
         if opcode.name == "GLOBAL":  # its reader warns of odd escapes
             stream.readline(), stream.readline()
@@ -208,7 +220,7 @@ def _view(name: str, tensor: _Tensor, numbers: np.ndarray) -> mx.array:
     ):
         raise _Refused(f"{name} has an impossible shape")
     last = tensor.offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    if math.prod(shape) > 0 and last >= numbers.size:
+    if math.prod(shape) > numbers.size or (math.prod(shape) > 0 and last >= numbers.size):
         raise _Refused(f"{name} reaches beyond its storage")
     steps = [stride * numbers.itemsize for stride in strides]
     array = np.lib.stride_tricks.as_strided(numbers[tensor.offset :], shape, steps, writeable=False)

@@ -154,3 +154,26 @@ def test_a_rate_for_a_file_is_refused(golden):
 def test_an_impossible_rate_is_refused():
     with pytest.raises(AudioError, match="-1 Hz is impossible"):
         audio.load(tone(16000), sample_rate=-1, rate=16000)
+
+
+def test_channels_that_cancel_are_silent():
+    wave = np.sin(np.arange(16000) / 10).astype(np.float32)
+    with pytest.raises(AudioError, match="silent"):
+        audio.load(np.stack([wave, -wave], 1), rate=16000)
+
+
+def test_a_constant_is_silent():
+    with pytest.raises(AudioError, match="silent"):
+        audio.load(np.full(16000, 0.5, np.float32), rate=16000)
+
+
+@pytest.mark.parametrize("rate", [0, 1, 10**9, "16000", 16000.5])
+def test_rates_that_cannot_be_are_refused_before_any_work(rate):
+    with pytest.raises(AudioError, match=r"sample.rate"):
+        audio.load(np.ones(16000, np.float32), rate=16000, sample_rate=rate)
+
+
+def test_samples_that_were_never_scaled_are_refused():
+    wave = 32000 * np.sin(np.arange(16000) / 10)
+    with pytest.raises(AudioError, match="full scale is 1"):
+        audio.load(wave.astype(np.float32), rate=16000)

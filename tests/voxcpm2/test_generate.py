@@ -279,3 +279,28 @@ def test_the_readmes_example_runs(golden: Callable[[str], Any]) -> None:
     exec(code, scope)
     assert len(scope["batch"]) == 0
     assert len(scope["samples"]) == 4 * 1920
+
+
+def test_a_batch_goes_on_unharmed_after_a_callers_noise_raised(model: VoxCPM2) -> None:
+    fails = [True]
+
+    def noise(step: int, shape: tuple[int, int]) -> np.ndarray:
+        if step == 3 and fails.pop():
+            fails.append(False)
+            raise OSError("once")
+        return np.zeros(shape, np.float32)
+
+    fails[:] = [False, True]
+    alone = model.generate("Hello there you.", seed=1, max_len=7, min_len=7)
+    batch = model.batch(slots=2)
+    row = batch.add(Request("Hello there you.", seed=1, max_len=7, min_len=7))
+    batch.add(Request("Quite another text.", noise=noise, max_len=7, min_len=7))
+    found = {}
+    raised = 0
+    while len(batch):
+        try:
+            found |= dict(batch.advance())
+        except OSError:
+            raised += 1
+    assert raised == 1
+    np.testing.assert_allclose(found[row].latents, alone.latents, atol=1e-4)

@@ -17,7 +17,7 @@ from voxcpm2.errors import CheckpointError
 
 def write(path: Path, pickled: bytes, *, compress=zipfile.ZIP_STORED, **entries: bytes) -> Path:
     with zipfile.ZipFile(path, "w", compress) as archive:
-        archive.writestr("x/data.pkl", pickled)
+        archive.writestr("x/data.pkl", pickled, zipfile.ZIP_STORED)
         for name, data in entries.items():
             archive.writestr(f"x/{name}", data)
     return path
@@ -218,3 +218,30 @@ def test_checksums_see_a_changed_number(tmp_path):
     first = write(tmp_path / "a.pth", tensor_pickle(), **{"data/0": FOUR})
     second = write(tmp_path / "b.pth", tensor_pickle(), **{"data/0": FOUR[::-1]})
     assert pth.checksums(first) != pth.checksums(second)
+
+
+def test_a_compressed_pickle_is_refused(tmp_path):
+    path = tmp_path / "file.pth"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/data.pkl", tensor_pickle())
+        archive.writestr("x/data/0", FOUR)
+    with pytest.raises(CheckpointError, match="compressed"):
+        pth.load(path)
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [b"\x80\x02}()" + b"\x85" * 3_000_000 + b"K\x01u.", b"\x80\x02)" + b"\x85" * 200_000 + b"Q."],
+    ids=["as a key", "as a storage"],
+)
+def test_tuples_without_end_are_refused(tmp_path, pickled):
+    """Hashing or showing one would end the process."""
+    with pytest.raises(CheckpointError, match="nests tuples"):
+        pth.load(write(tmp_path / "file.pth", pickled))
+
+
+def test_a_tensor_larger_than_its_storage_is_refused(tmp_path):
+    """Strides of zero would repeat four numbers for gigabytes."""
+    pickled = tensor_pickle(shape=(2_000_000_000,), strides=(0,))
+    with pytest.raises(CheckpointError, match="reaches beyond"):
+        pth.load(write(tmp_path / "file.pth", pickled, **{"data/0": FOUR}))
