@@ -1,18 +1,9 @@
-"""Commands, progress, exit codes: the only print, the only broad except.
-
-Exit codes: 0 done; 1 finished, but takes were given up or are missing; 2 the project or the command
-line is wrong; 3 the machine is in the way (space, rights, packages, another render); 4 a file could
-not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-C.
-"""
+"""Commands that plan and render: plan, status, why, render, export, gc."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
-import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -22,191 +13,24 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from narrator import __version__
-from narrator.errors import NarratorError
-from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
-
-app = typer.Typer(
-    help="A manuscript and a cast in, a finished audiobook or podcast out.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    Chapters,
+    Draft,
+    Force,
+    Speakers,
+    app,
+    counted,
+    err,
+    near,
+    out,
+    short,
+    sized,
 )
-logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
-out = Console(highlight=False, markup=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-
-Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
-Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
-Chapters = Annotated[
-    list[str] | None, typer.Option("--chapter", "-c", help="A chapter's number or title.")
-]
-Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
-Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
-def main() -> None:
-    """The command `narrator`: exceptions become messages and exit codes here and nowhere else."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may not know every letter
-    try:
-        app()
-    except NarratorError as error:
-        for problem in error.problems:
-            err.print(f"error: {problem}")
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        err.print("stopped; what was finished is stored")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone, as `| head` does
-        sys.exit(0)
-    except Exception as error:
-        logging.getLogger("narrator").exception("internal error")
-        err.print(
-            f"internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of narrator's own; takes that were finished are stored. "
-            "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
-        )
-        if os.environ.get("NARRATOR_TRACEBACK"):
-            raise
-        sys.exit(70)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        out.print(f"narrator {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
-
-
-# -- text ------------------------------------------------------------------------------------------
-
-
-@app.command()
-def new(
-    folder: Annotated[Path, typer.Argument(help="The project's folder; made, or empty.")],
-    source: Annotated[
-        Path | None, typer.Option("--from", help="A book to import: .epub, .txt or .md.")
-    ] = None,
-) -> None:
-    """Start a project, from a book if there is one."""
-    from narrator import importers
-
-    book = importers.import_book(source) if source else importers.starter(folder)
-    written = importers.write_project(book, folder)
-    out.print(f"{book.title}: {_count(len(book.chapters), 'chapter')} -> {written.manifest}")
-    if book.left_out:
-        table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
-        for item in book.left_out:
-            table.add_row(item.title or item.source, item.reason, str(item.words))
-        out.print(table)
-        out.print(f"More of it in {written.report}")
-    out.print(f"Next: narrator render {written.manifest} --draft")
-
-
-@app.command()
-def check(
-    book: Book = Path("book.yaml"),
-    spoken: Annotated[
-        bool, typer.Option("--spoken", help="Show every change from written to spoken text.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Validate the manifest and all chapter text; show what is spoken and what is left out."""
-    from narrator import pipeline
-
-    manuscript = pipeline.read(book)
-    left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
-    if as_json:
-        out.print_json(data=_check_json(manuscript, left_out))
-        return
-    if spoken:
-        _print_changes(manuscript)
-    for item in left_out:
-        out.print(f"{_near(item.path)}:{item.line}: left out, {item.reason}: {_short(item.text)}")
-    counts = pipeline.source_and_left_out(manuscript)
-    said = sum(pipeline.characters(u.chunk.text) for u in manuscript.spoken)
-    words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
-    seconds = sum(u.expected for u in manuscript.spoken)
-    speakers = {u.chunk.speaker for u in manuscript.spoken}
-    silent = [name for name in manuscript.cast if name not in speakers]
-    out.print(
-        f"{manuscript.project.manifest.title}: "
-        f"{_count(len(manuscript.chapters), 'chapter')}, {_count(len(speakers), 'speaker')}, "
-        f"{_count(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
-    )
-    out.print(f"{words} words; of {counts['source']} characters {said} are spoken, "
-              f"{counts['left_out']} left out")  # fmt: skip
-    if silent:
-        out.print(f"without a line: {', '.join(silent)}")
-
-
-def _print_changes(manuscript: Any) -> None:
-    """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
-    for utterance in manuscript.spoken:
-        words = [c for c in utterance.spoken.changes if _has_words(c)]
-        marks = [c.written.strip() or "_" for c in utterance.spoken.changes if not _has_words(c)]
-        shown = [f"{c.written.strip()} -> {c.spoken.strip()} ({c.rule})" for c in words]
-        if marks:
-            shown.append(f"marks: {' '.join(dict.fromkeys(marks))}")
-        if shown:
-            line = utterance.chunk.pieces[0].line
-            out.print(f"{_near(line.path)}:{line.line}: {utterance.id}  {'  '.join(shown)}")
-
-
-def _has_words(change: Any) -> bool:
-    return any(map(str.isalnum, change.written + change.spoken))
-
-
-def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "title": manuscript.project.manifest.title,
-        "chapters": [chapter.title for chapter in manuscript.chapters],
-        "chunks": [
-            {
-                "id": u.id,
-                "speaker": u.chunk.speaker,
-                "text": u.chunk.text,
-                "spoken": u.spoken.text,
-                "seconds": round(u.expected, 1),
-                "changes": [
-                    {"written": c.written, "spoken": c.spoken, "rule": c.rule}
-                    for c in u.spoken.changes
-                ],
-            }
-            for u in manuscript.spoken
-        ],
-        "left_out": [
-            {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
-            for o in left_out
-        ],
-    }
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of book.yaml, for editors."""
-    from narrator import manifest
-
-    out.print_json(data=manifest.schema())
-
-
-# -- plan ------------------------------------------------------------------------------------------
+from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
 
 
 @app.command()
@@ -271,18 +95,18 @@ def _print_plan(book: Any, as_json: bool) -> None:
     for row in voices:
         cast.add_row(row["speaker"], str(row["chunks"]), clock(row["seconds"]))
     out.print(cast)
-    for reason, count in reasons.items():
-        out.print(f"{count:6} {reason}: {EXPLAINED[reason]}")
+    for reason, number in reasons.items():
+        out.print(f"{number:6} {reason}: {EXPLAINED[reason]}")
     changed = [s for s in book.todo if book.why[s.key].changes]
     for step in changed[:20]:
         line = step.chunk.pieces[0].line
         changes = "; ".join(book.why[step.key].changes)
-        out.print(f"       {step.id} {_near(line.path)}:{line.line}: {changes}")
+        out.print(f"       {step.id} {near(line.path)}:{line.line}: {changes}")
     if len(changed) > 20:
         out.print(f"       and {len(changed) - 20} more; `narrator why CHUNK` shows each")
     wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
-              f"disk: {_bytes(costs.disk)} of {_bytes(costs.free)} free")  # fmt: skip
+              f"disk: {sized(costs.disk)} of {sized(costs.free)} free")  # fmt: skip
 
 
 def _chapter_rows(book: Any) -> list[dict[str, Any]]:
@@ -340,10 +164,10 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
     for step in flags:
         line = step.chunk.pieces[0].line
         faults = "; ".join(planned.store.flag(step.key).faults)
-        out.print(f"given up: {step.id} {_near(line.path)}:{line.line}: {faults}")
+        out.print(f"given up: {step.id} {near(line.path)}:{line.line}: {faults}")
     for path, note in files:
         said = f"  {note}" if note else ""
-        out.print(f"{_near(path)}  {_bytes(path.stat().st_size)}{said}")
+        out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
 
 
 @app.command()
@@ -372,7 +196,7 @@ def why(
         )
         return
     line = step.chunk.pieces[0].line
-    out.print(f"{step.id}  {_near(line.path)}:{line.line}  {step.chunk.speaker}")
+    out.print(f"{step.id}  {near(line.path)}:{line.line}  {step.chunk.speaker}")
     out.print(f"text:   {step.chunk.text}")
     out.print(f"spoken: {step.text}")
     out.print(str(reason))
@@ -468,7 +292,7 @@ def _print_report(report: Any, wall: float) -> None:
     result = report.result
     if result.rendered:
         retries = f", retries: {result.retries}" if result.retries else ""
-        out.print(f"rendered {_count(result.rendered, 'chunk')}, {clock(result.seconds)} of speech "
+        out.print(f"rendered {counted(result.rendered, 'chunk')}, {clock(result.seconds)} of speech "
                   f"in {clock(result.wall)}: {facts['real_time_factor']} x real time"
                   f"{retries}")  # fmt: skip
     for row in facts["chapters"]:
@@ -477,14 +301,14 @@ def _print_report(report: Any, wall: float) -> None:
                   f"{row['integrated_lufs']:6.1f} LUFS {row['true_peak_dbtp']:6.1f} dBTP  "
                   f"{row['title']}{state}")  # fmt: skip
     if facts["damaged_takes"]:
-        out.print(f"{_count(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
+        out.print(f"{counted(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
     for item in facts["given_up"]:
         err.print(f"given up: {item['chunk']} {item['source']}: "
-                  f"{_short(item['text'])} ({item['faults'][-1]})")  # fmt: skip
+                  f"{short(item['text'])} ({item['faults'][-1]})")  # fmt: skip
     for path in facts["files"]:
-        out.print(f"{_near(Path(path))}  {_bytes(Path(path).stat().st_size)}")
+        out.print(f"{near(Path(path))}  {sized(Path(path).stat().st_size)}")
     for stale in facts.get("stale_files", ()):
-        out.print(f"{_near(Path(stale))}  no longer part of this book")
+        out.print(f"{near(Path(stale))}  no longer part of this book")
     text = facts["characters"]
     out.print(
         f"characters: {text['source']} in the source = {text['spoken']} spoken + "
@@ -498,7 +322,7 @@ def _print_report(report: Any, wall: float) -> None:
         why = "lack takes" if report.lacking else "lack takes of other speakers"
         err.print(f"not assembled: chapters {names} {why}")
     else:
-        out.print(f"done in {clock(wall)}; log: {_near(report.log)}")
+        out.print(f"done in {clock(wall)}; log: {near(report.log)}")
 
 
 @app.command()
@@ -512,43 +336,11 @@ def gc(
     project = manifest.load(book)
     if delete:
         count, size = pipeline.collect(project)
-        out.print(f"deleted {_count(count, 'take')}, {_bytes(size)}")
+        out.print(f"deleted {counted(count, 'take')}, {sized(size)}")
         return
     unused = pipeline.unreferenced(project)
     if not unused:
         out.print("every take is in use")
         return
-    total = _bytes(sum(size for _, size in unused))
-    out.print(f"{_count(len(unused), 'take')}, {total}, not used; --delete removes them")
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _near(path: Path) -> Path:
-    """A path as short as it can be said from here."""
-    try:
-        return path.resolve().relative_to(Path.cwd())
-    except (ValueError, OSError):
-        return path
-
-
-def _short(text: str, most: int = 60) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _bytes(size: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
-
-
-if __name__ == "__main__":
-    main()
+    total = sized(sum(size for _, size in unused))
+    out.print(f"{counted(len(unused), 'take')}, {total}, not used; --delete removes them")

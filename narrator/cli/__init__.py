@@ -1,0 +1,67 @@
+"""Commands, progress, exit codes: the only print, the only broad except.
+
+Exit codes: 0 done; 1 finished, but takes were given up or are missing; 2 the project or the command
+line is wrong; 3 the machine is in the way (space, rights, packages, another render); 4 a file could
+not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-C.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from narrator import __version__
+from narrator.cli import text, work
+from narrator.cli.shared import app, err, out
+from narrator.errors import NarratorError
+
+__all__ = ["app", "main", "text", "work"]
+
+
+def main() -> None:
+    """The command `narrator`: exceptions become messages and exit codes here and nowhere else."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know every letter
+    try:
+        app()
+    except NarratorError as error:
+        for problem in error.problems:
+            err.print(f"error: {problem}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("stopped; what was finished is stored")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone, as `| head` does
+        sys.exit(0)
+    except Exception as error:
+        logging.getLogger("narrator").exception("internal error")
+        err.print(
+            f"internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of narrator's own; takes that were finished are stored. "
+            "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
+        )
+        if os.environ.get("NARRATOR_TRACEBACK"):
+            raise
+        sys.exit(70)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"narrator {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass

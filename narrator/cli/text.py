@@ -1,0 +1,122 @@
+"""Commands about text: new, check, schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from narrator.cli.shared import AsJson, Book, app, counted, near, out, short
+from narrator.progress import clock
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="The project's folder; made, or empty.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A book to import: .epub, .txt or .md.")
+    ] = None,
+) -> None:
+    """Start a project, from a book if there is one."""
+    from narrator import importers
+
+    book = importers.import_book(source) if source else importers.starter(folder)
+    written = importers.write_project(book, folder)
+    out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {written.manifest}")
+    if book.left_out:
+        table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
+        for item in book.left_out:
+            table.add_row(item.title or item.source, item.reason, str(item.words))
+        out.print(table)
+        out.print(f"More of it in {written.report}")
+    out.print(f"Next: narrator render {written.manifest} --draft")
+
+
+@app.command()
+def check(
+    book: Book = Path("book.yaml"),
+    spoken: Annotated[
+        bool, typer.Option("--spoken", help="Show every change from written to spoken text.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Validate the manifest and all chapter text; show what is spoken and what is left out."""
+    from narrator import pipeline
+
+    manuscript = pipeline.read(book)
+    left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
+    if as_json:
+        out.print_json(data=_check_json(manuscript, left_out))
+        return
+    if spoken:
+        _print_changes(manuscript)
+    for item in left_out:
+        out.print(f"{near(item.path)}:{item.line}: left out, {item.reason}: {short(item.text)}")
+    counts = pipeline.source_and_left_out(manuscript)
+    said = sum(pipeline.characters(u.chunk.text) for u in manuscript.spoken)
+    words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
+    seconds = sum(u.expected for u in manuscript.spoken)
+    speakers = {u.chunk.speaker for u in manuscript.spoken}
+    silent = [name for name in manuscript.cast if name not in speakers]
+    out.print(
+        f"{manuscript.project.manifest.title}: "
+        f"{counted(len(manuscript.chapters), 'chapter')}, {counted(len(speakers), 'speaker')}, "
+        f"{counted(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
+    )
+    out.print(f"{words} words; of {counts['source']} characters {said} are spoken, "
+              f"{counts['left_out']} left out")  # fmt: skip
+    if silent:
+        out.print(f"without a line: {', '.join(silent)}")
+
+
+def _print_changes(manuscript: Any) -> None:
+    """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
+    for utterance in manuscript.spoken:
+        words = [c for c in utterance.spoken.changes if _has_words(c)]
+        marks = [c.written.strip() or "_" for c in utterance.spoken.changes if not _has_words(c)]
+        shown = [f"{c.written.strip()} -> {c.spoken.strip()} ({c.rule})" for c in words]
+        if marks:
+            shown.append(f"marks: {' '.join(dict.fromkeys(marks))}")
+        if shown:
+            line = utterance.chunk.pieces[0].line
+            out.print(f"{near(line.path)}:{line.line}: {utterance.id}  {'  '.join(shown)}")
+
+
+def _has_words(change: Any) -> bool:
+    return any(map(str.isalnum, change.written + change.spoken))
+
+
+def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "title": manuscript.project.manifest.title,
+        "chapters": [chapter.title for chapter in manuscript.chapters],
+        "chunks": [
+            {
+                "id": u.id,
+                "speaker": u.chunk.speaker,
+                "text": u.chunk.text,
+                "spoken": u.spoken.text,
+                "seconds": round(u.expected, 1),
+                "changes": [
+                    {"written": c.written, "spoken": c.spoken, "rule": c.rule}
+                    for c in u.spoken.changes
+                ],
+            }
+            for u in manuscript.spoken
+        ],
+        "left_out": [
+            {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
+            for o in left_out
+        ],
+    }
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of book.yaml, for editors."""
+    from narrator import manifest
+
+    out.print_json(data=manifest.schema())
