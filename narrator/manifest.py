@@ -83,16 +83,29 @@ def _kind(value: object) -> str:
 # -- the parts of a manifest -----------------------------------------------------------------------
 
 
+ChainMode = Literal["anchored", "continuation", "reference"]
+
+
 class EngineSettings(_Model):
     """What speaks, and how. Parameters that an engine does not have are ignored by it."""
 
     name: Literal["voxcpm2", "draft"] = "voxcpm2"
-    model: Text = "openbmb/VoxCPM2"
-    """A directory or a hub id."""
+    model: Text = "auto"
+    """A directory, a hub id ("owner/name" or "owner/name@revision"), or auto: VoxCPM2, with 8-bit
+    language models where the machine has less than 16 GB."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """What the network computes in; auto is the checkpoint's own on a GPU, float32 on a CPU."""
+    lora: Text | None = None
+    """A fine-tuned voice: a directory or a hub id."""
     steps: int = Field(default=10, ge=1, le=100)
+    """Of the solver, for each patch of 160 ms."""
     cfg: float = Field(default=2.0, ge=0.1, le=10)
+    """Guidance: how closely text and voice are followed."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
+    """Chunks side by side; auto finds what is fastest here, once."""
+    earliest_stop: float = Field(default=0.25, ge=0, le=0.9)
+    """Share of a chunk's expected length before which the model may not stop."""
 
 
 class EngineOverrides(_Model):
@@ -104,7 +117,7 @@ class EngineOverrides(_Model):
 
 
 class VoiceSettings(_Model):
-    """A reference clip with its exact transcript, or a description, or both."""
+    """A reference clip with its exact transcript, or a description to cast a voice from."""
 
     reference: Text | None = None
     transcript: Text | None = None
@@ -119,6 +132,13 @@ class VoiceSettings(_Model):
         if self.reference is not None and self.transcript is None:
             raise ValueError("a `reference` needs its exact `transcript`")
         return self
+
+
+class ChainOverrides(_Model):
+    """How takes of one chapter or speaker carry over; a speaker's own count before a chapter's."""
+
+    mode: ChainMode | None = None
+    max_chunks: int | None = Field(default=None, ge=1, le=64)
 
 
 class DraftSettings(_Model):
@@ -138,8 +158,9 @@ class Speaker(_Model):
     """One of the cast."""
 
     voice: VoiceChoice | None = None
-    """The name of a preset under `voices`, or a voice of the speaker's own."""
+    """A name under `voices`, a preset's name, or a voice of the speaker's own."""
     style: Text | None = None
+    chain: ChainOverrides = ChainOverrides()
     gain: float = Field(default=0.0, ge=-24, le=24)
     """dB, on top of the levelling between speakers."""
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
@@ -173,6 +194,7 @@ class ChapterSettings(_Model):
     speaker: Text | None = None
     language: Text | None = None
     engine: EngineOverrides = EngineOverrides()
+    chain: ChainOverrides = ChainOverrides()
 
     @model_validator(mode="after")
     def _one_source(self) -> ChapterSettings:
@@ -199,8 +221,24 @@ class Pauses(_Model):
 class Chain(_Model):
     """How takes carry over to the next chunk of the same speaker."""
 
-    mode: Literal["anchored", "continuation", "reference"] = "anchored"
+    mode: ChainMode = "anchored"
+    """anchored: each chunk hears its voice's reference and the take before; continuation: the take
+    before alone; reference: the reference alone, which is fastest, all chunks side by side."""
     max_chunks: int = Field(default=8, ge=1, le=64)
+    """After so many a chain starts anew from the reference."""
+
+
+class Checks(_Model):
+    """What a take must pass before it is kept."""
+
+    recognition: Literal["off", "suspicious", "all"] = "off"
+    """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
+    text_error: float | None = Field(default=None, ge=0.01, le=1)
+    """Share of words that may be heard wrong; by language where it is not set."""
+    loudness: float = Field(default=8.0, ge=3, le=40)
+    """dB that a take may lie from its speaker's median."""
+    tries: int = Field(default=3, ge=1, le=10)
+    """Of a chunk, and of each of its halves, before it is given up."""
 
 
 _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
@@ -316,6 +354,7 @@ class Manifest(_Model):
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
     pauses: Pauses = Pauses()
     chain: Chain = Chain()
+    checks: Checks = Checks()
     lexicon: LexiconChoice = ()
     output: Output = Output()
 

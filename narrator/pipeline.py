@@ -553,6 +553,10 @@ class _Logged:
         log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
         self.observer.flagged(step, faults)
 
+    def starting(self, what: str) -> None:
+        log.info("%s", what)
+        self.observer.starting(what)
+
     def tick(self) -> None:
         self.observer.tick()
 

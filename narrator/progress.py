@@ -83,6 +83,9 @@ class _Tally:
     def retried(self, step: Step, faults: Sequence[str]) -> None:
         self.retries[step.chapter] += 1
 
+    def starting(self, what: str) -> None:
+        pass
+
     def tick(self) -> None:
         pass
 
@@ -149,6 +152,9 @@ class LineProgress(_Tally):
             self.console.print(
                 f"chapter {n + 1}: {self.titles[n]}: {self.total[n]} chunks{retries}"
             )
+
+    def starting(self, what: str) -> None:
+        self.console.print(what)
 
     def tick(self) -> None:
         if time.monotonic() >= self._next:
@@ -222,6 +228,9 @@ class LiveProgress(_Tally):
                 self.bars.remove_task(self.lines.pop(n))
             room = max(12, self.bars.console.width - len(note) - 7)
             self.bars.console.print(f"{n + 1:3} {_fitted(self.titles[n], room)}  {note}")
+
+    def starting(self, what: str) -> None:
+        self.bars.console.print(what)
 
     def tick(self) -> None:
         if self.book is not None:

@@ -45,6 +45,10 @@ class Observer(Protocol):
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None: ...
 
+    def starting(self, what: str) -> None:
+        """Something that takes long before the first take: a model is loaded, a voice is cast."""
+        ...
+
     def tick(self) -> None:
         """Called at least every second or so while the run goes on."""
         ...
@@ -137,7 +141,7 @@ class _Loop:
                     job = self._next()
                     if job is None:
                         break
-                    session = session or self.engine.start()
+                    session = session or self.engine.start(self.observer.starting)
                     session.add(self._request(job))
                     self.in_engine += 1
                 outcomes = session.advance() if session and self.in_engine else ()

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from narrator.manifest import Project, Speaker
 
 
@@ -45,6 +48,25 @@ class Voice:
 
 
 Cast = Mapping[str, Voice]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """A voice to imitate, ready for an engine."""
+
+    content: str
+    """Names what is heard and its transcript, wherever the voice is used."""
+    samples: NDArray[np.float32]
+    """Mono, trimmed and levelled."""
+    rate: int
+    transcript: str
+    """Exact: a transcript that does not match makes an engine ramble."""
+    latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    """As encoded already, by the encoder's fingerprint."""
+
+    @property
+    def seconds(self) -> float:
+        return len(self.samples) / self.rate
 
 
 def resolve(project: Project) -> Cast:

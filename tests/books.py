@@ -87,6 +87,9 @@ class Watcher:
         if self.stop_after is not None and len(self.takes) >= self.stop_after:
             self.cancel.set()
 
+    def starting(self, what: str) -> None:
+        pass
+
     def retried(self, step: Step, faults: Sequence[str]) -> None:
         self.retries.append(step)
 

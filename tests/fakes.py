@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Outcome, Request, Speech
+from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.errors import EngineFailure, Problem
 from narrator.voices import Voice
 
@@ -40,6 +40,8 @@ class HumSession:
     slots: int
     waiting: list[Request] = field(default_factory=list)
     closed: bool = False
+    busy: float = 1.0
+    note: str = ""
 
     def add(self, request: Request) -> None:
         assert len(self.waiting) < self.slots
@@ -62,6 +64,7 @@ class HumEngine:
     name: str = "hum"
     sample_rate: int = RATE
     continues: bool = True
+    clones: bool = False
     uses: Sequence[str] = ("cfg", "seed")
     slots: int = 3
     version: int = 1
@@ -78,7 +81,7 @@ class HumEngine:
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return []
 
-    def start(self) -> HumSession:
+    def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
         session = HumSession(self, self.slots)
         self.sessions.append(session)
         return session

@@ -198,7 +198,7 @@ def test_a_fault_of_our_own_is_two_lines_and_its_own_exit_code(narrator, book, m
 
 
 def test_a_reader_that_goes_away_is_no_error(book):
-    command = f"{sys.executable} -m narrator.cli check {book} --json | head -c 10"
+    command = f"{sys.executable} -m narrator check {book} --json | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert "error" not in done.stderr

@@ -25,7 +25,7 @@ def copy(folder: Path, to: Path) -> Path:
 def render(folder: Path) -> dict[str, object]:
     """Render with the draft voice, and what the run says of itself."""
     done = subprocess.run(
-        [sys.executable, "-m", "narrator.cli", "render", str(folder), "--draft", "--json"],
+        [sys.executable, "-m", "narrator", "render", str(folder), "--draft", "--json"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

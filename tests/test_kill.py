@@ -30,7 +30,7 @@ def project(folder: Path) -> Path:
 
 
 def start(path: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "narrator.cli", "render", str(path), "--draft"]
+    command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )

@@ -75,7 +75,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = folder / "bin" / "narrator"
     if not program.exists():
         program.parent.mkdir()
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m narrator.cli "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m narrator "$@"\n')
         program.chmod(0o755)
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}

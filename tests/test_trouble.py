@@ -44,7 +44,7 @@ def disk(tmp_path) -> Iterator[Callable[[str], Path]]:
 
 def narrator(*arguments: str | Path) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "narrator.cli", *map(str, arguments)],
+        [sys.executable, "-m", "narrator", *map(str, arguments)],
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
@@ -91,7 +91,7 @@ def test_looking_needs_no_right_to_write(disk):
 
 def test_two_renders_at_once_do_the_work_once(tmp_path):
     path = books.write(tmp_path, MANIFEST)
-    command = [sys.executable, "-m", "narrator.cli", "render", str(path), "--draft"]
+    command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
     both = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)

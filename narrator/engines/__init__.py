@@ -7,15 +7,24 @@ takes carry over) without loading anything. `Engine.start` gives a `Session`, a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Voice
+from narrator.voices import Reference, Voice
+
+Mode = Literal["zero-shot", "reference", "anchored", "continuation"]
+"""What a request is given beside its text.
+
+zero-shot      nothing, or a description: how a voice is cast
+reference      the voice's reference: the head of a chain
+anchored       the reference, and the take before as prompt
+continuation   a prompt alone: the take before, or at a chain's head the reference clip itself
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,8 @@ class Request:
     attempt: int
     expected: float
     """Seconds that this text should take."""
+    mode: Mode = "zero-shot"
+    reference: Reference | None = None
     prompt: Prompt | None = None
 
 
@@ -53,6 +64,12 @@ class Speech:
     latents: NDArray[np.float32] | None = None
     stop: str = "stop"
     """"stop" (the engine ended by itself) or "cap" (it was cut off at its length limit)."""
+    patches: int = 0
+    """Steps that the engine took, where it counts them."""
+    tokens: int = 0
+    """Of its text, where the engine has tokens."""
+    seed: int = 0
+    """What the attempt drew its noise from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +82,19 @@ class Outcome:
     failure: EngineFailure | None = field(default=None)
 
 
+def quiet(what: str) -> None:
+    """Tell nobody what takes long."""
+
+
 class Session(Protocol):
     """A running engine: slots to fill and takes to collect."""
 
     slots: int
+    """Requests side by side; it may change while the session runs."""
+    busy: float
+    """Share of the time since the first request in which speech was being made, 0 to 1."""
+    note: str
+    """What people should know of how it runs ("8 slots", "4 slots: out of memory at 8"), or ""."""
 
     def add(self, request: Request) -> None:
         """Fill a free slot. The caller never adds more requests than there are slots."""
@@ -90,6 +116,8 @@ class Engine(Protocol):
     sample_rate: int
     continues: bool
     """Whether a request's prompt changes its sound; without it every chunk stands alone."""
+    clones: bool
+    """Whether it speaks in the voice of a reference; then a voice without one is cast first."""
     uses: Sequence[str]
     """Names of the manifest's engine settings (steps, cfg, seed …) that change its sound."""
 
@@ -105,6 +133,6 @@ class Engine(Protocol):
         """What keeps this engine from speaking this cast, before anything runs."""
         ...
 
-    def start(self) -> Session:
-        """Load what speaking needs. Raises EngineUnavailable."""
+    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+        """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
         ...

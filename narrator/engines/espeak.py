@@ -23,14 +23,14 @@ import sys
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Outcome, Request, Speech
+from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines import espeak_worker as wire
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
 from narrator.voices import Voice
@@ -84,6 +84,7 @@ class DraftEngine:
     name = "draft"
     sample_rate = wire.SAMPLE_RATE
     continues = False
+    clones = False
     uses: Sequence[str] = ()
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
@@ -128,7 +129,7 @@ class DraftEngine:
                 )
         return [Problem(None, None, message) for message in found]
 
-    def start(self) -> DraftSession:
+    def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
 
@@ -144,6 +145,8 @@ class DraftSession:
         self._waiting: deque[Request] = deque()
         self._workers: list[_Worker] = []
         self.slots = engine.slots
+        self.busy = 1.0
+        self.note = ""
         try:
             for _ in range(engine.workers):
                 self._hire()

@@ -36,7 +36,7 @@ class Run:
 def timed(name: str, *arguments: str) -> Run:
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "narrator.cli", *arguments],
+        [sys.executable, "-m", "narrator", *arguments],
         cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     peak = [0.0]
