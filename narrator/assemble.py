@@ -214,6 +214,23 @@ def levels(
     return even
 
 
+def spoken(
+    measured: Mapping[str, Sequence[tuple[float, float]]], gains: Mapping[str, float]
+) -> float:
+    """Level in dB of the book's speech with these gains: half of its seconds lie under it.
+
+    Rounded to `STEP`, so that a change of one take seldom moves what is set against it.
+    """
+    takes = [
+        (level + gains.get(name, 0.0), seconds)
+        for name, rows in measured.items()
+        for level, seconds in rows
+        if level > SILENCE
+    ]
+    level = _middle(takes)
+    return SILENCE if level is None else round(level / STEP) * STEP
+
+
 def _middle(takes: Sequence[tuple[float, float]]) -> float | None:
     """The level that half of the seconds lie under; None where nothing is audible."""
     audible = sorted((level, seconds) for level, seconds in takes if level > SILENCE)

@@ -1,7 +1,7 @@
 """Samples: read, resample, trim, fade, level, filter; and takes as FLAC.
 
-Samples are mono float32 in [-1, 1] everywhere. Knows nothing of chapters, pauses or the loudness
-that a platform asks for.
+Samples are float32 in [-1, 1]: speech is mono, (n,); what has music in it may be stereo, (n, 2).
+Knows nothing of chapters, pauses or the loudness that a platform asks for.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import av
 import av.error
@@ -77,13 +78,43 @@ def _read(file: BinaryIO, name: str) -> tuple[Samples, int]:
     return np.concatenate([np.zeros(0, np.float32), *blocks]), rate
 
 
-def decoded(container: InputContainer) -> Iterator[Samples]:
-    """The first sound stream of an open file, frame by frame, at its own rate."""
-    resampler = AudioResampler(format="fltp")
-    for frame in container.decode(audio=0):
+def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples]:
+    """The first sound stream of an open file, frame by frame, at its own rate.
+
+    Channels are averaged, or, without `mono`, left as they are; more than two are mixed to two.
+    """
+    stream = container.streams.audio[0]
+    many = not mono and stream.channels > 2
+    resampler = AudioResampler(format="fltp", layout="stereo" if many else None)
+    for frame in container.decode(stream):
         for even in resampler.resample(frame):
             channels = even.to_ndarray()
-            yield channels[0] if len(channels) == 1 else channels.mean(axis=0, dtype=np.float32)
+            if len(channels) == 1:
+                yield channels[0]
+            elif mono:
+                yield channels.mean(axis=0, dtype=np.float32)
+            else:
+                yield np.ascontiguousarray(channels.T)
+
+
+def channels_of(blocks: Iterable[Samples]) -> tuple[int, Iterator[Samples]]:
+    """How many channels a stream has, by its first block, and the whole stream."""
+    stream = iter(blocks)
+    first = next(stream, None)
+    if first is None:
+        return 1, iter(())
+    return 1 if first.ndim == 1 else first.shape[1], chain([first], stream)
+
+
+def as_channels(blocks: Iterable[Samples], count: int) -> Iterator[Samples]:
+    """A stream in one channel or two: mono goes to both, stereo is averaged."""
+    for block in blocks:
+        if block.ndim == count:
+            yield block
+        elif count == 1:
+            yield block.mean(axis=1, dtype=np.float32)
+        else:
+            yield np.repeat(block[:, np.newaxis], 2, axis=1)
 
 
 def resample(samples: Samples, source: int, target: int) -> Samples:
@@ -96,10 +127,16 @@ def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[S
     if source == target:
         yield from blocks
         return
-    stream = soxr.ResampleStream(source, target, 1, dtype="float32", quality="HQ")
+    channels, blocks = channels_of(blocks)
+    stream = soxr.ResampleStream(source, target, channels, dtype="float32", quality="HQ")
     for block in blocks:
         yield stream.resample_chunk(block)
-    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
+    yield stream.resample_chunk(silent(0, channels), last=True)
+
+
+def silent(length: int, channels: int = 1) -> Samples:
+    """Digital silence: (length,), or (length, channels) where there are more than one."""
+    return np.zeros(length if channels == 1 else (length, channels), np.float32)
 
 
 # -- filters ---------------------------------------------------------------------------------------
@@ -107,8 +144,9 @@ def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[S
 
 def filtered(blocks: Iterable[Samples], rate: int, name: str, options: str) -> Iterator[AudioFrame]:
     """Frames of a stream behind one of FFmpeg's filters, with the metadata that it adds."""
+    channels, blocks = channels_of(blocks)
     graph = Graph()
-    source = graph.add_abuffer(sample_rate=rate, format="flt", layout="mono")
+    source = graph.add_abuffer(sample_rate=rate, format="flt", layout=_LAYOUTS[channels])
     graph.link_nodes(source, graph.add(name, options), graph.add("abuffersink")).configure()
     position = 0
     for block in blocks:
@@ -121,6 +159,9 @@ def filtered(blocks: Iterable[Samples], rate: int, name: str, options: str) -> I
     yield from _pulled(graph)
 
 
+_LAYOUTS = {1: "mono", 2: "stereo"}
+
+
 def _pulled(graph: Graph) -> Iterator[AudioFrame]:
     while True:
         try:
@@ -131,11 +172,11 @@ def _pulled(graph: Graph) -> Iterator[AudioFrame]:
         yield frame
 
 
-def as_frame(block: Samples, rate: int, position: int) -> AudioFrame:
+def as_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> AudioFrame:
     """A block of samples that begins at a position of its stream, for FFmpeg."""
-    frame = AudioFrame.from_ndarray(
-        np.ascontiguousarray(block)[np.newaxis], format="flt", layout="mono"
-    )
+    packed: NDArray[Any] = np.ascontiguousarray(block).reshape(1, -1)
+    form = "s32" if block.dtype == np.int32 else "flt"
+    frame = AudioFrame.from_ndarray(packed, format=form, layout=_LAYOUTS[block.ndim])
     frame.sample_rate = rate
     frame.time_base = Fraction(1, rate)
     frame.pts = position
@@ -299,3 +340,10 @@ def decode(data: bytes) -> tuple[Samples, int]:
     except soundfile.LibsndfileError as error:
         raise DamagedTake(f"a take's sound cannot be read: {error.error_string}") from error
     return samples, rate
+
+
+def wav(samples: Samples, rate: int) -> bytes:
+    """A WAV file of 24 bits, for people to listen to."""
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, rate, format="WAV", subtype="PCM_24")
+    return buffer.getvalue()

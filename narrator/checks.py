@@ -1,36 +1,66 @@
 """Is this take good? Signal and length alone; pure.
 
-Every rule gives a `Fault` with the figure that broke it. Thresholds are wide on purpose: a check
-that cries wolf costs a retry of a good take, and what passes is still heard by the author.
+`examine` measures a take and names every rule it breaks. Thresholds are wide on purpose: a check
+that cries wolf costs a retry of a good take, and what passes is still heard by the author. Wrong
+words in good speech are not its business (`hearing`), nor is a voice that drifts.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator import audio
 
-FRAME = 0.02
-"""Seconds of one level reading."""
-SILENCE = -45.0
-"""dB under the take's own loudest speech: a pause."""
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+_Real = TypeVar("_Real", np.float32, np.float64)
+
+HOP = 0.01
+"""Seconds between two frames, which are twice as long."""
+POOL = 4
+"""Frames of a slow frame: 40 ms, as long as one of the model's latents."""
+
 QUIET = -55.0
-"""dB full scale: a take whose loudest half second lies below is silent."""
+"""dB full scale: a take whose loudest frame lies below is silent."""
+PAUSE = -40.0
+"""dB under speech: a pause, unless the take's own noise is louder; then `OVER_NOISE` above that."""
+OVER_NOISE = 6.0
 LONGEST_GAP = 2.0
 """Seconds of silence inside a take, speech on both sides: a runaway."""
-SLOWEST = 2.5
-"""Times the expected length, and `SPARE` seconds on top."""
-FASTEST = 0.3
+SLOWEST, SPARE = 2.0, 1.5
+"""Times the expected length, and seconds on top. Narrators lie between 0.75 and 1.3, and a slow
+speaker of a language whose pace is a guess may come to 1.8."""
+FASTEST = 0.4
 """Of the expected length, for texts of a second or more."""
-SPARE = 1.5
+PACED, PACED_SPARE = (0.65, 1.5), 1.0
+"""The same against the speaker's own pace, for texts of `PACED_FROM` seconds or more."""
+PACED_FROM = 3.0
 CLIPPED = 8
 """Full-scale samples in a row."""
 OFF_LEVEL = 8.0
-"""dB from the speaker's median: another loudness than a listener takes for the same sitting."""
+"""dB from the speaker's median: more than styles need, less than a change of distance."""
+SWING = 12.0
+"""dB between the loudest and the softest two seconds: a voice that fades or swells."""
+CUT = -15.0
+"""dB under speech: a take that is louder at its very end has no end."""
+CHIRP = 0.04
+"""Seconds of a tone, or of a burst on its own, in front of the speech."""
+WHISTLE = 0.3
+"""Seconds of a tone: feedback, a beep, a drone."""
+NOISE = 0.6
+"""Seconds of noise; sibilants and breaths are shorter."""
+TAIL = 0.4
+"""Seconds of sound after the speech that trimming would keep."""
+REPEATED, REPEATED_BLIND = 0.7, 2.5
+"""Seconds of sound that comes twice, with and without a text that may repeat itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +68,11 @@ class Fault:
     """A rule that a take broke, and the figure."""
 
     kind: str
-    """finite, silent, clipped, long, short, gap, cut, level, chirp, repeat or tail."""
+    """finite, silent, clipped, level, swing, long, short, gap, cut, chirp, whistle, noise, tail or
+    repeat."""
     detail: str
+    weight: float = 1.0
+    """How bad: grows with the figure, and with what a listener would lose."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
@@ -47,25 +80,34 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of a take; finite numbers, for its record."""
+    """What was measured of a take: finite numbers, for its record. Seconds unless said."""
 
     seconds: float = 0.0
-    """From the first to the last speech."""
+    """From the first to the last sound."""
     ratio: float = 0.0
     """Of these to the expected ones; 0 where nothing was expected."""
     level: float = audio.SILENCE
     """Loudness of active speech in dB full scale, as `audio.level`."""
     peak: float = audio.SILENCE
     """dB full scale."""
-    gap: float = 0.0
-    """Seconds of the longest silence with speech on both sides."""
+    swing: float = 0.0
+    """dB between the loudest and the softest two seconds of speech."""
     clipped: float = 0.0
     """Samples in the longest run at full scale."""
-    chirp: float = 0.0
-    repeat: float = 0.0
-    tail: float = 0.0
+    gap: float = 0.0
+    """The longest silence with sound on both sides."""
     end: float = audio.SILENCE
-    """Level of the very end against the loudest speech, dB."""
+    """dB of the last 20 ms, against the speech."""
+    chirp: float = 0.0
+    """A tone, a hiss or a leftover of the prompt before the speech."""
+    whistle: float = 0.0
+    """The longest tone that voices do not make, alone or through speech."""
+    noise: float = 0.0
+    """The longest stretch of noise that the rest of the take does not have."""
+    tail: float = 0.0
+    """Sound after the speech that is none."""
+    repeat: float = 0.0
+    """Sound that comes twice, as if the copy were exact, less what the text repeats."""
     per_token: float = 0.0
     """Patches per text token; 0 where unknown."""
 
@@ -83,93 +125,453 @@ class Verdict:
 
 
 def examine(
-    samples: NDArray[np.float32],
+    samples: Floats,
     rate: int,
     expected: float,
     *,
-    latents: NDArray[np.float32] | None = None,
+    latents: Floats | None = None,
     capped: bool = False,
     median: float | None = None,
+    spread: float = OFF_LEVEL,
+    pace: float | None = None,
     tokens: int = 0,
     text: str = "",
 ) -> Verdict:
     """All that is measured of, and wrong with, a take of mono samples.
 
-    It should speak `text` for `expected` seconds. `latents`: (patches, 4, 64) at 25 frames a second,
-    where the engine has them. `capped`: the engine was stopped at its length limit. `median`: the
-    speaker's median `Figures.level` in dB, or None before there is one. `tokens`: of the text, 0
-    where unknown.
+    It should speak `text` for `expected` seconds. `latents`: (patches, frames, dim), where the
+    engine has them. `capped`: the engine was stopped at its length limit. `median`, `pace`: the
+    speaker's median `Figures.level` and `Figures.ratio`, or None before there are some; `spread`:
+    the dB that a take may lie from the first. `tokens`: of the text, 0 where unknown. Without the
+    text, a repeat of the text's own is not told from a fault until it is long.
     """
     if not len(samples):
-        return Verdict(Figures(), (Fault("silent", "no samples"),))
-    if not np.isfinite(samples).all():
-        bad = int((~np.isfinite(samples)).sum())
-        return Verdict(Figures(), (Fault("finite", f"{bad} samples are not numbers"),))
+        return Verdict(Figures(), (Fault("silent", "no samples", 100),))
+    bad = int((~np.isfinite(samples)).sum())
+    if bad or (latents is not None and not np.isfinite(latents).all()):
+        what = f"{bad} samples" if bad else "latents"
+        return Verdict(Figures(), (Fault("finite", f"{what} are not numbers", 100),))
+    sound = _listen(samples, rate)
     level, peak = audio.level(samples, rate)
-    levels = _levels(samples, rate)
-    loudest = float(levels.max())
-    if loudest < QUIET:
+    loudest = float(sound.level.max())
+    if loudest < QUIET or not len(sound.islands):
         figures = Figures(level=round(level, 2), peak=round(peak, 2))
-        return Verdict(figures, (Fault("silent", f"loudest part at {loudest:.0f} dB"),))
-    spoken = np.flatnonzero(levels > loudest + SILENCE)
-    seconds = float(spoken[-1] - spoken[0] + 1) * FRAME
+        return Verdict(figures, (Fault("silent", f"loudest part at {loudest:.0f} dB", 100),))
+    islands = sound.islands
+    seconds = float(islands[-1, 1] - islands[0, 0]) * HOP
+    excused = max(0.0, _REPEATED_TEXT * _repeated(text, seconds) - _CHANCE)
+    repeat = _repeat(sound, latents) - excused
     figures = Figures(
         seconds=round(seconds, 3),
         ratio=round(seconds / expected, 3) if expected > 0 else 0.0,
         level=round(level, 2),
         peak=round(peak, 2),
-        gap=round(_longest_run(levels[spoken[0] : spoken[-1]] <= loudest + SILENCE) * FRAME, 3),
-        clipped=float(_longest_run(np.abs(samples) >= 0.999)),
-        end=round(float(levels[-1]) - loudest, 2),
+        swing=round(_swing(sound), 2),
+        clipped=float(_longest(np.abs(samples) >= 0.999)),
+        gap=round(float((islands[1:, 0] - islands[:-1, 1]).max(initial=0)) * HOP, 3),
+        end=round(_end(samples, rate) - sound.loud, 2),
+        chirp=round(_chirp(sound), 3),
+        whistle=round(_whistle(sound), 3),
+        noise=round(_longest(sound.noisy) * POOL * HOP, 3),
+        tail=round(_tail(sound), 3),
+        repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
-    return Verdict(figures, tuple(_faults(figures, expected, capped, median)))
+    limits = _Limits(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
+    return Verdict(figures, tuple(_faults(figures, limits, capped)))
 
 
 def badness(verdict: Verdict) -> float:
     """How bad a take is, to keep the best of several: 0 where it is good, more for worse."""
-    return float(len(verdict.faults))
+    return sum(fault.weight for fault in verdict.faults)
+
+
+def suspicious(figures: Figures) -> bool:
+    """Whether a take that may be good lies near a limit, so that it is worth being heard."""
+    f = figures
+    return (
+        (f.ratio > 0 and not _USUAL[0] < f.ratio < _USUAL[1])
+        or f.end > CUT - 10
+        or f.swing > 0.6 * SWING
+        or f.gap > 0.4 * LONGEST_GAP
+        or f.whistle > 0.8 * WHISTLE
+        or f.noise > 0.6 * NOISE
+        or f.tail > 0.6 * TAIL
+        or f.repeat > 0.6 * REPEATED
+        or f.chirp >= 0.5 * CHIRP
+    )
+
+
+_USUAL = (0.65, 1.4)
+"""`Figures.ratio` of nearly all good takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What the text and the speaker ask of a take."""
+
+    expected: float
+    median: float | None
+    spread: float
+    pace: float | None
+    repeat: float
+
+    def seconds(self) -> tuple[float, float, float]:
+        """How long the take should be, must be, may be."""
+        about = self.expected
+        least, most = FASTEST * about if about >= 1 else 0.0, SLOWEST * about + SPARE
+        if self.pace is not None and self.expected >= PACED_FROM:
+            about *= self.pace
+            least = max(least, PACED[0] * about)
+            most = min(most, PACED[1] * about + PACED_SPARE)
+        return about, least, most
+
+
+def _faults(figures: Figures, limits: _Limits, capped: bool) -> Iterator[Fault]:
+    f = figures
+
+    def fault(kind: str, weight: float, figure: float, limit: float, detail: str) -> Fault:
+        excess = math.log2(max(1.0, figure / limit)) if limit else 0.0
+        return Fault(kind, detail, round(weight * (1 + min(3.0, excess)), 3))
+
+    if f.peak > 0:
+        peak = audio.amplitude(f.peak)
+        yield fault("clipped", 3, peak, 1, f"a peak of {peak:.2f}, beyond full scale")
+    elif f.clipped >= CLIPPED:
+        what = f"{f.clipped:.0f} samples in a row at full scale"
+        yield fault("clipped", 3, f.clipped, CLIPPED, what)
+    if limits.median is not None and (off := abs(f.level - limits.median)) > limits.spread:
+        what = f"{f.level:.1f} dB where the speaker has {limits.median:.1f} dB"
+        yield fault("level", 2, off, limits.spread, what)
+    if f.swing > SWING:
+        yield fault("swing", 2, f.swing, SWING, f"loudness changes by {f.swing:.0f} dB")
+    about, least, most = limits.seconds()
+    length = f"{f.seconds:.1f} s where about {about:.1f} s were expected"
+    if f.seconds > most:
+        yield fault("long", 6, f.seconds, most, length)
+    if f.seconds < least:
+        yield fault("short", 10, least, f.seconds, length)
+    if f.gap >= LONGEST_GAP:
+        yield fault("gap", 8, f.gap, LONGEST_GAP, f"{f.gap:.1f} s of silence inside")
+    if capped:
+        yield Fault("cut", "stopped at its length limit", 8)
+    elif f.end > CUT:
+        yield Fault("cut", "ends in the middle of a sound", 6 + min(1.0, (f.end - CUT) / 20))
+    for kind, weight, figure, limit, what in (
+        ("chirp", 2, f.chirp, CHIRP, "of a sound before the speech"),
+        ("whistle", 5, f.whistle, WHISTLE, "of a tone"),
+        ("noise", 6, f.noise, NOISE, "of noise"),
+        ("tail", 4, f.tail, TAIL, "of sound after the speech"),
+        ("repeat", 6, f.repeat, limits.repeat, "are said twice"),
+    ):
+        if figure >= limit:
+            yield fault(kind, weight, figure, limit, f"{figure:.2f} s {what}")
+
+
+# -- what a take sounds like -----------------------------------------------------------------------
+
+_CLOSURE = 3
+"""Frames of silence that belong to a sound: a stop's closure, most of them."""
+_NOISE_FLATNESS = -5.0
+"""dB of geometric to arithmetic mean power from 300 Hz to 7 kHz: vowels -25, [s] -8, noise -1."""
+_OTHER_NOISE = 6.0
+"""dB of flatness over the take's own, so that whispered takes are no noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sound:
+    """A take in frames of `HOP`, and in slow frames of `POOL` of them."""
+
+    level: NDArray[np.float64]
+    """dB full scale of each frame."""
+    power: Floats
+    """(frames, bins)."""
+    slow: Floats
+    """`power`, averaged over slow frames."""
+    hertz: NDArray[np.float64]
+    """Of each bin."""
+    loud: float
+    """dB full scale of clear speech: nine tenths of what is heard are softer."""
+    quiet: float
+    """dB full scale, under which is silence."""
+    islands: NDArray[np.intp]
+    """(n, 2): the frames from and to which there is sound."""
+    flatness: NDArray[np.float32]
+    """dB, of slow frames."""
+    noisy: Flags
+    """Slow frames that are noise."""
+
+
+def _listen(samples: Floats, rate: int) -> _Sound:
+    hop = max(1, round(rate * HOP))
+    count = max(1, len(samples) // hop)
+    padded = np.zeros((count + 1) * hop, np.float32)
+    padded[: min(len(samples), count * hop)] = samples[: count * hop]
+    blocks = padded[: count * hop].reshape(count, hop)
+    level = _decibels(np.square(blocks).mean(axis=1, dtype=np.float64))
+    heard = level[level >= level.max() - 60]
+    loud = float(np.percentile(heard, 90))
+    floor = min(float(np.percentile(level, 5)), loud - 25)
+    quiet = max(loud + PAUSE, floor + OVER_NOISE)
+    islands = _islands(level > quiet, _CLOSURE)
+    islands = islands[islands[:, 1] - islands[:, 0] > 1]  # a click is no sound
+
+    size = 1 << (2 * hop - 1).bit_length()
+    frames = np.lib.stride_tricks.sliding_window_view(padded, 2 * hop)[::hop]
+    spectrum = np.fft.rfft(frames * np.hanning(2 * hop).astype(np.float32), size)
+    power: Floats = np.square(spectrum.real) + np.square(spectrum.imag)
+    hertz = np.linspace(0, rate / 2, size // 2 + 1)
+    slow = _pooled(power)
+    band = slow[:, np.searchsorted(hertz, 300) : np.searchsorted(hertz, 7000)] + 1e-9 * slow.max()
+    flatness = 10 / math.log(10) * (np.log(band).mean(axis=1) - np.log(band.mean(axis=1)))
+    strong = _pooled(level[:, None])[:, 0] > max(loud - 30, floor + 10)
+    usual = float(np.median(flatness[strong])) if strong.any() else 0.0
+    noisy = strong & (flatness > max(_NOISE_FLATNESS, usual + _OTHER_NOISE))
+    return _Sound(level, power, slow, hertz, loud, quiet, islands, flatness, noisy)
+
+
+def _decibels(power: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 10.0 * np.log10(power + 1e-12)
+
+
+def _pooled(frames: NDArray[_Real]) -> NDArray[_Real]:
+    """Means of `POOL` rows; the last rows that fill no pool are dropped, unless they are all."""
+    count = len(frames) // POOL
+    if not count:
+        return frames.mean(axis=0, keepdims=True)
+    return frames[: count * POOL].reshape(count, POOL, -1).mean(axis=1)
+
+
+def _runs(flags: Flags) -> NDArray[np.intp]:
+    """(n, 2): from and to which index values are true."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
+    return np.stack([edges[::2], edges[1::2]], axis=1)
+
+
+def _longest(flags: Flags) -> int:
+    runs = _runs(flags)
+    return int((runs[:, 1] - runs[:, 0]).max(initial=0))
+
+
+def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
+    """Runs of true values, with gaps of up to `bridge` false ones among them."""
+    runs = _runs(flags)
+    apart = runs[1:, 0] - runs[:-1, 1] > bridge
+    starts, stops = runs[:, 0], runs[:, 1]
+    return np.stack(
+        [starts[np.append(True, apart)[: len(runs)]], stops[np.append(apart, True)[: len(runs)]]],
+        axis=1,
+    )
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def _swing(sound: _Sound) -> float:
+    """dB between the loudest and the softest two seconds that are at least half speech."""
+    width = round(2 / HOP)
+    if len(sound.level) <= width:
+        return 0.0
+    active = sound.level > sound.quiet
+    power = np.where(active, 10 ** (sound.level / 10), 0.0)
+    counts = np.convolve(active, np.ones(width), "valid")
+    sums = np.convolve(power, np.ones(width), "valid")
+    full = counts > width / 2
+    if not full.any():
+        return 0.0
+    levels = _decibels(sums[full] / counts[full])
+    return float(levels.max() - levels.min())
+
+
+def _end(samples: Floats, rate: int) -> float:
+    """dB full scale of the last 20 ms."""
+    last = samples[-max(1, round(2 * HOP * rate)) :].astype(np.float64)
+    return 10 * math.log10(float(np.mean(last**2)) + 1e-12)
+
+
+_HEAD = 25
+"""Frames in which a chirp may lie, from the first sound on."""
+_BURST, _ALONE = 12, 12
+"""Frames: at most so long a sound, with at least so long a silence after it."""
+_LEFTOVER, _AT_ONCE = 25, -15.0
+"""Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""
+
+
+def _chirp(sound: _Sound) -> float:
+    """Seconds of what sounds before the speech: a tone, a burst on its own, a leftover."""
+    (start, stop), after = sound.islands[0], sound.islands[1:2]
+    silence = int(after[0, 0] - stop) if len(after) else 0
+    head = slice(start, start + _HEAD)
+    tone = _longest(_single(sound, 0.85)[head])
+    level = float(sound.level[start:stop].max()) - sound.loud
+    burst = 0
+    if silence >= _ALONE and level > -25:
+        high = sound.power[start:stop, np.searchsorted(sound.hertz, 2000) :].sum()
+        is_high = bool(high > 0.5 * sound.power[start:stop].sum())
+        if is_high and stop - start <= _BURST:
+            burst = stop - start
+        if start == 0 and sound.level[0] > sound.loud + _AT_ONCE and stop <= _LEFTOVER:
+            burst = stop - start
+    return max(tone, int(burst)) * HOP
+
+
+def _single(sound: _Sound, share: float) -> Flags:
+    """Frames with nearly all their power within 250 Hz of one frequency above those of vowels."""
+    power, hertz = sound.power, sound.hertz
+    low = int(np.searchsorted(hertz, 1200))
+    half = max(1, round(250 / hertz[1]))
+    sums = np.cumsum(power, axis=1)
+    tops = power[:, low:].argmax(axis=1) + low
+    rows = np.arange(len(tops))
+    near = sums[rows, np.minimum(tops + half, len(hertz) - 1)]
+    near = near - sums[rows, np.maximum(tops - half - 1, 0)]
+    return (near > share * sums[:, -1]) & (sound.level > sound.loud - 30)
+
+
+_STEADY = 30.0
+"""Times the power of its surroundings that a tone has."""
+
+
+def _whistle(sound: _Sound) -> float:
+    """Seconds of the longest tone, alone or steady through speech.
+
+    Harmonics of a voice stand out as well, but none stays in its bin: pitch moves.
+    """
+    alone = _longest(_single(sound, 0.8)) * HOP
+    slow, low = sound.slow, int(np.searchsorted(sound.hertz, 1000))
+    near = _spread(slow, 2)
+    around = (_spread(slow, 8) - near) / 12
+    least = 10**-4.5 * float(np.percentile(slow.sum(axis=1), 90))
+    tones = ((near / 3 > _STEADY * around) & (slow > least))[:, low:]
+    count = np.zeros(tones.shape[1], np.int32)
+    longest = 0
+    for row in tones:
+        count = (count + 1) * row
+        longest = max(longest, int(count.max(initial=0)))
+    return max(alone, longest * POOL * HOP)
+
+
+def _spread(power: Floats, reach: int) -> Floats:
+    """Of each bin, the sum of those up to `reach` bins away."""
+    sums = np.cumsum(np.pad(power, ((0, 0), (reach + 1, reach))), axis=1, dtype=np.float64)
+    return (sums[:, 2 * reach + 1 :] - sums[:, : -2 * reach - 1]).astype(np.float32)
+
+
+_REST = 20
+"""Frames of silence before a tail."""
+
+
+def _tail(sound: _Sound) -> float:
+    """Seconds of sound after the speech: soft or noise after a rest, or a murmur that goes on.
+
+    What is softer than speech by 25 dB or more, after a rest, falls to trimming.
+    """
+    parts = _islands(sound.level > sound.quiet, _REST)
+    start, stop = parts[-1].tolist()
+    loudest = float(sound.level[start:stop].max()) - sound.loud
+    slow = slice(start // POOL, max(stop // POOL, start // POOL + 1))
+    is_noise = bool(sound.noisy[slow].mean() > 0.5) if len(sound.noisy[slow]) else False
+    if len(parts) > 1 and loudest > -25 and (loudest < -10 or is_noise):
+        return (stop - start) * HOP
+    clear = np.flatnonzero(sound.level > sound.loud - 25)
+    return max(0, stop - 1 - int(clear[-1])) * HOP
+
+
+# -- what comes twice ------------------------------------------------------------------------------
+
+_ALIKE = 0.6
+"""Cosine of two frames over which they count as the same sound."""
+_WARP = 0.15
+"""What it costs to go on one frame faster or slower."""
+_APART = 8
+"""Slow frames between a sound and its repeat, at least."""
+_REPEATED_TEXT = 1.3
+"""Seconds of alike sound that a second of repeated text makes, at most."""
+_CHANCE = 0.35
+"""Seconds of repeated text that any text has by chance."""
+_NEVER = -10.0
+
+
+def _repeat(sound: _Sound, latents: Floats | None) -> float:
+    """Seconds that come twice: of the spectrum, or of the latents where they say more."""
+    shape = _mel(len(sound.hertz), float(sound.hertz[1]))
+    bands = sound.slow @ shape
+    logs = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
+    heard = _pooled(sound.level[:, None])[:, 0] > sound.quiet
+    found = _twice(logs, heard)
+    if latents is not None:
+        frames = latents.reshape(-1, latents.shape[-1])
+        count = min(len(frames), len(heard))
+        found = max(found, _twice(frames[:count], heard[:count]))
+    return found
+
+
+def _twice(frames: Floats, heard: Flags) -> float:
+    """Seconds of the passage that comes twice, worth as many as an exact copy of that length."""
+    if heard.sum() < 2 * _APART:
+        return 0.0
+    vectors = frames - frames[heard].mean(axis=0)
+    vectors /= vectors[heard].std(axis=0) + 1e-6
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-6
+    gains = (vectors @ vectors.T - _ALIKE).astype(np.float32)
+    gains[~heard] = gains[:, ~heard] = -_ALIKE
+    gains[np.ix_(~heard, ~heard)] = -0.05  # a rest within a passage breaks no likeness
+    return _aligned(gains, _APART) / (1 - _ALIKE) * POOL * HOP
+
+
+def _repeated(text: str, seconds: float) -> float:
+    """Seconds of a text spoken in so many that say again what it has said before."""
+    codes = np.array([ord(c) for c in text.casefold() if unicodedata.category(c)[0] in "LMN"])
+    if len(codes) < _LETTERS_APART:
+        return 0.0
+    gains = np.where(codes[:, None] == codes, 0.5, -0.5).astype(np.float32)
+    return _aligned(gains, _LETTERS_APART) / 0.5 / len(codes) * seconds
+
+
+_LETTERS_APART = 4
+
+
+def _aligned(gains: Floats, apart: int) -> float:
+    """The best sum of gains over a passage and its like, at least `apart` rows later.
+
+    Local alignment (Smith and Waterman) whose steps may be one row or column longer.
+    """
+    count = len(gains)
+    lag = np.arange(count) - np.arange(count)[:, None]
+    gains = np.where(lag >= apart, gains, np.float32(_NEVER))
+    nothing = np.zeros(count + 2, np.float32)
+    before, last, best = nothing, nothing, 0.0
+    for row in gains:
+        reached = np.maximum(before[1:-1], last[:-2])
+        reached -= _WARP
+        np.maximum(reached, last[1:-1], out=reached)
+        reached += row
+        now = nothing.copy()
+        np.maximum(reached, 0, out=now[2:])
+        best = max(best, float(now.max()))
+        before, last = last, now
+    return best
+
+
+@functools.lru_cache(maxsize=4)
+def _mel(bins: int, width: float) -> Floats:
+    """(bins, 32): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1."""
+    hertz = np.arange(bins) * width
+    top = min(7500.0, float(hertz[-1]))
+    marks = np.linspace(_mels(100.0), _mels(top), 34)
+    mels = 2595 * np.log10(1 + hertz / 700)[:, None]
+    rising = (mels - marks[:-2]) / (marks[1:-1] - marks[:-2])
+    falling = (marks[2:] - mels) / (marks[2:] - marks[1:-1])
+    shape = np.clip(np.minimum(rising, falling), 0, None)
+    return (shape / np.maximum(shape.sum(axis=0), 1e-9)).astype(np.float32)
+
+
+def _mels(hertz: float) -> float:
+    return 2595 * math.log10(1 + hertz / 700)
 
 
 def check(
-    samples: NDArray[np.float32], rate: int, expected: float, *, capped: bool = False
+    samples: Floats, rate: int, expected: float, *, capped: bool = False
 ) -> tuple[Fault, ...]:
     """The faults of `examine`."""
     return examine(samples, rate, expected, capped=capped).faults
-
-
-def _faults(figures: Figures, expected: float, capped: bool, median: float | None) -> list[Fault]:
-    faults: list[Fault] = []
-    if figures.peak > 0:
-        peak = math.pow(10, figures.peak / 20)
-        faults.append(Fault("clipped", f"a peak of {peak:.2f}, beyond full scale"))
-    elif figures.clipped >= CLIPPED:
-        faults.append(Fault("clipped", f"{figures.clipped:.0f} samples in a row at full scale"))
-    if median is not None and abs(figures.level - median) > OFF_LEVEL:
-        faults.append(Fault("level", f"{figures.level:.1f} dB, the speaker's is {median:.1f} dB"))
-    length = f"{figures.seconds:.1f} s where about {expected:.1f} s were expected"
-    if figures.seconds > SLOWEST * expected + SPARE:
-        faults.append(Fault("long", length))
-    if expected >= 1.0 and figures.seconds < FASTEST * expected:
-        faults.append(Fault("short", length))
-    if figures.gap >= LONGEST_GAP:
-        faults.append(Fault("gap", f"{figures.gap:.1f} s of silence inside"))
-    if capped:
-        faults.append(Fault("cut", "stopped at its length limit"))
-    elif figures.end > -10.0:
-        faults.append(Fault("cut", "ends in the middle of a sound"))
-    return faults
-
-
-def _levels(samples: NDArray[np.float32], rate: int) -> NDArray[np.float64]:
-    """RMS of each frame in dB full scale; the last frame is the take's last full one."""
-    size = max(1, round(rate * FRAME))
-    count = max(1, len(samples) // size)
-    frames = samples[-count * size :].reshape(count, -1).astype(np.float64)
-    return 10.0 * np.log10(np.mean(frames**2, axis=1) + 1e-12)
-
-
-def _longest_run(flags: NDArray[np.bool_]) -> int:
-    """Length of the longest run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
-    return int((edges[1::2] - edges[::2]).max(initial=0))

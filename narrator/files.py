@@ -13,9 +13,20 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
+
 from narrator.errors import StorageError
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
+
+
+def library() -> Path:
+    """The user's own folder for what all projects share: voices, converted models, hashes.
+
+    `$NARRATOR_HOME`, else where the system keeps a user's data. It need not exist.
+    """
+    home = os.environ.get("NARRATOR_HOME")
+    return Path(home).expanduser() if home else platformdirs.user_data_path("narrator", False)
 
 
 @contextlib.contextmanager

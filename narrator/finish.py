@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrator import assemble, export, files, keys
+from narrator import assemble, export, files, keys, mastering, music
 from narrator.assemble import Clip
 from narrator.audio import Samples
-from narrator.errors import DamagedTake
-from narrator.export import ChapterAudio, Exported, Settings, Tags
+from narrator.errors import DamagedTake, UserError
+from narrator.export import ChapterAudio, Exported, ListenerFile, Settings, Tags
 from narrator.loudness import target
-from narrator.manifest import Output, Pauses, Project
+from narrator.manifest import Pauses, Project, Sample
+from narrator.mastering import Polish
 from narrator.plan import Step
+from narrator.profiles import Profile
 from narrator.render import Cancel
 from narrator.store import Record, Store
 from narrator.voices import Cast
@@ -42,17 +43,17 @@ class Finished:
 
     @property
     def files(self) -> list[Path]:
-        return [file.path for file in self.exported.files]
+        return [file.path for file in self._delivered]
+
+    @property
+    def _delivered(self) -> tuple[ListenerFile, ...]:
+        return (*self.exported.files, *self.exported.samples)
 
     def made(self) -> dict[Path, tuple[list[int], str]]:
         """The chapters of each file, counted from 0, and their state."""
-        numbers = [chapter.number for chapter, _ in self.exported.chapters]
         return {
-            file.path: (
-                [n - 1 for n in numbers if file.chapter in (None, n)],
-                self.states[str(file.path)],
-            )
-            for file in self.exported.files
+            file.path: ([n - 1 for n in file.chapters], self.states[str(file.path)])
+            for file in self._delivered
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -75,6 +76,7 @@ class Finished:
             "files": [str(path) for path in self.files],
             "starts": {str(file.path): file.starts for file in self.exported.files},
             "stale_files": [str(path) for path in self.exported.stale],
+            "remarks": list(self.exported.remarks),
             "chapters": rows,
         }
 
@@ -114,7 +116,7 @@ def finish(
         exported = export.export(
             sounds,
             _tags(project, draft),
-            _settings(project.manifest.output),
+            _ways(project, sounds),
             out=folder(project, draft=draft),
             kept=_work_folder(project, "encoded", draft),
             total=len(titles),
@@ -127,10 +129,8 @@ def finish(
     except export.Cancelled:
         return None
     states = {
-        str(file.path): _state(
-            project, [s for s in sounds if file.chapter in (None, s.number)], draft
-        )
-        for file in exported.files
+        str(file.path): _state(project, [s for s in sounds if s.number in file.chapters], draft)
+        for file in (*exported.files, *exported.samples)
     }
     return Finished(exported, states)
 
@@ -158,7 +158,8 @@ def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str
     return keys.key(
         {
             "chapters": [[sound.title, sound.key] for sound in sounds],
-            "settings": asdict(_settings(project.manifest.output)),
+            "output": project.manifest.output.model_dump(mode="json"),
+            "profiles": [asdict(profile) for profile in project.deliveries],
             "tags": asdict(tags),
             "cover": keys.file_content(cover) if cover else None,
         }
@@ -173,16 +174,24 @@ def _sounds(
     store: Store,
     chapters: Sequence[int],
 ) -> list[ChapterAudio]:
-    """Chapters laid out and named, before any of their sound is read. Raises DamagedTake."""
+    """Chapters laid out and named, before any of their sound is read.
+
+    Raises DamagedTake, ManifestError (music), StorageError.
+    """
     chosen = set(chapters)
     records = {step.key: _record(store, step) for step in steps if step.chapter in chosen}
-    gains = _gains(steps, store, cast)
+    measured = _measured(steps, store, cast)
+    gains = assemble.levels(measured, {name: voice.gain for name, voice in cast.items()})
+    level = assemble.spoken(measured, gains)
+    tunes = music.tunes(project)
     sounds = []
     for number in chapters:
         own = [step for step in steps if step.chapter == number]
         clips = _clips(own, records, gains, project.manifest.pauses)
-        lead = own[0].chunk.lead
-        sounds.append(_chapter(project, number, titles[number], lead, clips, records, store))
+        pieces = music.pieces(project, tunes, titles, number)
+        sounds.append(
+            _chapter(project, number, titles[number], own, clips, pieces, level, records, store)
+        )
     return sounds
 
 
@@ -198,13 +207,16 @@ def _record(store: Store, step: Step) -> Record:
     return record
 
 
-def _gains(steps: Sequence[Step], store: Store, cast: Cast) -> dict[str, float]:
+def _measured(
+    steps: Sequence[Step], store: Store, cast: Cast
+) -> dict[str, list[tuple[float, float]]]:
+    """Level and seconds of every take, by speaker."""
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in cast}
     for step in steps:
         if record := store.find(step.key):
             seconds = (record.stop - record.start) / record.sample_rate
             measured[step.chunk.speaker].append((record.level, seconds))
-    return assemble.levels(measured, {name: voice.gain for name, voice in cast.items()})
+    return measured
 
 
 def _clips(
@@ -252,21 +264,38 @@ def _chapter(
     project: Project,
     number: int,
     title: str,
-    lead: float,
+    steps: Sequence[Step],
     clips: Sequence[Clip],
+    pieces: Sequence[music.Piece],
+    level: float,
     records: dict[str, Record],
     store: Store,
 ) -> ChapterAudio:
     pauses = project.manifest.pauses
     rate = records[clips[0].key].sample_rate
-    timeline = assemble.lay(clips, sample_rate=rate, head=pauses.head + lead, tail=pauses.tail)
-    key = assemble.sound_key(timeline, clips, lambda take: records[take].content)
+    timeline = assemble.lay(
+        clips,
+        sample_rate=rate,
+        head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
+        tail=music.tail(pieces, rate, pauses.tail, clips[-1].pause),
+    )
+    polish = {clip.key: _polish(project, clip.speaker) for clip in clips}
+    layers = music.lay(pieces, [step.utterance for step in steps], timeline, level)
+
+    def content(take: str) -> str:
+        whole = records[take].content
+        return keys.key({"take": whole, **asdict(polish[take])}) if polish[take] else whole
 
     def read(take: str) -> Samples:
-        return store.read(take)[0]
+        return mastering.polished(store.read(take)[0], rate, polish[take])
 
-    blocks: partial[Iterator[Samples]] = partial(assemble.stream, timeline, clips, read)
-    return ChapterAudio(number + 1, title, key, timeline, blocks)
+    speech = assemble.sound_key(timeline, clips, content)
+
+    def blocks() -> Iterator[Samples]:
+        return music.mix(assemble.stream(timeline, clips, read), timeline, layers)
+
+    key, channels = music.sound_key(speech, layers), music.channels(layers)
+    return ChapterAudio(number + 1, title, key, timeline, blocks, channels)
 
 
 def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
@@ -285,14 +314,74 @@ def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
             files.write(path, data)
 
 
-def _settings(output: Output) -> Settings:
+def _polish(project: Project, speaker: str) -> Polish:
+    wanted = project.speakers[speaker].mastering or project.manifest.output.mastering
+    return Polish(wanted.high_pass, wanted.de_ess or 0.0)
+
+
+def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> list[Settings]:
+    """How the book is delivered: to each profile in its own folder, or as `output` says."""
+    output = project.manifest.output
+    if not project.deliveries:
+        return [
+            Settings(
+                formats=output.formats,
+                target=target(output.loudness, output.true_peak),
+                files=output.files,
+                name=output.name,
+                bitrate=output.bitrate,
+                sample_rate=output.sample_rate,
+                genre="Podcast" if output.loudness == "podcast" else "Audiobook",
+            )
+        ]
+    return [_way(project, profile, sounds) for profile in project.deliveries]
+
+
+def _way(project: Project, profile: Profile, sounds: Sequence[ChapterAudio]) -> Settings:
     return Settings(
-        formats=output.formats,
-        target=target(output.loudness, output.true_peak),
-        files=output.files,
-        name=output.name,
-        bitrate=output.bitrate,
-        sample_rate=output.sample_rate,
+        formats=profile.formats,
+        target=profile.target,
+        files=profile.files,
+        name=profile.book_name,
+        bitrate=profile.bitrate,
+        sample_rate=profile.sample_rate,
+        channels=profile.channels,
+        constant=None if profile.bitrate_mode is None else profile.bitrate_mode == "constant",
+        room_tone=profile.room_tone,
+        longest=profile.longest and profile.longest * 60,
+        chapter=profile.chapter_name,
+        folder=profile.name,
+        genre=profile.genre,
+        cover_square=profile.cover_square,
+        cover_pixels=profile.cover_pixels,
+        sample=_sample(project, profile, sounds),
+    )
+
+
+def _sample(
+    project: Project, profile: Profile, sounds: Sequence[ChapterAudio]
+) -> ChapterAudio | None:
+    """The retail sample of a profile that asks for one. Raises UserError where it is too short."""
+    if profile.sample is None:
+        return None
+    wanted = project.manifest.output.sample or Sample()
+    number = _number(project, wanted.chapter)
+    chosen = next((sound for sound in sounds if sound.number == number), None)
+    if chosen is None:
+        return None  # the book is not whole yet
+    least, most = profile.sample
+    return export.excerpt(
+        chosen, "Retail sample", wanted.start, min(wanted.seconds, most), least=least
+    )
+
+
+def _number(project: Project, name: str) -> int:
+    """A chapter of the manifest by number or title, as the book counts it: after its credits."""
+    chapters = project.manifest.chapters
+    titles = [chapter.title for chapter in chapters]
+    index = titles.index(name) if name in titles else int(name) - 1
+    return 1 + next(
+        n for n in range(len(project.chapters)) if project.chapter_loc(n) == ("chapters", index)
     )
 
 
@@ -320,15 +409,41 @@ def _tags(project: Project, draft: bool) -> Tags:
 
 
 def check_output(project: Project, rate: int) -> None:
-    """Raises UserError where formats, rates and bitrates of the manifest do not go together."""
-    bytes_per_second(project.manifest.output, rate)
+    """Raises UserError where the manifest's output cannot be made: formats, rates and bitrates that
+    do not go together, pauses or a cover that a profile refuses.
+    """
+    bytes_per_second(project, rate)
+    cover = project.root / project.manifest.cover if project.manifest.cover else None
+    picture = export.read_cover(cover) if cover else None
+    for profile in project.deliveries:
+        pauses = project.manifest.pauses
+        for key, length, span in (
+            ("head", pauses.head, profile.head),
+            ("tail", pauses.tail, profile.tail),
+        ):
+            if span is not None and not span[0] <= length <= span[1]:
+                raise UserError(
+                    f"profile {profile.name} asks for a {key} of {span[0]:g} to {span[1]:g} s: "
+                    f"set pauses.{key}, which is {length:g}"
+                )
+        if picture is None and profile.cover:
+            raise UserError(f"profile {profile.name} asks for a cover: set `cover`")
+        if picture is not None and cover is not None:
+            export.fitted(picture, cover, square=profile.cover_square, pixels=profile.cover_pixels)
 
 
-def bytes_per_second(output: Output, rate: int) -> float:
+def bytes_per_second(project: Project, rate: int) -> float:
     """About what a second of the book takes on disk in all its formats. Raises UserError."""
     codes = [
-        export.encoding(name, rate, sample_rate=output.sample_rate, bitrate=output.bitrate)
-        for name in output.formats
+        export.encoding(
+            format,
+            rate,
+            sample_rate=way.sample_rate,
+            bitrate=way.bitrate,
+            channels=way.channels or 1,
+        )
+        for way in _ways(project, ())
+        for format in way.formats
     ]
     # encoded chapters are kept beside the files that are joined from them
     return sum(2 * code.bytes_per_second for code in codes)

@@ -1,7 +1,7 @@
 """Loudness: what a target asks for, measure a stream, bring a stream to it.
 
-Everything streams: blocks of mono float32 in, blocks or one set of figures out. Knows nothing of
-files and codecs.
+Everything streams: blocks of float32 in, (n,) mono or (n, 2) stereo, blocks or one set of figures
+out. Knows nothing of files and codecs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.audio import Samples, amplitude, decibels, filtered
+from narrator.audio import Samples, amplitude, channels_of, decibels, filtered, silent
 
 # -- targets ---------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ class Loudness:
     integrated: float
     """LUFS by ITU-R BS.1770 and EBU R 128; -70 where nothing is louder than that."""
     rms: float
-    """dB full scale over everything, silence too: what ACX calls RMS."""
+    """dB full scale over everything, silence and both channels too: what ACX calls RMS."""
     true_peak: float
     """dBTP; the sample peak where true peak was not asked for."""
     peak: float
@@ -38,7 +38,8 @@ class Loudness:
 class Target:
     """What finished audio must measure."""
 
-    kind: Literal["LUFS", "dB RMS"]
+    kind: Literal["LUFS", "dB RMS", "as it is"]
+    """The last leaves the sound at its own level, whatever that is."""
     level: float
     """What gain is chosen for."""
     lowest: float
@@ -49,7 +50,7 @@ class Target:
 
     def level_of(self, measured: Loudness) -> float:
         """The figure that this target is about."""
-        return measured.integrated if self.kind == "LUFS" else measured.rms
+        return measured.rms if self.kind == "dB RMS" else measured.integrated
 
     def accepts(self, measured: Loudness) -> bool:
         return (
@@ -58,7 +59,8 @@ class Target:
         )
 
     def __str__(self) -> str:
-        return f"{self.level:g} {self.kind}, at most {self.true_peak:g} dBTP"
+        level = self.kind if self.kind == "as it is" else f"{self.level:g} {self.kind}"
+        return f"{level}, at most {self.true_peak:g} dBTP"
 
 
 def target(name: str | float, true_peak: float | None = None) -> Target:
@@ -87,7 +89,8 @@ def target(name: str | float, true_peak: float | None = None) -> Target:
 
 def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> Loudness:
     """Figures of a stream, by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
-    tally = _Tally(step=rate // 10)
+    channels, blocks = channels_of(blocks)
+    tally = _Tally(step=rate // 10, channels=channels)
     options = f"metadata=1:framelog=quiet:peak={'true' if true_peak else 'none'}"
     integrated = [-70.0, -70.0]
     highest = 0.0
@@ -98,7 +101,7 @@ def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> 
     peak = decibels(tally.peak)
     return Loudness(
         integrated=max(integrated[0] if tally.padded else integrated[1], -70.0),
-        rms=decibels((tally.energy / max(1, tally.count)) ** 0.5),
+        rms=decibels((tally.energy / max(1, tally.count * tally.channels)) ** 0.5),
         true_peak=max(peak, decibels(highest)),
         peak=peak,
         seconds=tally.count / rate,
@@ -112,8 +115,9 @@ class _Tally:
     peak; its loudness does not count, as the standard has it.
     """
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, channels: int) -> None:
         self.step = step
+        self.channels = channels
         self.energy = 0.0
         self.peak = 0.0
         self.count = 0
@@ -121,13 +125,13 @@ class _Tally:
 
     def watch(self, blocks: Iterable[Samples]) -> Iterator[Samples]:
         for block in blocks:
-            self.energy += float(np.dot(block, block))
+            self.energy += float(np.vdot(block, block))
             self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
             self.count += len(block)
             yield block
         if rest := -self.count % self.step:
             self.padded = True
-            yield np.zeros(rest, np.float32)
+            yield silent(rest, self.channels)
 
 
 # -- mastering -------------------------------------------------------------------------------------
@@ -148,26 +152,29 @@ def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) ->
     two moving averages of that width, so it is down before the peak comes and moves too slowly to
     be heard. Where no peak asks for it, samples are only multiplied by the gain. Peaks between
     samples are taken at four times the rate (within 0.2 dB up to a quarter of the sample rate).
+    Both channels of stereo get the gain that the louder one needs: the picture stays where it is.
     """
+    channels, blocks = channels_of(blocks)
     factor = np.float32(amplitude(gain))
     limit = amplitude(ceiling)
     look = max(1, round(LOOK * rate))
     half = TAPS // 2
     wait = 2 * look  # a peak's gain works from `wait` samples before it to `wait` after it
-    sound = np.zeros(half, np.float32)  # context of the interpolator, then what is not out yet
+    sound = silent(half, channels)  # context of the interpolator, then what is not out yet
     needed = np.ones(wait, np.float32)  # each sample's gain, from `wait` before that on
-    for block in chain(blocks, [np.zeros(wait + half, np.float32)]):
+    for block in chain(blocks, [silent(wait + half, channels)]):
         sound = np.concatenate([sound, block * factor])
         fresh = sound[len(needed) - wait :]  # with context, what `needed` does not know yet
         if len(fresh) < TAPS:
             continue
-        needed = np.concatenate([needed, _needed(fresh, limit)])
+        gains = [_needed(channel, limit) for channel in np.atleast_2d(fresh.T)]
+        needed = np.concatenate([needed, np.minimum.reduce(gains)])
         ready = len(needed) - 2 * wait
         if ready <= 0:
             continue
         out = sound[half : half + ready]
         if float(needed.min()) < 1:
-            out = out * _smoothed(needed, look)
+            out = (out.T * _smoothed(needed, look)).T
         yield out
         sound, needed = sound[ready:], needed[ready:]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from narrator import files, profiles
 from narrator.errors import ManifestError, Problem, nearest
 
 SIZE_LIMIT = 4_000_000
@@ -154,6 +155,15 @@ VoiceChoice = Annotated[
 ]
 
 
+class Mastering(_Model):
+    """Filters over every take of a speaker, before levels and loudness."""
+
+    high_pass: float | None = Field(default=None, ge=20, le=200)
+    """Hz under which the sound is taken away: rumble, hum."""
+    de_ess: float | None = Field(default=None, ge=0, le=1)
+    """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
+
+
 class Speaker(_Model):
     """One of the cast."""
 
@@ -167,6 +177,8 @@ class Speaker(_Model):
     language: Text | None = None
     aliases: tuple[Text, ...] = ()
     draft: DraftSettings = DraftSettings()
+    mastering: Mastering | None = None
+    """The speaker's own filters, instead of `output.mastering`."""
 
 
 def _or_defaults(value: object) -> object:
@@ -285,6 +297,17 @@ Formats = Annotated[
 ]
 
 
+class Sample(_Model):
+    """A cut from one chapter, for those who have not bought the book yet."""
+
+    chapter: Annotated[str, _Written] = "1"
+    """Its title or its number in the manifest."""
+    start: float = Field(default=0.0, ge=0)
+    """Seconds into it; the cut begins with the next words."""
+    seconds: float = Field(default=180.0, ge=5, le=300)
+    """At most; the cut ends at a pause."""
+
+
 class Output(_Model):
     """The finished files."""
 
@@ -300,7 +323,98 @@ class Output(_Model):
     files: Literal["book", "chapters", "both"] = "both"
     """One file for the book (M4B always is one), one a chapter, or both."""
     name: Text = "{author} - {title}"
-    """Name of the book's file, from {title}, {author}, {series}, {part}, {language}."""
+    """Name of the book's file, from {title}, {author}, {narrator}, {series}, {part}, {year},
+    {publisher}, {language}; `/` makes folders."""
+    profile: Texts | None = None
+    """One or several of acx, audiobookshelf, apple-podcasts, spotify, ebu-r128, archive, and those
+    under `profiles`, instead of the keys above: files go to a folder for each."""
+    sample: Sample | None = None
+    """The retail sample of profiles that ask for one; three minutes of the first chapter where it
+    is not set."""
+    mastering: Mastering = Mastering()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Output:
+        others = self.model_fields_set - {"profile", "sample", "mastering"}
+        if self.profile is not None and others:
+            raise ValueError(
+                f"`{min(others)}` has no say beside `profile`: put it into a profile of your own, "
+                "under `profiles`, with a `base`"
+            )
+        return self
+
+
+class ProfileSettings(_Model):
+    """A profile of one's own: what it does not say is as in its base."""
+
+    base: Literal["acx", "audiobookshelf", "apple-podcasts", "spotify", "ebu-r128", "archive"]
+    formats: Formats | None = None
+    files: Literal["book", "chapters", "both"] | None = None
+    kind: Literal["LUFS", "RMS"] | None = None
+    """Of loudness: integrated, or ungated RMS."""
+    loudness: float | None = Field(default=None, ge=-40, le=-8)
+    """null leaves the sound at its own level."""
+    tolerance: float | None = Field(default=None, ge=0.2, le=10)
+    true_peak: float | None = Field(default=None, ge=-12, le=0)
+    """dBTP."""
+    peak: float | None = Field(default=None, ge=-12, le=0)
+    """Highest sample, dB."""
+    noise_floor: float | None = Field(default=None, ge=-100, le=-30)
+    """dB RMS."""
+    room_tone: float | None = Field(default=None, ge=-85, le=-50)
+    """dB RMS of quiet noise instead of digital silence."""
+    head: tuple[Seconds, Seconds] | None = None
+    """Seconds before the first sound, least and most."""
+    tail: tuple[Seconds, Seconds] | None = None
+    gap: Seconds | None = None
+    """Digital silence within a file, at most."""
+    longest: float | None = Field(default=None, gt=0)
+    """Minutes a file."""
+    bitrate: int | None = Field(default=None, ge=16, le=320)
+    bitrate_mode: Literal["constant", "variable"] | None = None
+    sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
+    channels: Literal[1, 2] | None = None
+    sample: tuple[float, float] | None = None
+    """Seconds of the retail sample, least and most; null for none."""
+    credits: bool | None = None
+    """Whether opening and closing credits must be there."""
+    cover: bool | None = None
+    cover_square: bool | None = None
+    cover_pixels: tuple[int, int] | None = None
+    """Of the longer side: a smaller cover is refused, a larger one scaled down."""
+    genre: Text | None = None
+    book_name: Text | None = None
+    chapter_name: Text | None = None
+
+    @model_validator(mode="after")
+    def _not_null(self) -> ProfileSettings:
+        needed = ("formats", "files", "kind", "tolerance", "credits", "cover", "cover_square",
+                  "genre", "book_name", "chapter_name")  # fmt: skip
+        for name in needed:
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise ValueError(f"`{name}` needs a value, or leave it out")
+        for name in ("head", "tail", "sample", "cover_pixels"):
+            span = getattr(self, name)
+            if span is not None and span[0] > span[1]:
+                raise ValueError(f"`{name}` is least and most: {list(span)} runs backwards")
+        return self
+
+
+class Credits(_Model):
+    """What is spoken before the first chapter and after the last, as chapters of their own.
+
+    Templates take {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher}, {year}
+    and {copyright}, and marks of the script, such as [pause 1s].
+    """
+
+    opening: Text | None = "{title}. Written by {author}. Narrated by {narrator}."
+    closing: Text | None = (
+        "This has been {title}. Written by {author}. Narrated by {narrator}. The end."
+    )
+    speaker: Text | None = None
+    """The narrator where it is not set."""
+    opening_title: Text = "Opening credits"
+    closing_title: Text = "Closing credits"
 
 
 class Series(_Model):
@@ -331,6 +445,60 @@ LexiconChoice = Annotated[
 ]
 
 
+class Music(_Model):
+    """Music before, after or under the words of chapters."""
+
+    file: Text
+    """Any format that FFmpeg reads."""
+    place: Literal["intro", "outro", "bed"]
+    """Before a chapter's first word, after its last, or under its words."""
+    chapters: Annotated[
+        tuple[Text, ...],
+        BeforeValidator(_as_list, json_schema_input_type=str | int | tuple[str | int, ...]),
+    ] = ()
+    """Numbers or titles; every chapter where it is not set."""
+    scene: int | None = Field(default=None, ge=1)
+    """A bed's, counted within its chapter; the whole chapter where it is not set."""
+    name: Text | None = None
+    """Of a bed that the script calls: [music: name] until [music: off] or other music."""
+    gain: float | None = Field(default=None, ge=-60, le=12)
+    """LU by which it lies above the speech of the book, whatever the file's own loudness: -3 where
+    it is not set, a bed -14."""
+    duck: float | None = Field(default=None, ge=0, le=60)
+    """dB by which it steps back under words: 17 where it is not set, a bed 6, so that all music is
+    20 dB under speech."""
+    attack: Seconds = 0.5
+    """In which it steps back before words come."""
+    release: Seconds = 1.0
+    """In which it comes up after words; pauses too short for both stay ducked."""
+    fade_in: Seconds | None = None
+    """0 where it is not set; a bed 2, before its first word."""
+    fade_out: Seconds | None = None
+    """0 where it is not set; a bed 3, after its last word."""
+    overlap: Seconds = 0.0
+    """An intro's last seconds go on under the first words, an outro's first begin under the
+    last."""
+    seconds: float | None = Field(default=None, ge=0.5, le=36_000)
+    """How much of the file is played; all of it where it is not set."""
+    loop: bool | Annotated[float, Field(ge=0, le=30)] = False
+    """Whether a bed begins again as long as it is needed; or the seconds in which its end fades
+    over into its beginning."""
+
+    @model_validator(mode="after")
+    def _fits_its_place(self) -> Music:
+        given = self.model_fields_set
+        others = {"overlap"} if self.place == "bed" else {"scene", "name", "loop"}
+        if wrong := sorted(given & others):
+            kind = "a bed" if self.place != "bed" else "an intro or an outro"
+            raise ValueError(f"`{wrong[0]}` is for {kind}, not for `place: {self.place}`")
+        if self.name is not None:
+            if where := sorted(given & {"chapters", "scene"}):
+                raise ValueError(f"the script says where `name` plays: leave out `{where[0]}`")
+            if self.name.casefold() == "off" or any(c in self.name for c in "[]\\\n"):
+                raise ValueError(f"no name for music: {self.name!r}; [music: off] ends what plays")
+        return self
+
+
 class Manifest(_Model):
     """A whole book.yaml, as written; `Project` answers what follows from it."""
 
@@ -357,6 +525,9 @@ class Manifest(_Model):
     checks: Checks = Checks()
     lexicon: LexiconChoice = ()
     output: Output = Output()
+    profiles: dict[Text, ProfileSettings] = {}
+    credits: Credits | None = None
+    music: tuple[Music, ...] = ()
 
 
 # -- the project -----------------------------------------------------------------------------------
@@ -412,9 +583,93 @@ class Project:
         series = self.manifest.series
         return Series(name=series) if isinstance(series, str) else series
 
+    @property
+    def chapters(self) -> tuple[ChapterSettings, ...]:
+        """The manifest's chapters, between the spoken credits where there are any."""
+        return tuple(chapter for chapter, _ in self._chapters())
+
+    def chapter_loc(self, number: int) -> Loc:
+        """Where a chapter of `chapters` stands in the manifest."""
+        return self._chapters()[number][1]
+
+    def _chapters(self) -> list[tuple[ChapterSettings, Loc]]:
+        found: list[tuple[ChapterSettings, Loc]] = [
+            (chapter, ("chapters", i)) for i, chapter in enumerate(self.manifest.chapters)
+        ]
+        spoken = self.manifest.credits
+        if spoken is None:
+            return found
+        speaker = spoken.speaker or self.narrator or ""
+        opening, closing = credits(self)
+        if opening is not None:
+            lines = ({speaker: opening},)
+            first = ChapterSettings(title=spoken.opening_title, lines=lines)
+            found.insert(0, (first, ("credits", "opening")))
+        if closing is not None:
+            lines = ({speaker: closing},)
+            last = ChapterSettings(title=spoken.closing_title, lines=lines)
+            found.append((last, ("credits", "closing")))
+        return found
+
+    @property
+    def deliveries(self) -> tuple[profiles.Profile, ...]:
+        """What is delivered to; empty where `output` says it without profiles."""
+        return tuple(map(self.profile, self.manifest.output.profile or ()))
+
+    def profile(self, name: str) -> profiles.Profile:
+        """A profile by name, the project's own or a platform's. Raises KeyError."""
+        own = self.manifest.profiles.get(name)
+        if own is None:
+            return profiles.PROFILES[name]
+        changes = {key: getattr(own, key) for key in own.model_fields_set - {"base"}}
+        return profiles.custom(name, own.base, changes)
+
     def line(self, *loc: str | int) -> int | None:
         """The line of a value, or of the nearest thing around it."""
         return _line(self.lines, loc)
+
+
+def credits(project: Project) -> tuple[str | None, str | None]:
+    """The opening and closing credits as text of the script, facts filled in and escaped.
+
+    None for those that are not spoken. Raises KeyError for a fact that does not exist, and
+    LookupError with its name for one that the manifest does not tell.
+    """
+    spoken = project.manifest.credits
+    if spoken is None:
+        return None, None
+    facts = _facts(project)
+
+    def value(match: re.Match[str]) -> str:
+        if not facts[match[1]]:
+            raise LookupError(match[1])
+        return re.sub(r"([\\`*_{}\[\]<>#:|&~])", r"\\\1", facts[match[1]])
+
+    def filled(template: str | None) -> str | None:
+        if template is None:
+            return None
+        text = re.sub(r"\{(\w+)\}", value, template)
+        return re.sub(r"^(\d+)([.)])|^([-+])", r"\1\\\2\3", text)  # no list begins here
+
+    return filled(spoken.opening), filled(spoken.closing)
+
+
+def _facts(project: Project) -> dict[str, str]:
+    """What templates of credits can name; empty where it is not known."""
+    book, series = project.manifest, project.series
+    authors = book.author
+    last = " and ".join(authors[-2:])
+    return {
+        "title": book.title,
+        "subtitle": book.subtitle or "",
+        "author": ", ".join((*authors[:-2], last)),
+        "narrator": book.narrated_by or "",
+        "series": series.name if series else "",
+        "part": (series.part or "") if series else "",
+        "publisher": book.publisher or "",
+        "year": (book.date or "")[:4],
+        "copyright": book.copyright or "",
+    }
 
 
 def schema() -> dict[str, Any]:
@@ -738,6 +993,16 @@ def _flat(annotation: Any) -> Iterator[Any]:
 
 # -- what one value says of another ----------------------------------------------------------------
 
+
+def preset_path(root: Path, name: str) -> Path | None:
+    """A voice preset by its name: the project's own, else the user's library's."""
+    for folder in (root / "voices", files.library() / "voices"):
+        path = folder / f"{name}.voice"
+        if Path(name).name == name and path.is_file():
+            return path
+    return None
+
+
 _IMAGES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG"}
 
 
@@ -751,6 +1016,8 @@ def _cross_checks(project: Project) -> list[Problem]:
         if name not in choices:
             guess = nearest(name, list(choices))
             declare = f"declare it under `{kind}s`"
+            if kind == "voice":
+                declare += ", or make a preset: narrator voices add, narrator voices design"
             hint = f"did you mean '{guess}'?" if guess else f"{declare}"
             wrong(f"unknown {kind} '{name}'; {hint}", *loc)
 
@@ -778,7 +1045,8 @@ def _cross_checks(project: Project) -> list[Problem]:
                 wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: {label!r}",
                       "speakers", name)  # fmt: skip
         if isinstance(speaker.voice, str):
-            unknown("voice", speaker.voice, manifest.voices, "speakers", name, "voice")
+            if preset_path(project.root, speaker.voice) is None:
+                unknown("voice", speaker.voice, manifest.voices, "speakers", name, "voice")
         elif speaker.voice is not None and speaker.voice.reference is not None:
             exists(speaker.voice.reference, "speakers", name, "voice", "reference")
     for name, voice in manifest.voices.items():
@@ -794,14 +1062,80 @@ def _cross_checks(project: Project) -> list[Problem]:
     for i, entry in enumerate(project.lexicon):
         if entry.speaker is not None:
             unknown("speaker", entry.speaker, project.speakers, "lexicon", i, "speaker")
+    named: dict[str, int] = {}
+    for i, piece in enumerate(manifest.music):
+        exists(piece.file, "music", i, "file")
+        first = named.setdefault((piece.name or f"[{i}]").casefold(), i)
+        if first != i:
+            wrong(f"music '{piece.name}' stands twice; first in music[{first + 1}]",
+                  "music", i, "name")  # fmt: skip
     if manifest.cover is not None and exists(manifest.cover, "cover"):
         with (project.root / manifest.cover).open("rb") as file:
             magic = file.read(8)
         if not any(magic.startswith(start) for start in _IMAGES):
             wrong(f"the cover is no JPEG or PNG image: {manifest.cover}", "cover")
-    try:
-        manifest.output.name.format(title="", author="", series="", part="", language="")
-    except (KeyError, IndexError, ValueError) as error:
-        wrong(f"output.name: no such field {error}; use {{title}}, {{author}}, {{series}}, "
-              "{part}, {language}", "output", "name")  # fmt: skip
+    _check_delivery(project, wrong, unknown)
     return problems
+
+
+NAME_FIELDS = ("title", "author", "narrator", "series", "part", "year", "publisher", "language")
+"""Facts that names of files can hold; a chapter's also `number`, `chapter`, the book's `name`."""
+
+
+def _check_delivery(
+    project: Project, wrong: Callable[..., None], unknown: Callable[..., None]
+) -> None:
+    """Names of files, profiles, the sample, the credits."""
+    manifest, output = project.manifest, project.manifest.output
+    every = (*NAME_FIELDS, "number", "chapter", "name")
+
+    def template(text: str, known: Sequence[str], *loc: str) -> None:
+        for field in re.findall(r"\{(\w*)\}", text):
+            if field not in known:
+                names = ", ".join(f"{{{name}}}" for name in known)
+                wrong(f"{'.'.join(loc)}: no field {{{field}}}; use {names}", *loc)
+
+    template(output.name, NAME_FIELDS, "output", "name")
+    for name, own in manifest.profiles.items():
+        if name in profiles.PROFILES:
+            wrong(f"'{name}' is a platform's profile: give yours another name", "profiles", name)
+        if re.search(r'[<>:"/\\|?*\s.]', name):
+            wrong(f"a profile names a folder: letters, digits, - and _, not {name!r}",
+                  "profiles", name)  # fmt: skip
+        template(own.book_name or "", NAME_FIELDS, "profiles", name, "book_name")
+        template(own.chapter_name or "", every, "profiles", name, "chapter_name")
+    for name in output.profile or ():
+        unknown("profile", name, {**profiles.PROFILES, **manifest.profiles}, "output", "profile")
+    if output.sample is not None:
+        chapters = {str(i + 1) for i in range(len(manifest.chapters))}
+        titles = [chapter.title for chapter in manifest.chapters]
+        if output.sample.chapter not in chapters:
+            unknown("chapter", output.sample.chapter, titles, "output", "sample", "chapter")
+    _check_credits(project, wrong, unknown)
+
+
+def _check_credits(
+    project: Project, wrong: Callable[..., None], unknown: Callable[..., None]
+) -> None:
+    spoken = project.manifest.credits
+    known = {**profiles.PROFILES, **project.manifest.profiles}
+    if spoken is None:
+        for name in project.manifest.output.profile or ():
+            if name in known and project.profile(name).credits:
+                wrong(f"profile {name} asks for opening and closing credits: add `credits: {{}}`, "
+                      "or your own under it", "output", "profile")  # fmt: skip
+        return
+    if spoken.speaker is not None:
+        unknown("speaker", spoken.speaker, project.speakers, "credits", "speaker")
+    elif project.narrator is None:
+        wrong("nobody speaks the credits: name a `speaker`", "credits")
+    try:
+        credits(project)
+    except KeyError as error:
+        names = ", ".join(f"{{{name}}}" for name in _facts(project))
+        wrong(f"credits: no field {{{error.args[0]}}}; use {names}", "credits")
+    except LookupError as error:
+        key = {"narrator": "narrated_by", "part": "series", "year": "date"}
+        name = error.args[0]
+        wrong(f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`",
+              "credits")  # fmt: skip

@@ -13,15 +13,16 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from narrator import files, finish, manifest, render, script, voices
+from narrator import files, finish, manifest, music, references, render, script, voices
 from narrator.engines import Engine
 from narrator.errors import (
     DamagedTake,
@@ -46,14 +47,16 @@ from narrator.plan import (
     Step,
     Utterance,
     Why,
+    fits,
     ledger_of,
     link,
     survey,
     utterances,
 )
+from narrator.references import Voices
 from narrator.script import Chapter
-from narrator.store import Record, Store
-from narrator.voices import Cast
+from narrator.store import Pin, Record, Store
+from narrator.voices import Cast, Reference
 
 log = logging.getLogger("narrator")
 
@@ -84,6 +87,8 @@ def read(path: Path) -> Manuscript:
             chapters.append(_chapter(project, number, roles))
         except ScriptError as error:
             problems += error.problems
+    if len(chapters) == len(project.manifest.chapters):
+        problems += music.problems(project, chapters)
     if problems:
         raise ScriptError(problems)
     spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
@@ -182,9 +187,13 @@ def engine_for(project: Project, *, draft: bool) -> Engine:
         from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for
 
         return DraftEngine()
-    raise EngineUnavailable(
-        "the VoxCPM2 engine is not part of this version yet; "
-        "`--draft` renders the whole project with the draft voice"
+    from narrator.engines.voxcpm2 import VoxCPM2Engine
+
+    return VoxCPM2Engine(
+        project.engine,
+        root=project.root,
+        cache=project.build / "voices",
+        remembered=_load_json(_identity_path(project), {}),
     )
 
 
@@ -241,6 +250,9 @@ class BookPlan:
     steps: tuple[Step, ...]
     why: Mapping[str, Why]
     selection: Selection
+    voices: Voices
+    lost: tuple[Pin, ...] = ()
+    """Pins whose text is no longer in the book as it was."""
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -254,11 +266,17 @@ class BookPlan:
 
 
 def plan(
-    manuscript: Manuscript, engine: Engine, selection: Selection, *, writing: bool = False
+    manuscript: Manuscript,
+    engine: Engine,
+    selection: Selection,
+    *,
+    writing: bool = False,
+    unpinned: Collection[str] = (),
 ) -> BookPlan:
     """Everything that a render would do, without starting the engine.
 
-    Raises ManifestError where the engine cannot speak the cast, StorageError.
+    `unpinned` are places whose pins do not count. Raises ManifestError where the engine cannot
+    speak the cast, StorageError.
     """
     project = manuscript.project
     languages = sorted({u.language for u in manuscript.spoken})
@@ -268,18 +286,38 @@ def plan(
         raise ManifestError(Problem(project.path, project.line("output"), str(error))) from None
     if problems := engine.problems(manuscript.cast, languages):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
-    facts = EngineFacts(engine.identity(), engine.continues, engine.voice_content)
+    voices = references.settle(project, manuscript.cast, engine)
+    store = Store.open(project.build / "store", writing=writing)
+    pins = store.pins()
     steps = link(
         manuscript.spoken,
-        cast=manuscript.cast,
-        engine=facts,
-        rules=ChainRules(project.manifest.chain.mode, project.manifest.chain.max_chunks),
+        cast=voices.cast,
+        engine=EngineFacts(
+            engine.identity(), engine.continues, engine.clones, engine.voice_content
+        ),
+        rules=partial(_chain_rules, project),
         settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
+        # a pin whose take has gone from the disk holds nothing
+        pins={
+            place: pin.take
+            for place, pin in pins.items()
+            if place not in unpinned and store.find(pin.take)
+        },
     )
-    store = Store.open(project.build / "store", writing=writing)
     ledger = _ledger(_ledger_path(project, engine))
-    why = survey(steps, _Takes(store), ledger, lambda s: selection.force and s in selection)
-    return BookPlan(manuscript, engine, store, steps, why, selection)
+    takes = _Takes(store, voices.contents)
+    why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
+    held = {step.place for step in steps if step.pinned}
+    lost = tuple(pin for place, pin in pins.items() if place not in held)
+    return BookPlan(manuscript, engine, store, steps, why, selection, voices, lost)
+
+
+def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
+    """The manifest's, then the chapter's, then the speaker's own."""
+    rules = project.manifest.chain.model_dump()
+    for own in (project.manifest.chapters[chapter].chain, project.speakers[speaker].chain):
+        rules |= own.model_dump(exclude_none=True)
+    return ChainRules(rules["mode"], rules["max_chunks"])
 
 
 def _in_manifest(project: Project, problem: Problem) -> Problem:
@@ -298,10 +336,14 @@ class _Takes:
     """The store, as a plan looks at it."""
 
     store: Store
+    contents: Mapping[str, str | None]
+    """Of the voices' references, by speaker."""
 
-    def content(self, key: str) -> tuple[str, str | None] | None:
-        record = self.store.find(key)
-        return (record.content, record.prompted_by) if record else None
+    def take(self, key: str) -> Record | None:
+        return self.store.find(key)
+
+    def voice(self, speaker: str) -> str | None:
+        return self.contents.get(speaker)
 
     def is_damaged(self, key: str) -> bool:
         return key in self.store.damaged
@@ -370,8 +412,8 @@ def estimate(book: BookPlan) -> Estimate:
     # FLAC of speech takes a little over half of 16-bit PCM
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
     whole = sum(step.expected for step in book.steps)
-    output = book.manuscript.project.manifest.output
-    encoded = whole * finish.bytes_per_second(output, book.engine.sample_rate)
+    project = book.manuscript.project
+    encoded = whole * finish.bytes_per_second(project, book.engine.sample_rate)
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,
@@ -384,6 +426,12 @@ def _existing(path: Path) -> Path:
     while not path.exists():
         path = path.parent
     return path
+
+
+def _identity_path(project: Project) -> Path:
+    """What the engine's weights were when this project was last rendered: a finished book needs no
+    model to be exported again, on any machine."""
+    return project.build / f"engine-{project.path.stem}.json"
 
 
 def _speed_path(project: Project) -> Path:
@@ -441,14 +489,23 @@ def run(
     that passed their checks are kept, and no file for listeners is half written.
     """
     project = manuscript.project
-    with _locked(project), _logging(project) as log_path:
+    with locked(project), _logging(project) as log_path:
         began = time.monotonic()
         book = plan(manuscript, engine, selection, writing=True)
         planned = time.monotonic()
         for folder in (project.build, *(project.build / "timeline").glob("*")):
             files.sweep(folder)
+        if (
+            project.manifest.music
+        ):  # a file that is no sound must not be found after hours of speech
+            observer.starting("measuring the music")
+            music.tunes(project)
+        if speak and engine.clones:
+            book = _cast(book, observer, cancel)
         observer.planned(book)
         if speak:
+            known = {"model": project.engine.model, **engine.identity()}
+            _save_json(_identity_path(project), known)
             _save_json(_ledger_path(project, engine), ledger_of(book.steps))
         report = Report(book, render.Result(), log=log_path)
         while True:
@@ -475,6 +532,17 @@ def run(
             names = ", ".join(str(n + 1) for n in report.incomplete)
             raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
         return report
+
+
+def _cast(book: BookPlan, observer: Observer, cancel: render.Cancel) -> BookPlan:
+    """The plan after every voice that is needed and has no reference yet was cast."""
+    speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
+    uncast = [name for name in speakers if book.voices.contents.get(name) is None]
+    if not uncast or cancel.is_set():
+        return book
+    references.cast_missing(book.voices, book.engine, uncast,
+                         tell=observer.starting, cancel=cancel)  # fmt: skip
+    return plan(book.manuscript, book.engine, book.selection, writing=True)
 
 
 def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Cancel) -> None:
@@ -514,6 +582,7 @@ def _render(
     project, selection = book.manuscript.project, book.selection
     steps = [step for step in book.steps if step in selection]
     forced = selection.force and not result.rendered
+    checks = project.manifest.checks
     log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
              len(book.todo))  # fmt: skip
     render.render(
@@ -521,15 +590,36 @@ def _render(
         book.engine,
         book.store,
         result,
+        references=_references(book, observer) if book.todo else {},
+        rules=render.Rules(checks.tries, checks.loudness),
         forced=lambda step: forced,
         observer=_Logged(observer),
         cancel=cancel,
+        ear=_ear(checks),
     )
     if result.rendered >= 5:  # fewer say nothing of the machine
         speeds = _speeds(project)
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)
         _save_json(_speed_path(project), speeds)
+
+
+def _ear(checks: manifest.Checks) -> render.Ear | None:
+    """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
+    if checks.recognition == "off":
+        return None
+    from narrator import hearing
+    from narrator.hearing.whisper import MlxWhisper
+
+    return hearing.Listener(MlxWhisper(), checks.recognition, checks.text_error)
+
+
+def _references(book: BookPlan, observer: Observer) -> dict[str, Reference]:
+    """What each speaker that is to be rendered sounds like, ready for the engine."""
+    if not book.engine.clones:
+        return {}
+    speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
+    return {name: book.voices.reference(name, observer.starting) for name in speakers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,7 +657,7 @@ def _missing(book: BookPlan) -> list[Step]:
     for step in book.steps:
         record = book.store.find(step.key)
         parent = book.store.find(step.parent) if step.parent else None
-        if record is None or record.prompted_by != (parent.content if parent else None):
+        if not fits(record, step, parent, book.voices.contents.get(step.chunk.speaker)):
             lacking.append(step)
     return lacking
 
@@ -614,6 +704,9 @@ def summary(report: Report) -> dict[str, Any]:
         "speech_seconds": round(result.seconds, 1),
         "wall_seconds": round(result.wall, 1),
         "real_time_factor": round(result.seconds / result.wall, 1) if result.rendered else None,
+        "slots": result.slots,
+        "engine_busy": round(result.busy, 3),
+        "engine_note": result.note,
         "retries": result.retries,
         "given_up": [
             {
@@ -635,7 +728,7 @@ def summary(report: Report) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _locked(project: Project) -> Iterator[None]:
+def locked(project: Project) -> Iterator[None]:
     """One render a project. The lock goes with the process, however that ends."""
     try:
         project.build.mkdir(parents=True, exist_ok=True)
@@ -728,7 +821,7 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
 
 def collect(project: Project) -> tuple[int, int]:
     """Delete unreferenced takes; their number and bytes. Raises Locked, StorageError."""
-    with _locked(project):
+    with locked(project):
         unused = [key for key, _ in unreferenced(project)]
         store = Store.open(project.build / "store", writing=True)
         return len(unused), store.remove(unused)

@@ -20,7 +20,7 @@ from narrator import keys
 from narrator.chunk import Chunk
 from narrator.normalize import Lexicon, Spoken, normalize
 from narrator.script import Chapter, LeftOut
-from narrator.voices import Cast, Voice
+from narrator.voices import Cast, Mode, Voice
 
 SILENT = "nothing to speak"
 """Why a line of marks alone is left out."""
@@ -55,10 +55,16 @@ class Step:
     style: str | None
     parameters: Mapping[str, Any]
     seed: int
+    mode: Mode
+    """What the engine is given, as long as its parent's take is there."""
     parent: str | None
     """Key of the step whose take this one continues."""
     recipe: Mapping[str, Any]
     """What the key is the hash of."""
+    place: str
+    """Names speaker, spoken text, and which of the book's equal ones it is: what a pin holds."""
+    pinned: bool = False
+    """Its take was chosen by the author: the key names that take."""
 
     @property
     def id(self) -> str:
@@ -92,6 +98,7 @@ class EngineFacts:
 
     identity: Mapping[str, Any]
     continues: bool
+    clones: bool
     voice_content: Callable[[Voice, str], Mapping[str, Any]]
 
 
@@ -159,68 +166,101 @@ def link(
     *,
     cast: Cast,
     engine: EngineFacts,
-    rules: ChainRules,
+    rules: Callable[[int, str], ChainRules],
     settings: Sequence[Settings],
+    pins: Mapping[str, str],
 ) -> tuple[Step, ...]:
-    """Utterances -> steps, in chains; `settings` go by chapter."""
+    """Utterances -> steps, in chains.
+
+    `rules` go by chapter and speaker, `settings` by chapter; `pins` are keys of chosen takes by
+    `Step.place`.
+    """
     steps: list[Step] = []
+    everywhere: Counter[tuple[str, str]] = Counter()
     contents: dict[tuple[str, str], Mapping[str, Any]] = {}
     for _, group in groupby(spoken, key=lambda u: u.scene):
         scene = list(group)
-        heads = _chain_heads(scene, rules, engine.continues)
+        own_rules = {u.chunk.speaker: rules(u.chapter, u.chunk.speaker) for u in scene}
+        heads = _chain_heads(scene, own_rules, engine.continues)
         last: dict[str, Step] = {}
         seen: Counter[tuple[str, str | None, str]] = Counter()
-        for place, utterance in enumerate(scene):
+        for number, utterance in enumerate(scene):
             chunk, language = utterance.chunk, utterance.language
             voice, own = cast[chunk.speaker], settings[utterance.chapter]
-            parent = None if place in heads else last[chunk.speaker]
+            parent = None if number in heads else last[chunk.speaker]
             if parent and parent.expected + utterance.expected > PROMPT_SECONDS:
                 parent = None
             style = None if parent else chunk.style or voice.style
-            seen[chunk.speaker, style, utterance.spoken.text] += 1
+            text = utterance.spoken.text
+            seen[chunk.speaker, style, text] += 1
+            everywhere[chunk.speaker, text] += 1
+            place = keys.key(
+                {"speaker": chunk.speaker, "text": text, "nth": everywhere[chunk.speaker, text]}
+            )
+            mode = _mode(engine, own_rules[chunk.speaker], parent is not None, style)
             who = (chunk.speaker, language)
             if who not in contents:
                 contents[who] = engine.voice_content(voice, language)
-            recipe = {
+            recipe: dict[str, Any] = {
                 "format": 1,
                 "engine": engine.identity,
                 "voice": contents[who],
                 "language": language.lower(),
                 "style": style,
-                "text": utterance.spoken.text,
+                "text": text,
                 "parameters": own.parameters,
                 "seed": own.seed,
-                "occurrence": seen[chunk.speaker, style, utterance.spoken.text],
+                "occurrence": seen[chunk.speaker, style, text],
                 "parent": parent.key if parent else None,
             }
+            if engine.clones:
+                recipe["mode"] = mode
+            pin = pins.get(place)
+            if pin is not None:
+                parent, recipe = None, {"format": 1, "pinned": pin}
             step = Step(
-                key=keys.key(recipe),
+                key=pin or keys.key(recipe),
                 utterance=utterance,
                 voice=voice,
                 style=style,
                 parameters=own.parameters,
                 seed=own.seed,
+                mode=mode,
                 parent=parent.key if parent else None,
                 recipe=recipe,
+                place=place,
+                pinned=pin is not None,
             )
             last[chunk.speaker] = step
             steps.append(step)
     return tuple(steps)
 
 
-def _chain_heads(scene: Sequence[Utterance], rules: ChainRules, continues: bool) -> frozenset[int]:
+def _mode(engine: EngineFacts, rules: ChainRules, continues: bool, style: str | None) -> Mode:
+    """What a step is given. A style is read aloud in a continuation: its line has a reference."""
+    if not engine.clones:
+        return "continuation" if continues else "zero-shot"
+    if rules.mode == "continuation" and style is None:
+        return "continuation"
+    return "anchored" if continues else "reference"
+
+
+def _chain_heads(
+    scene: Sequence[Utterance], rules: Mapping[str, ChainRules], continues: bool
+) -> frozenset[int]:
     """Places in a scene where a chain starts.
 
     A chain is cut where the text says so, not where a count does: before a chunk whose hash is
     lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
     inserted moves no cut beyond its neighbourhood, and an edit stays small.
     """
-    if rules.mode == "reference" or not continues:
+    if not continues:
         return frozenset(range(len(scene)))
     cut = [utterance.chunk for utterance in scene]
     heads: set[int] = set()
-    reach = max(1, rules.max_chunks // 4)
-    for speaker in {chunk.speaker for chunk in cut}:
+    for speaker, rule in rules.items():
+        most = 1 if rule.mode == "reference" else rule.max_chunks
+        reach = max(1, most // 4)
         places = [i for i, chunk in enumerate(cut) if chunk.speaker == speaker]
         weights = [keys.number(scene[i].spoken.text) for i in places]
         length = 0
@@ -228,7 +268,7 @@ def _chain_heads(scene: Sequence[Utterance], rules: ChainRules, continues: bool)
             around = weights[max(0, n - reach) : n] + weights[n + 1 : n + 1 + reach]
             lowest = all(weights[n] < other for other in around)
             styled = cut[i].style or (n and cut[places[n - 1]].style)
-            if n == 0 or styled or lowest or length >= rules.max_chunks:
+            if n == 0 or styled or lowest or length >= most:
                 heads.add(i)
                 length = 0
             length += 1
@@ -249,6 +289,7 @@ class Reason(StrEnum):
     DAMAGED = "damaged"
     RETRY = "retry"
     FORCED = "forced"
+    PINNED = "pinned"
 
 
 EXPLAINED = {
@@ -256,10 +297,11 @@ EXPLAINED = {
     Reason.NEW: "never planned before",
     Reason.PENDING: "planned before, not rendered yet",
     Reason.CHANGED: "its recipe changed",
-    Reason.CASCADE: "the take it continues changed",
+    Reason.CASCADE: "the take it continues, or its voice, changed",
     Reason.DAMAGED: "its take was torn or altered on disk",
     Reason.RETRY: "given up in an earlier run",
     Reason.FORCED: "asked for",
+    Reason.PINNED: "its take was chosen by hand",
 }
 
 
@@ -272,18 +314,46 @@ class Why:
 
     @property
     def render(self) -> bool:
-        return self.reason is not Reason.CACHED
+        return self.reason not in (Reason.CACHED, Reason.PINNED)
 
     def __str__(self) -> str:
         detail = "; ".join(self.changes)
         return f"{self.reason}: {EXPLAINED[self.reason]}" + (f" ({detail})" if detail else "")
 
 
+class Take(Protocol):
+    """What a plan looks at in a take's record."""
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def prompted_by(self) -> str | None: ...
+
+    @property
+    def voiced_by(self) -> str | None: ...
+
+
+def fits(take: Take | None, step: Step, parent: Take | None, voice: str | None) -> bool:
+    """Whether a take is the one that its step would get now.
+
+    The parent's take must be the one that it continued, the reference the one that it heard: keys
+    name recipes, not sounds. `voice` is the content of the voice's reference, None where it is not
+    cast.
+    """
+    if take is None or step.pinned:
+        return take is not None
+    heard = take.voiced_by is None or voice is None or take.voiced_by == voice
+    return heard and take.prompted_by == (parent.content if parent else None)
+
+
 class Takes(Protocol):
     """What a plan asks of the store."""
 
-    def content(self, key: str) -> tuple[str, str | None] | None:
-        """Content hash of a good take and of the take that prompted it; None without a take."""
+    def take(self, key: str) -> Take | None: ...
+
+    def voice(self, speaker: str) -> str | None:
+        """Content of the reference that a speaker has now; None where it is not cast yet."""
         ...
 
     def is_damaged(self, key: str) -> bool: ...
@@ -308,14 +378,21 @@ def survey(
     for step in steps:
         if step.key in why and not forced(step):
             continue
-        take = takes.content(step.key)
-        if forced(step):
+        take = takes.take(step.key)
+        if step.pinned and take:
+            why[step.key] = Why(Reason.PINNED)
+        elif forced(step):
             why[step.key] = Why(Reason.FORCED)
         elif take:
-            parent = takes.content(step.parent) if step.parent else None
+            parent = takes.take(step.parent) if step.parent else None
             renewed = step.parent is not None and why[step.parent].render and parent is not None
-            fits = take[1] == (parent[0] if parent else None)
-            why[step.key] = Why(Reason.CACHED if fits and not renewed else Reason.CASCADE)
+            voice = takes.voice(step.chunk.speaker)
+            if not fits(take, step, parent, voice):
+                recast = take.voiced_by is not None and voice not in (None, take.voiced_by)
+                changes = ("its voice was cast anew",) if recast else ()
+                why[step.key] = Why(Reason.CASCADE, changes)
+            else:
+                why[step.key] = Why(Reason.CASCADE if renewed else Reason.CACHED)
         elif takes.is_damaged(step.key):
             why[step.key] = Why(Reason.DAMAGED)
         elif (faults := takes.faults(step.key)) is not None:
@@ -353,6 +430,8 @@ def _changed(step: Step, entry: Mapping[str, Any] | None) -> Why:
     if entry is None:
         return Why(Reason.NEW)
     old, new = entry["recipe"], step.recipe
+    if "pinned" in old:
+        return Why(Reason.CHANGED, ("it was pinned",))
     changes = [
         change
         for part in new

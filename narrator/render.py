@@ -2,32 +2,39 @@
 
 Work that is not the engine's (checks, FLAC, disk) runs in threads beside it. A bad take is tried
 again under another attempt number, then its text is rendered in two halves, then the step is given
-up with a flag and the run goes on. Knows nothing of chapters' audio or files for listeners.
+up with a flag and the run goes on; bad tries are kept as such. Knows nothing of chapters' audio or
+files for listeners.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from narrator import audio, checks
 from narrator.chunk import halve
 from narrator.engines import Engine, Outcome, Prompt, Request, Session, Speech
-from narrator.plan import Step
+from narrator.plan import PROMPT_SECONDS, Step, fits
 from narrator.scheduler import Scheduler, Task
 from narrator.store import Flag, Record, Store
+from narrator.voices import Mode, Reference
 
-ATTEMPTS = 3
-"""Tries of a whole chunk, and of each half."""
 MOST_WAITING = 32
 """Takes that may wait for their checks before the engine is given more."""
 HALVES_GAP = 0.25
 """Seconds of silence between the two halves of a chunk."""
+PROMPT_REST = 0.25
+"""Seconds of silence that a prompt ends on: one that ends in sound chirps at the next start, one
+that ends in a long silence invites another."""
+ENOUGH = 5
+"""Takes of a speaker that make a median."""
 
 
 class Cancel(Protocol):
@@ -54,6 +61,26 @@ class Observer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a take must pass, and how often it is tried."""
+
+    tries: int = 3
+    """Of a whole chunk, and of each of its halves."""
+    loudness: float = 8.0
+    """dB that a take may lie from its speaker's median."""
+
+
+class Ear(Protocol):
+    """Recognition: what was said, against what was to be said."""
+
+    def faults(
+        self, samples: audio.Samples, rate: int, text: str, language: str, verdict: checks.Verdict
+    ) -> Sequence[checks.Fault]:
+        """Called on the engine's thread, for takes that passed every other check."""
+        ...
+
+
 @dataclass(slots=True)
 class Result:
     """What a render did."""
@@ -68,6 +95,33 @@ class Result:
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Faults of the steps that were given up, by key."""
     cancelled: bool = False
+    slots: int = 0
+    """Of the engine, at its end."""
+    busy: float = 0.0
+    """Share of its time in which the engine made speech."""
+    note: str = ""
+    """What the engine says of how it ran."""
+
+
+@dataclass(slots=True)
+class Usual:
+    """What a speaker's takes measure, as they come in."""
+
+    levels: list[float] = field(default_factory=list)
+    """dB, sorted."""
+    paces: list[float] = field(default_factory=list)
+    """Seconds of speech to those expected, sorted."""
+
+    def add(self, level: float, pace: float) -> None:
+        insort(self.levels, level)
+        if pace:
+            insort(self.paces, pace)
+
+    def medians(self) -> tuple[float | None, float | None]:
+        """Level and pace; None before there are enough."""
+        level = self.levels[len(self.levels) // 2] if len(self.levels) >= ENOUGH else None
+        pace = self.paces[len(self.paces) // 2] if len(self.paces) >= ENOUGH else None
+        return level, pace
 
 
 @dataclass(slots=True)
@@ -78,11 +132,24 @@ class _Job:
     parts: tuple[str, ...]
     began: float
     attempt: int = 0
-    retries: int = 0
+    tries: int = 0
     prompted_by: str | None = None
     prompt: Prompt | None = None
+    reference: Reference | None = None
     done: list[Speech] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    kept: list[tuple[float, int]] = field(default_factory=list)
+    """Badness and number of the tries that were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the checks made of a part: faults, or the next part, or a whole take's record."""
+
+    faults: tuple[str, ...] = ()
+    record: Record | None = None
+    passed: tuple[Speech, checks.Verdict] | None = None
+    """A part that passed the checks of its signal, and is yet to be heard."""
 
 
 def render(
@@ -91,20 +158,25 @@ def render(
     store: Store,
     result: Result,
     *,
+    references: Mapping[str, Reference],
+    rules: Rules,
     forced: Callable[[Step], bool],
     observer: Observer,
     cancel: Cancel,
+    ear: Ear | None = None,
 ) -> None:
     """Render what of `steps` has no fitting take, and add to `result`.
 
-    Raises EngineUnavailable, StorageError, and DamagedTake for a prompt that is not what was
-    stored: the next call renders it again. However it ends, every take that passed its checks is in
-    the store.
+    `references` are the voices of an engine that clones, by speaker. Raises EngineUnavailable,
+    StorageError, and DamagedTake for a prompt that is not what was stored: the next call renders it
+    again. However it ends, every take that passed its checks is in the store.
     """
     todo = {step.key: step for step in steps}
     scheduler = Scheduler({k: Task(k, s.parent, s.expected) for k, s in todo.items()})
     began = time.monotonic()
-    loop = _Loop(engine, store, todo, scheduler, forced, observer, cancel, result)
+    loop = _Loop(
+        engine, store, todo, scheduler, references, rules, forced, observer, cancel, ear, result
+    )
     try:
         loop.run()
     finally:
@@ -118,16 +190,25 @@ class _Loop:
         store: Store,
         todo: Mapping[str, Step],
         scheduler: Scheduler,
+        references: Mapping[str, Reference],
+        rules: Rules,
         forced: Callable[[Step], bool],
         observer: Observer,
         cancel: Cancel,
+        ear: Ear | None,
         result: Result,
     ) -> None:
         self.engine, self.store, self.todo, self.scheduler = engine, store, todo, scheduler
+        self.references, self.rules = references, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
+        self.ear = ear
         self.jobs: dict[str, _Job] = {}
         self.in_engine = 0
-        self.judging: dict[Future[Record | tuple[str, ...]], _Job] = {}
+        self.judging: dict[Future[_Judged], _Job] = {}
+        self.usual: dict[str, Usual] = {}
+        for step in todo.values():
+            if record := store.find(step.key):
+                self._heard(step, record)
 
     def run(self) -> None:
         session: Session | None = None
@@ -142,26 +223,33 @@ class _Loop:
                     if job is None:
                         break
                     session = session or self.engine.start(self.observer.starting)
-                    session.add(self._request(job))
+                    session.add(_request(job, self.engine))
+                    job.tries += 1
                     self.in_engine += 1
                 outcomes = session.advance() if session and self.in_engine else ()
                 for outcome in outcomes:
                     self.in_engine -= 1
                     job = self.jobs[outcome.key]
-                    self.judging[workers.submit(self._judge, job, outcome)] = job
-                self._collect(0.0 if self.in_engine else 0.5)
+                    self._submit(workers, job, self._judge, job, outcome, self._usual(job))
+                self._collect(workers, 0.0 if self.in_engine else 0.5)
+                if session:
+                    self._note(session)
                 self.observer.tick()
             while self.judging:
-                self._collect(0.5)
+                self._collect(workers, 0.5)
         finally:
             workers.shutdown(wait=True)
             if session:
                 session.close()
 
+    def _note(self, session: Session) -> None:
+        self.result.slots, self.result.busy = session.slots, session.busy
+        self.result.note = session.note
+
     def _room(self, session: Session | None) -> bool:
         """Whether a slot is free, and the judges keep up: takes that wait for them fill memory."""
         return session is None or (
-            self.in_engine < session.slots and len(self.judging) < MOST_WAITING
+            self.in_engine < session.slots and len(self.judging) < max(MOST_WAITING, session.slots)
         )
 
     def _next(self) -> _Job | None:
@@ -170,109 +258,144 @@ class _Loop:
             if key in self.jobs:  # given back for another try
                 return self.jobs[key]
             step = self.todo[key]
+            reference = self.references.get(step.chunk.speaker)
             parent = self.store.find(step.parent) if step.parent else None
-            prompted_by = parent.content if parent else None
             record = self.store.find(key)
-            if record and record.prompted_by == prompted_by and not self.forced(step):
+            voice = reference.content if reference else None
+            spared = step.pinned or not self.forced(step)
+            if spared and fits(record, step, parent, voice):
                 self.scheduler.done(key)
                 continue
-            job = _Job(step, (step.text,), time.monotonic())
+            job = _Job(step, (step.text,), time.monotonic(), reference=reference)
             if parent and step.parent:
-                latents = self.store.latents(step.parent)
-                if latents is not None:
-                    job.prompt = Prompt(parent.prompt_text or parent.text, latents)
-                    job.prompted_by = prompted_by
+                # it decides this take even where it proves too long to be its prompt
+                job.prompted_by = parent.content
+                job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
             self.jobs[key] = job
             return job
         return None
 
-    def _request(self, job: _Job) -> Request:
-        step, part = job.step, len(job.done)
-        prompt, expected = job.prompt, step.expected
-        if len(job.parts) > 1:
-            expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
-            if part and (latents := job.done[-1].latents) is not None:
-                prompt = Prompt(job.parts[part - 1], latents)
-        return Request(
-            key=step.key,
-            text=job.parts[part],
-            language=step.language,
-            voice=step.voice,
-            # a step whose parent was given up starts a chain of its own
-            style=None if prompt else step.style or step.chunk.style or step.voice.style,
-            parameters=step.parameters,
-            seed=step.seed,
-            attempt=job.attempt,
-            expected=expected,
-            prompt=prompt,
-        )
+    def _heard(self, step: Step, record: Record) -> None:
+        usual = self.usual.setdefault(step.chunk.speaker, Usual())
+        usual.add(record.level, record.figures.get("ratio", 0.0))
 
-    def _judge(self, job: _Job, outcome: Outcome) -> Record | tuple[str, ...]:
-        """In a thread: the faults of one part, or the record of a take that was stored.
+    def _usual(self, job: _Job) -> tuple[float | None, float | None]:
+        """Level and pace of the speaker's takes so far."""
+        usual = self.usual.get(job.step.chunk.speaker)
+        return usual.medians() if usual else (None, None)
 
-        An empty tuple asks for the next half.
-        """
+    def _submit(
+        self,
+        workers: ThreadPoolExecutor,
+        job: _Job,
+        work: Callable[..., _Judged],
+        *arguments: object,
+    ) -> None:
+        self.judging[workers.submit(work, *arguments)] = job
+
+    def _judge(
+        self, job: _Job, outcome: Outcome, usual: tuple[float | None, float | None]
+    ) -> _Judged:
+        """In a thread: the checks of one part."""
         if outcome.speech is None:
-            return (f"engine: {outcome.failure}",)
-        speech, rate = outcome.speech, self.engine.sample_rate
-        expected = self._request(job).expected
-        faults = checks.check(speech.samples, rate, expected, capped=speech.stop == "cap")
-        if faults:
-            return tuple(map(str, faults))
+            return _Judged((f"engine: {outcome.failure}",))
+        speech, request = outcome.speech, _request(job, self.engine)
+        verdict = examined(speech, request, self.engine, self.rules, *usual)
+        if verdict.faults:
+            self._keep_try(job, request, speech, verdict)
+            return _Judged(tuple(map(str, verdict.faults)))
         if self.engine.continues and speech.latents is None:
-            return ("engine: a take without latents, which nothing can continue",)
+            return _Judged(("engine: a take without latents, which nothing can continue",))
+        if self.ear is None:
+            return self._accept(job, speech, verdict)
+        return _Judged(passed=(speech, verdict))
+
+    def _hear(self, workers: ThreadPoolExecutor, job: _Job, judged: _Judged) -> _Judged | None:
+        """On the engine's thread; None where the part goes back to be stored."""
+        assert self.ear is not None
+        assert judged.passed is not None
+        speech, verdict = judged.passed
+        request = _request(job, self.engine)
+        rate = self.engine.sample_rate
+        heard = self.ear.faults(speech.samples, rate, request.text, request.language, verdict)
+        if not heard:
+            self._submit(workers, job, self._accept, job, speech, verdict)
+            return None
+        faulty = checks.Verdict(verdict.figures, tuple(heard))
+        self._keep_try(job, request, speech, faulty)
+        return _Judged(tuple(map(str, heard)))
+
+    def _keep_try(
+        self, job: _Job, request: Request, speech: Speech, verdict: checks.Verdict
+    ) -> None:
+        if not len(speech.samples) or not np.isfinite(speech.samples).all():
+            return  # nothing that could be heard
+        record = record_of(job.step.key, request, speech, verdict, self.engine)
+        samples = np.clip(speech.samples, -1.0, 1.0)
+        number = self.store.put_try(record, samples, rested(speech, self.engine))
+        if len(job.parts) == 1:
+            job.kept.append((checks.badness(verdict), number))
+
+    def _accept(self, job: _Job, speech: Speech, verdict: checks.Verdict) -> _Judged:
+        """In a thread: one part is good; the last one makes the take."""
+        request, rate = _request(job, self.engine), self.engine.sample_rate
         job.done.append(speech)
         if len(job.done) < len(job.parts):
-            return ()
-        samples, latents = _joined(job.done, rate)
+            return _Judged()
+        record = record_of(job.step.key, request, speech, verdict, self.engine)
+        samples = _joined(job.done, rate)
         start, stop = audio.speech_bounds(samples, rate)
         level, peak = audio.level(samples[start:stop], rate)
-        record = Record(
-            key=job.step.key,
-            content="",
+        record = replace(
+            record,
             samples=len(samples),
-            sample_rate=rate,
             start=start,
             stop=stop,
             level=round(level, 2),
             peak=round(peak, 2),
-            attempt=job.attempt,
             halves=len(job.parts),
+            tries=job.tries,
             prompted_by=job.prompted_by,
-            engine=self.engine.name,
             text=job.step.text,
             prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
         )
-        return self.store.put(record, samples, latents)
+        return _Judged(record=self.store.put(record, samples, rested(speech, self.engine)))
 
-    def _collect(self, timeout: float) -> None:
+    def _collect(self, workers: ThreadPoolExecutor, timeout: float) -> None:
         if not self.judging:
             return
         done, _ = wait(self.judging, timeout=timeout, return_when=FIRST_COMPLETED)
         for future in done:
             job = self.judging.pop(future)
-            verdict = future.result()
-            if isinstance(verdict, Record):
+            judged: _Judged | None = future.result()
+            if judged and judged.passed:
+                judged = self._hear(workers, job, judged)
+            if judged is None:
+                continue
+            if judged.record:
                 self._finish(job)
+                record = judged.record
+                self._heard(job.step, record)
                 self.result.rendered += 1
-                self.result.seconds += (verdict.stop - verdict.start) / verdict.sample_rate
+                self.result.seconds += (record.stop - record.start) / record.sample_rate
                 self.result.expected += job.step.expected
-                self.observer.rendered(job.step, verdict)
-            elif not verdict:
+                self.observer.rendered(job.step, record)
+            elif not judged.faults:
                 job.attempt = 0
                 self.scheduler.put_back(job.step.key)
             else:
-                self._again(job, verdict)
+                self._again(job, judged.faults)
 
     def _again(self, job: _Job, faults: tuple[str, ...]) -> None:
         """Another try, then halves, then the end."""
         job.faults += faults
         job.attempt += 1
-        if job.attempt >= ATTEMPTS:
+        if job.attempt >= self.rules.tries:
             halves = halve(job.step.text, job.step.language) if len(job.parts) == 1 else None
             if halves is None:
-                self.store.give_up(Flag(job.step.key, tuple(job.faults)))
+                best = min(job.kept)[1] if job.kept else 0
+                self.store.give_up(Flag(job.step.key, tuple(job.faults), best))
                 self.result.flags[job.step.key] = tuple(job.faults)
                 self._finish(job)
                 self.observer.flagged(job.step, job.faults)
@@ -287,19 +410,163 @@ class _Loop:
         self.scheduler.done(job.step.key)
 
 
+# -- one request -----------------------------------------------------------------------------------
+
+
+def prompt_of(store: Store, key: str, take: Record, expected: float) -> Prompt | None:
+    """A take as prompt of the next chunk; None where both would outlast the model's horizon.
+
+    Raises DamagedTake.
+    """
+    if take.prompt_seconds + expected > PROMPT_SECONDS:
+        return None
+    latents = store.latents(key)
+    return None if latents is None else Prompt(take.prompt_text or take.text, latents)
+
+
+def _request(job: _Job, engine: Engine) -> Request:
+    step, part = job.step, len(job.done)
+    prompt, expected = job.prompt, step.expected
+    if len(job.parts) > 1:
+        expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
+        if part and (latents := rested(job.done[-1], engine)) is not None:
+            prompt = Prompt(job.parts[part - 1], latents)
+    return request_of(
+        step, engine, job.parts[part], expected, prompt, job.reference, attempt=job.attempt
+    )
+
+
+def request_of(
+    step: Step,
+    engine: Engine,
+    text: str,
+    expected: float,
+    prompt: Prompt | None,
+    reference: Reference | None,
+    *,
+    attempt: int,
+    seed: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Request:
+    """What the engine is asked for: a step's text or a part of it, with what is there to go on.
+
+    `seed` and `parameters` stand in for the step's own.
+    """
+    # a step whose parent was given up starts a chain of its own
+    style = None if prompt else step.style or step.chunk.style or step.voice.style
+    return Request(
+        key=step.key,
+        text=text,
+        language=step.language,
+        voice=step.voice,
+        style=style,
+        parameters={**step.parameters, **(parameters or {})},
+        seed=step.seed if seed is None else seed,
+        attempt=attempt,
+        expected=expected,
+        mode=_mode(step, engine, prompt, reference, style, expected),
+        reference=reference,
+        prompt=prompt,
+    )
+
+
+def _mode(
+    step: Step,
+    engine: Engine,
+    prompt: Prompt | None,
+    reference: Reference | None,
+    style: str | None,
+    expected: float,
+) -> Mode:
+    if not engine.clones or reference is None:
+        return "continuation" if prompt else "zero-shot"
+    if step.mode == "continuation" and style is None:
+        if prompt or reference.seconds + expected <= PROMPT_SECONDS:
+            return "continuation"
+        return "reference"
+    return "anchored" if prompt else "reference"
+
+
+def examined(
+    speech: Speech,
+    request: Request,
+    engine: Engine,
+    rules: Rules,
+    level: float | None = None,
+    pace: float | None = None,
+) -> checks.Verdict:
+    """What the checks say of an answer; `level` and `pace` are the speaker's medians."""
+    return checks.examine(
+        speech.samples,
+        engine.sample_rate,
+        request.expected,
+        latents=speech.latents,
+        capped=speech.stop == "cap",
+        median=level,
+        spread=rules.loudness,
+        pace=pace,
+        tokens=speech.tokens,
+        text=request.text,
+    )
+
+
+def record_of(
+    key: str, request: Request, speech: Speech, verdict: checks.Verdict, engine: Engine
+) -> Record:
+    """The record of one answer to one request, as it is."""
+    rate = engine.sample_rate
+    start, stop = audio.speech_bounds(speech.samples, rate)
+    latents = rested(speech, engine)
+    held = len(speech.samples)
+    if latents is not None and speech.latents is not None:
+        held = round(held * len(latents) / max(1, len(speech.latents)))
+    reference = request.reference
+    return Record(
+        key=key,
+        content="",
+        samples=len(speech.samples),
+        sample_rate=rate,
+        start=start,
+        stop=stop,
+        level=verdict.figures.level,
+        peak=verdict.figures.peak,
+        attempt=request.attempt,
+        mode=request.mode,
+        seed=speech.seed,
+        parameters=dict(request.parameters),
+        voiced_by=reference.content if reference and request.mode != "zero-shot" else None,
+        figures=asdict(verdict.figures),
+        faults=tuple(map(str, verdict.faults)),
+        engine=engine.name,
+        text=request.text,
+        prompt_seconds=round(held / rate, 3),
+    )
+
+
+def rested(speech: Speech, engine: Engine) -> np.ndarray | None:
+    """A take's latents as far as a prompt should go: to a short rest after its speech."""
+    if speech.latents is None or not len(speech.latents):
+        return speech.latents
+    rate = engine.sample_rate
+    _, stop = audio.speech_bounds(speech.samples, rate)
+    frame = len(speech.samples) / len(speech.latents)
+    last = math.ceil((stop + PROMPT_REST * rate) / frame)
+    return speech.latents[: max(1, last)]
+
+
 def _closed(text: str) -> str:
     """A first half that broke off at a comma ends on a full stop: engines clip other endings."""
     text = text.rstrip(",;:，；：、، ")
     return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
 
 
-def _joined(parts: Sequence[Speech], rate: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """One take from its halves, with a short silence between; the latents are the last half's."""
+def _joined(parts: Sequence[Speech], rate: int) -> audio.Samples:
+    """One take from its halves, with a short silence between."""
     if len(parts) == 1:
-        return parts[0].samples, parts[0].latents
+        return parts[0].samples
     gap = np.zeros(round(HALVES_GAP * rate), np.float32)
-    pieces: list[np.ndarray] = []
+    pieces: list[audio.Samples] = []
     for part in parts:
         start, stop = audio.speech_bounds(part.samples, rate)
         pieces += [audio.fade(part.samples[start:stop], rate), gap]
-    return np.concatenate(pieces[:-1]), parts[-1].latents
+    return np.concatenate(pieces[:-1])

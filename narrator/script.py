@@ -1,9 +1,9 @@
 """Chapter sources -> Chapter > Scene > Line, each with file:line.
 
-Chapter text is CommonMark, read by markdown-it-py, with four additions: `name (style): text` at
-the start of a paragraph, `[pause 1.5s]`, `{written|spoken}`, and footnotes (left out). Two rules of
-CommonMark are off, since a manuscript means something else by them: indented text is no code, and
-tags around a paragraph do not take its text away.
+Chapter text is CommonMark, read by markdown-it-py, with five additions: `name (style): text` at
+the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `{written|spoken}`, and footnotes (left
+out). Two rules of CommonMark are off, since a manuscript means something else by them: indented
+text is no code, and tags around a paragraph do not take its text away.
 
 Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Knows
 nothing of sentences, chunks and voices.
@@ -18,6 +18,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -55,6 +56,21 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Music begins or ends before `text[at]` of a line; at `len(text)`: after it."""
+
+    at: int
+    name: str | None
+    """None: the music ends."""
+    number: int
+    """Of the mark's own line in the source."""
+    before: float = 0.0
+    """Seconds of pauses set by hand between the words before and the mark."""
+    after: float = 0.0
+    """The same between the mark and the words that follow."""
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """What one speaker says without interruption: one paragraph, without its markup.
 
@@ -70,6 +86,8 @@ class Line:
     """Level of a heading, 0 for a paragraph."""
     says: tuple[Say, ...] = ()
     rests: tuple[Rest, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    """Only a line that has something to speak holds any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +228,10 @@ _Attribution = tuple[str, str | None]
 """Speaker and style."""
 
 
+_Sign = float | Mark
+"""A pause of so many seconds, or a mark."""
+
+
 @dataclass(slots=True)
 class _Flat:
     """A paragraph without its markup; offsets are into `text`."""
@@ -221,6 +243,8 @@ class _Flat:
     """Offset at which a line of the source begins, and the number of that line."""
     says: list[Say] = field(default_factory=list)
     rests: list[Rest] = field(default_factory=list)
+    signs: list[tuple[int, _Sign]] = field(default_factory=list)
+    """In order, with their offsets."""
 
 
 class _Reader:
@@ -238,6 +262,8 @@ class _Reader:
         """Speaker of the last label."""
         self.early_rest = 0.0
         """Seconds of pauses that stand before the first line of a scene."""
+        self.gap: list[_Sign] = []
+        """Since the last words."""
         self.undeclared: dict[str, list[int]] = {}
         """Label -> lines."""
         self.unattributed: list[int] = []
@@ -252,6 +278,7 @@ class _Reader:
             self._problem(first_line, f"chapter “{title}” has no text to speak")
         if self.problems:
             raise ScriptError(sorted(set(self.problems)))
+        self._place_last_marks()
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda found: found.line))
         return Chapter(title, self.language, scenes, left_out)
@@ -350,10 +377,12 @@ class _Reader:
             )
         if not number and not _visible(flat.text):
             self._rest(sum(rest.seconds for rest in flat.rests))
+            self.gap += (sign for _, sign in flat.signs)
             return
         if not (number or heading or flat.says) and _ORNAMENT.fullmatch(flat.shadow):
             self._end_scene()
             self._rest(sum(rest.seconds for rest in flat.rests))
+            self.gap += (sign for _, sign in flat.signs)
             return
         if heading or attribution:
             turns = [(0, 0, attribution)]
@@ -411,11 +440,15 @@ class _Reader:
         line = flat.starts[bisect_right(flat.starts, (begin, 1 << 62)) - 1][1]
         text, where = _collapse(flat.text, content, end)
         spots = [r for r in flat.rests if begin <= r.at < end or r.at == end == len(flat.text)]
+        signs = [
+            (at, s) for at, s in flat.signs if begin <= at < end or at == end == len(flat.text)
+        ]
         if content > begin and not _visible(text):
             self._problem(line, f"nothing is said after “{_squeeze(flat.text[begin:content])}”")
             return
         if not number and not _visible(text):
             self._rest(sum(rest.seconds for rest in spots))
+            self.gap += (sign for _, sign in signs)
             return
         if attribution:
             speaker, style = attribution
@@ -436,8 +469,17 @@ class _Reader:
             for say in flat.says
             if content <= say.start < end
         ]
+        placed = [(where(max(at, content)) + shift, sign) for at, sign in signs]
         made = Line(
-            speaker, text, self.path, line, style, heading, says=tuple(says), rests=tuple(rests)
+            speaker,
+            text,
+            self.path,
+            line,
+            style,
+            heading,
+            says=tuple(says),
+            rests=tuple(rests),
+            marks=tuple(self._marks(text, placed)),
         )
         self._expect_script(made)
         self.scenes[-1].append(made)
@@ -451,6 +493,34 @@ class _Reader:
             scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, rest))
         else:
             self.early_rest += seconds
+
+    def _marks(self, text: str, signs: Sequence[tuple[int, _Sign]]) -> Iterator[Mark]:
+        """The marks of a line; those after its last words, or without any, wait for the next."""
+        first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
+        self.gap += (sign for at, sign in signs if at <= first)
+        if first == len(text):
+            return
+        yield from _resolved(self.gap, 0)
+        self.gap = []
+        inside = [(at, sign) for at, sign in signs if at > first]
+        for at, group in groupby(inside, key=lambda placed: placed[0]):
+            found = [sign for _, sign in group]
+            if any(map(str.isalnum, text[at:])):
+                yield from _resolved(found, at)
+            else:
+                self.gap += found
+
+    def _place_last_marks(self) -> None:
+        """Marks after the last words of a chapter belong to their line."""
+        spoken = (
+            (scene, i)
+            for scene in reversed(self.scenes)
+            for i in reversed(range(len(scene)))
+            if any(map(str.isalnum, scene[i].text))
+        )
+        scene, i = next(spoken)
+        late = _resolved(self.gap, len(scene[i].text))
+        scene[i] = replace(scene[i], marks=(*scene[i].marks, *late))
 
     def _end_scene(self) -> None:
         if self.scenes[-1]:
@@ -502,6 +572,9 @@ class _Reader:
                     flat.starts.append((size, line_of(number)))
                 case "pause":
                     flat.rests.append(Rest(size, child.meta["seconds"]))
+                    flat.signs.append((size, child.meta["seconds"]))
+                case "music":
+                    flat.signs.append((size, Mark(size, child.meta["name"], line)))
                 case "say":
                     written = child.content
                     flat.says.append(Say(size, size + len(written), child.meta["spoken"]))
@@ -565,6 +638,14 @@ class _Reader:
 def _more(lines: Sequence[int]) -> str:
     more = len(lines) - 1
     return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
+
+
+def _resolved(signs: Sequence[_Sign], at: int) -> Iterator[Mark]:
+    """The marks among signs that stand at one place, each with the pauses on either side."""
+    pauses = [0.0 if isinstance(sign, Mark) else sign for sign in signs]
+    for i, sign in enumerate(signs):
+        if isinstance(sign, Mark):
+            yield replace(sign, at=at, before=sum(pauses[:i]), after=sum(pauses[i:]))
 
 
 def _squeeze(text: str) -> str:
@@ -671,6 +752,7 @@ _DEEPEST = 40
 """Levels of quotes and lists; a list takes two. The parser gives up at 50 and drops the rest."""
 
 _PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
+_MUSIC = re.compile(r"\[music:([^\[\]\n]*)(\])?", re.IGNORECASE)
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
 _SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
@@ -692,6 +774,7 @@ def _markdown() -> MarkdownIt:
     md.inline.ruler.at("newline", _newline)
     md.inline.ruler.at("escape", _escape)
     md.inline.ruler.before("link", "pause", _pause)
+    md.inline.ruler.before("link", "music", _music)
     md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
     md.inline.ruler.before("link", "say", _say)
     return md
@@ -792,6 +875,23 @@ def _pause(state: StateInline, silent: bool) -> bool:
         else:
             token = state.push("pause", "", 0)
             token.meta = {"pos": state.pos, "seconds": seconds}
+    state.pos = found.end()
+    return True
+
+
+def _music(state: StateInline, silent: bool) -> bool:
+    """`[music: name]` and `[music: off]`"""
+    found = _MUSIC.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        name = _squeeze(found[1])
+        if not name or not found[2]:
+            what = f"“{_squeeze(found[0])}” names no music: write [music: name] or [music: off], or"
+            _push_problem(state, f"{what} \\[ for a bracket that is text")
+        else:
+            token = state.push("music", "", 0)
+            token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
     state.pos = found.end()
     return True
 

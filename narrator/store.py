@@ -1,10 +1,12 @@
-"""Takes on disk, addressed by content: get, put, drop, gc.
+"""Takes on disk, addressed by content: get, put, pin, drop, gc.
 
 A take is one file, `ab/abcdef….take`: a zip archive, stored, of `record.json`, `audio.flac` and,
 where the engine has them, `latents.npy`. It is written beside its goal, synced and renamed, so a
 take is whole or absent. `journal.jsonl` remembers what was put, with the file's hash, size and
 time, so that a plan need not open any take; it only grows, repairs its own torn tail, and can be
-lost: what it does not know is read from the takes again. Knows nothing of plans, engines, chapters.
+lost: what it does not know is read from the takes again. Tries that failed their checks lie beside
+the takes as `abcdef….N.try`, in the same format, and never count as takes. `pins.json` holds what
+authors chose by hand. Knows nothing of plans, engines, chapters.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import audio, files, keys
-from narrator.errors import DamagedTake
+from narrator.errors import DamagedTake, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,31 @@ class Record:
     """Highest sample, dB."""
     attempt: int = 0
     """0 for the first try."""
+    tries: int = 1
+    """How often the chunk was spoken for this take, all its parts and bad tries counted."""
+    mode: str = ""
+    """What the engine was given: zero-shot, reference, anchored or continuation."""
+    seed: int = 0
+    """What the noise was drawn from."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The engine's: steps, cfg …"""
     halves: int = 1
     """How many parts it was rendered in."""
     prompted_by: str | None = None
     """Content hash of the take that it continued."""
+    voiced_by: str | None = None
+    """Content hash of the voice's reference."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What the checks measured."""
+    faults: tuple[str, ...] = ()
+    """What the checks found: of a try that failed."""
     engine: str = ""
     text: str = ""
     """Spoken text."""
     prompt_text: str = ""
     """What the latents say, where that is not the whole text: a halved take keeps its last half."""
+    prompt_seconds: float = 0.0
+    """Of sound that the latents hold."""
     wall: float = 0.0
     """Seconds from its request to its samples."""
 
@@ -72,6 +90,27 @@ class Flag:
 
     key: str
     faults: tuple[str, ...]
+    best: int = 0
+    """Number of the best of its tries; 0 where none was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A try that an author chose for a place in the book."""
+
+    place: str
+    """`Step.place`: speaker, spoken text, and which of the equal ones."""
+    take: str
+    """Key of the take that holds its sound."""
+    step: str
+    """Key of the step that it was a try of."""
+    number: int
+    """Of the try."""
+    chunk: str
+    """The chunk's id when it was pinned, for people."""
+    speaker: str
+    text: str
+    """Spoken text."""
 
 
 @dataclass(slots=True)
@@ -163,6 +202,15 @@ class Store:
             with contextlib.suppress(FileNotFoundError):
                 yield path.stem, path.stat().st_size
 
+    def tried(self) -> dict[str, int]:
+        """Bytes of the tries on disk, by their step's key."""
+        sizes: dict[str, int] = {}
+        for path in self.root.glob("??/*.try"):
+            with contextlib.suppress(FileNotFoundError):
+                key = path.name.split(".")[0]
+                sizes[key] = sizes.get(key, 0) + path.stat().st_size
+        return sizes
+
     # -- writing -----------------------------------------------------------------------------------
 
     def put(
@@ -172,15 +220,11 @@ class Store:
         latents: NDArray[np.float32] | None = None,
     ) -> Record:
         """Store a take; returns its record with `content` filled in. Raises StorageError."""
-        sound = audio.encode(samples, record.sample_rate)
-        packed_latents = b""
-        if latents is not None:
-            buffer = io.BytesIO()
-            np.save(buffer, latents, allow_pickle=False)
-            packed_latents = buffer.getvalue()
-        content = keys.content(sound, packed_latents)
-        record = replace(record, content=content)
-        data = _pack(record, sound, packed_latents)
+        sound, packed = _parts(samples, record.sample_rate, latents)
+        record = replace(record, content=keys.content(sound, packed))
+        return self._keep(record, _pack(record, sound, packed))
+
+    def _keep(self, record: Record, data: bytes) -> Record:
         path = self._path(record.key)
         with files.storage(path):
             stat = files.write(path, data)
@@ -192,11 +236,101 @@ class Store:
                 self._append(_take_row(entry))
         return record
 
+    def put_try(
+        self,
+        record: Record,
+        samples: NDArray[np.float32],
+        latents: NDArray[np.float32] | None = None,
+    ) -> int:
+        """Keep a try that is no take, under its step's key; returns its number, from 1.
+
+        Raises StorageError.
+        """
+        sound, packed = _parts(samples, record.sample_rate, latents)
+        record = replace(record, content=keys.content(sound, packed))
+        with self._mutex:
+            number = 1 + max(self._try_numbers(record.key), default=0)
+            path = self._try_path(record.key, number)
+            with files.storage(path):
+                files.write(path, _pack(record, sound, packed))
+        return number
+
+    def tries(self, key: str) -> dict[int, Record]:
+        """Tries of a step that are no takes, by number; damaged ones are left out."""
+        found: dict[int, Record] = {}
+        for number in sorted(self._try_numbers(key)):
+            with contextlib.suppress(DamagedTake, OSError):
+                data = self._try_path(key, number).read_bytes()
+                found[number] = _unpack(key, data)[0]
+        return found
+
+    def read_try(self, key: str, number: int) -> tuple[NDArray[np.float32], int]:
+        """Samples and rate of a try. Raises DamagedTake, also where there is none."""
+        return audio.decode(self._read_try(key, number)[1])
+
+    def _read_try(self, key: str, number: int) -> tuple[Record, bytes, bytes | None]:
+        try:
+            return _unpack(key, self._try_path(key, number).read_bytes())
+        except OSError as error:
+            raise DamagedTake(f"try {number} of {key}: {error.strerror}") from None
+
+    def _try_path(self, key: str, number: int) -> Path:
+        return self.root / key[:2] / f"{key}.{number}.try"
+
+    def _try_numbers(self, key: str) -> list[int]:
+        found = (self.root / key[:2]).glob(f"{key}.*.try")
+        return [int(n) for path in found if (n := path.name.split(".")[1]).isdecimal()]
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def pins(self) -> dict[str, Pin]:
+        """Pins by place. Raises StorageError where the file is there and cannot be read."""
+        try:
+            rows = json.loads(self._pins.read_bytes())
+            return {row["place"]: Pin(**row) for row in rows}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StorageError(f"{self._pins}: {error.strerror}") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise StorageError(
+                f"{self._pins}: not a list of pins ({error}); mend it or delete it, then pin again"
+            ) from None
+
+    def pin(self, pin: Pin) -> None:
+        """Make a try, or with number 0 the take itself, what its place in the book sounds like.
+
+        Raises DamagedTake where there is none, StorageError.
+        """
+        parts = self._open(pin.step) if pin.number == 0 else self._read_try(pin.step, pin.number)
+        record, sound, latents = parts
+        # What prompted it no longer matters: it is kept for its own sake.
+        record = replace(record, key=pin.take, prompted_by=None, voiced_by=None)
+        self._keep(record, _pack(record, sound, latents or b""))
+        self._save_pins({**self.pins(), pin.place: pin})
+
+    def unpin(self, places: Iterable[str]) -> None:
+        """Forget pins. Raises StorageError."""
+        unwanted = set(places)
+        kept = {place: pin for place, pin in self.pins().items() if place not in unwanted}
+        self._save_pins(kept)
+
+    def _save_pins(self, pins: Mapping[str, Pin]) -> None:
+        rows = [asdict(pin) for pin in pins.values()]
+        with files.storage(self._pins):
+            files.write(self._pins, json.dumps(rows, ensure_ascii=False, indent=1).encode())
+
+    @property
+    def _pins(self) -> Path:
+        return self.root / "pins.json"
+
+    # -- giving up ---------------------------------------------------------------------------------
+
     def give_up(self, flag: Flag) -> None:
         """Note that a step has no good take. Raises StorageError."""
         with self._mutex, files.storage(self.root):
             self._flags[flag.key] = flag
-            self._append({"flag": flag.key, "faults": list(flag.faults)})
+            self._append(_flag_row(flag))
 
     def remove(self, unwanted: Iterable[str]) -> int:
         """Delete takes; returns the bytes freed. Raises StorageError."""
@@ -204,10 +338,22 @@ class Store:
         with files.storage(self.root):
             for key in unwanted:
                 path = self._path(key)
-                freed += path.stat().st_size
-                path.unlink()
+                if path.exists():
+                    freed += path.stat().st_size
+                    path.unlink()
+                freed += self.remove_tries(key)
                 self._entries.pop(key, None)
             self._rewrite_journal()
+        return freed
+
+    def remove_tries(self, key: str) -> int:
+        """Delete the tries of a step; returns the bytes freed. Raises StorageError."""
+        freed = 0
+        with files.storage(self.root):
+            for number in self._try_numbers(key):
+                path = self._try_path(key, number)
+                freed += path.stat().st_size
+                path.unlink()
         return freed
 
     # -- inside ------------------------------------------------------------------------------------
@@ -260,16 +406,20 @@ class Store:
 
     def _read_row(self, row: Mapping[str, Any]) -> None:
         if "flag" in row:
-            self._flags[row["flag"]] = Flag(row["flag"], tuple(row["faults"]))
+            self._flags[row["flag"]] = Flag(row["flag"], tuple(row["faults"]), row.get("best", 0))
             return
-        record = Record(**row["record"])
+        record = _record(row["record"])
         self._entries[record.key] = _Entry(record, row["sha256"], row["size"], row["mtime"])
         self._flags.pop(record.key, None)
 
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
-        rows += [{"flag": flag.key, "faults": list(flag.faults)} for flag in self._flags.values()]
+        rows += [_flag_row(flag) for flag in self._flags.values()]
         files.write(self._journal, b"".join(keys.canonical(row) + b"\n" for row in rows))
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    return Record(**{**row, "faults": tuple(row.get("faults", ()))})
 
 
 def _take_row(entry: _Entry) -> dict[str, Any]:
@@ -279,6 +429,22 @@ def _take_row(entry: _Entry) -> dict[str, Any]:
         "size": entry.size,
         "mtime": entry.mtime,
     }
+
+
+def _flag_row(flag: Flag) -> dict[str, Any]:
+    return {"flag": flag.key, "faults": list(flag.faults), "best": flag.best}
+
+
+def _parts(
+    samples: NDArray[np.float32], rate: int, latents: NDArray[np.float32] | None
+) -> tuple[bytes, bytes]:
+    """Sound as FLAC, latents as npy or nothing."""
+    packed = b""
+    if latents is not None:
+        buffer = io.BytesIO()
+        np.save(buffer, latents, allow_pickle=False)
+        packed = buffer.getvalue()
+    return audio.encode(samples, rate), packed
 
 
 def _pack(record: Record, sound: bytes, latents: bytes) -> bytes:
@@ -297,7 +463,7 @@ def _pack(record: Record, sound: bytes, latents: bytes) -> bytes:
 def _unpack(key: str, data: bytes) -> tuple[Record, bytes, bytes | None]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            record = Record(**json.loads(archive.read("record.json")))
+            record = _record(json.loads(archive.read("record.json")))
             sound = archive.read("audio.flac")
             latents = archive.read("latents.npy") if "latents.npy" in archive.namelist() else b""
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:

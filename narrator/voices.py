@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.manifest import Project, Speaker
+from narrator.manifest import Project, Speaker, preset_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,11 @@ class Voice:
 
     speaker: str
     reference: Path | None = None
+    """A clip of any format, or a preset."""
     transcript: str | None = None
+    """Of a clip; a preset has its own."""
+    content: str | None = None
+    """Names the reference's sound and transcript; None where the voice must be cast."""
     description: str | None = None
     seed: int = 0
     style: str | None = None
@@ -48,6 +53,15 @@ class Voice:
 
 
 Cast = Mapping[str, Voice]
+
+Mode = Literal["zero-shot", "reference", "anchored", "continuation"]
+"""What a request is given beside its text.
+
+zero-shot      nothing, or a description: how a voice is cast
+reference      the voice's reference: the head of a chain
+anchored       the reference, and the take before as prompt
+continuation   a prompt alone: the take before, or at a chain's head the reference clip itself
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +90,11 @@ def resolve(project: Project) -> Cast:
 
 def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
     settings = speaker.voice
+    preset = None
     if isinstance(settings, str):
-        settings = project.manifest.voices[settings]
+        if settings not in project.manifest.voices:
+            preset = preset_path(project.root, settings)
+        settings = project.manifest.voices.get(settings)
     draft = DraftVoice(speaker.draft.variant, speaker.draft.pitch, speaker.draft.rate)
     voice = Voice(
         speaker=name,
@@ -88,7 +105,7 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         draft=draft,
     )
     if settings is None:
-        return voice
+        return replace(voice, reference=preset)
     return replace(
         voice,
         reference=None if settings.reference is None else project.root / settings.reference,

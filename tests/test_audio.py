@@ -268,3 +268,27 @@ def test_samples_that_flac_cannot_hold_are_refused(bad: float) -> None:
 def test_damaged_flac_is_a_damaged_take() -> None:
     with pytest.raises(DamagedTake):
         audio.decode(b"fLaC but no more")
+
+
+# -- channels --------------------------------------------------------------------------------------
+
+
+def test_stereo_is_resampled_channel_by_channel() -> None:
+    left, right = tone(1.0, hertz=500), tone(1.0, hertz=900)
+    both = np.stack([left, right], 1)
+    out = np.concatenate(list(audio.resampled(blocks(both, 5000), RATE, 44100)))
+    for channel, sound in enumerate((left, right)):
+        assert_array_equal(out[:, channel], audio.resample(sound, RATE, 44100))
+
+
+def test_channels_are_doubled_or_averaged() -> None:
+    left, right = tone(0.1, hertz=500), tone(0.1, hertz=900)
+    both = np.stack([left, right], 1)
+    (mono,) = audio.as_channels([both], 1)
+    assert_array_equal(mono, both.mean(axis=1))
+    (double,) = audio.as_channels([left], 2)
+    assert_array_equal(double, np.stack([left, left], 1))
+    assert audio.channels_of([])[0] == 1
+    count, stream = audio.channels_of([both, both])
+    assert count == 2
+    assert len(list(stream)) == 2

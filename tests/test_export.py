@@ -113,7 +113,7 @@ def run(
     return export.export(
         sounds,
         facts or tags(),
-        replace(chosen, **settings),  # type: ignore[arg-type]
+        [replace(chosen, **settings)],  # type: ignore[arg-type]
         out=where / "out",
         kept=where / "kept",
         workers=2,
@@ -280,6 +280,46 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
         info = mutagen.File(book.file("mp3", number).path).info
         assert info.bitrate_mode == mutagen.mp3.BitrateMode.CBR
         assert info.bitrate == pytest.approx(64000, abs=10)
+
+
+# -- stereo ----------------------------------------------------------------------------------------
+
+
+def stereo_chapter(number: int) -> ChapterAudio:
+    """Speech in both channels and a tune in the right one."""
+    mono = chapter(number, "Music", [voice(2.0, seed=number)])
+
+    def both() -> Iterator[Samples]:
+        for block in mono.blocks():
+            tune = tone(len(block) / RATE, hertz=3000, peak=-20)
+            yield np.stack([block, block + tune], 1)
+
+    return replace(mono, blocks=both, key=f"stereo {number}", channels=2)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None:
+    sounds = [chapter(1, "Plain", [voice(2.0)]), stereo_chapter(2)]
+    file = run(tmp_path, sounds, [format]).files[0]
+    assert mutagen.File(file.path).info.channels == 2
+    with av.open(str(file.path)) as container:
+        rate = container.streams.audio[0].rate
+        whole = np.concatenate(list(decoded(container, mono=False)))
+    second = round(file.starts[1] * rate)
+    first = whole[: round((file.starts[1] - 0.4) * rate)]
+    for part in (first, whole[second:]):
+        assert measure(blocks(part), rate).integrated == pytest.approx(-18, abs=0.5)
+    # what was mono is the same on both sides; what was not, is not
+    assert np.abs(first[:, 0] - first[:, 1]).max() < (0.02 if format == "opus" else 0.01)
+    left, right = np.abs(np.fft.rfft(whole[second : second + 2 * rate], axis=0)).T
+    bin = 3000 * 2
+    assert right[bin] > 20 * left[bin]
+
+
+def test_stereo_can_be_delivered_in_one_channel(tmp_path: Path) -> None:
+    exported = run(tmp_path, [stereo_chapter(1)], ["mp3"], channels=1)
+    assert mutagen.File(exported.files[0].path).info.channels == 1
+    assert exported.chapters[0][1][0].loudness.integrated == pytest.approx(-18, abs=0.5)
 
 
 # -- tags, marks, cover ----------------------------------------------------------------------------
@@ -465,13 +505,32 @@ def test_a_book_of_thirty_hours_has_exact_marks_at_its_end(tmp_path: Path) -> No
     assert mutagen.File(path).info.length == pytest.approx(30 * 3600, abs=2)
 
 
-def test_more_chapters_than_an_mp3_can_mark_are_an_error_before_anything_runs(
-    tmp_path: Path,
-) -> None:
-    one = chapters(1)[0]
-    many = [replace(one, number=n + 1) for n in range(256)]
-    with pytest.raises(UserError, match=r"255 chapters, not 256; set output\.files: chapters"):
-        run(tmp_path, many, ["mp3"], files="book")
+def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Path) -> None:
+    one = chapter(1, "Short", [voice(0.4)])
+    many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(300)]
+    exported = run(tmp_path, many, ["mp3"], files="book", name="B")
+    assert [f.path.name for f in exported.files] == ["B - part 1.mp3", "B - part 2.mp3"]
+    assert exported.remarks == ("B.mp3 is delivered in 2 parts: MP3 marks at most 255 chapters",)
+    assert [len(f.chapters) for f in exported.files] == [255, 45]
+    assert exported.files[1].chapters[0] == 256
+    found = marks(exported.files[1].path)
+    assert [title for title, _ in found] == [f"No. {n}" for n in range(256, 301)]
+    assert_allclose([start for _, start in found], exported.files[1].starts, atol=0.001)
+    facts = mutagen.File(exported.files[1].path).tags
+    assert facts["TIT2"].text == ["Tähti: 本 😀, part 2"]
+    assert facts["TRCK"].text == ["2/2"]
+
+
+def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path: Path) -> None:
+    sounds = chapters()
+    longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.1
+    exported = run(tmp_path, sounds, ["opus"], files="book", name="B", longest=longest)
+    assert [f.chapters for f in exported.files] == [(1, 2), (3,)]
+
+
+def test_a_chapter_that_is_longer_than_a_file_may_be_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"'Cap.*' lasts .* min, and acx takes .* min a file"):
+        run(tmp_path, chapters(), ["mp3"], files="chapters", longest=1.0, folder="acx")
     assert not (tmp_path / "kept").exists()
 
 
@@ -556,7 +615,7 @@ def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
         chapters()[1:2],
         tags(),
-        Settings(("m4b", "mp3"), target("audiobook")),
+        [Settings(("m4b", "mp3"), target("audiobook"))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",
         total=12,
@@ -577,7 +636,7 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
             cancel.set()
 
     arguments = {"out": tmp_path / "out", "kept": tmp_path / "kept", "workers": 2}
-    settings = Settings(("m4b",), target("audiobook"))
+    settings = [Settings(("m4b",), target("audiobook"))]
     with pytest.raises(export.Cancelled):
         export.export(
             chapters(), tags(), settings, on_progress=progress, cancel=cancel, **arguments
@@ -685,7 +744,7 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     export.export(
         chapters(2),
         tags(),
-        Settings(("m4b", "mp3"), target("audiobook")),
+        [Settings(("m4b", "mp3"), target("audiobook"))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",
         on_progress=lambda *told: heard.append(told),

@@ -1,10 +1,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 from narrator.chunk import Chunk, Piece
 from narrator.normalize import Spoken
-from narrator.plan import ChainRules, EngineFacts, Settings, Utterance, link, survey
+from narrator.plan import (
+    ChainRules,
+    EngineFacts,
+    Settings,
+    Utterance,
+    ledger_of,
+    link,
+    survey,
+)
 from narrator.script import Line
 from narrator.voices import Voice
 
@@ -12,24 +24,26 @@ CAST = {"ann": Voice("ann"), "bob": Voice("bob")}
 
 
 def utterance(text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=None, n=1):
-    from pathlib import Path
-
     line = Line(speaker, text, Path("a.md"), 1, style)
     chunk = Chunk(speaker, style, (Piece(line, 0, len(text)),), "line")
     return Utterance(f"{chapter + 1}.{n}", chapter, scene, chunk, Spoken(text, ()), "en", seconds)
 
 
-def steps(*said, mode="anchored", most=8, continues=True, identity=None):
+def steps(
+    *said, mode="anchored", most=8, continues=True, clones=False, identity=None, modes=(), pins=()
+):
+    """`modes` are those of single speakers, `pins` keys of takes by place."""
     facts = EngineFacts(
-        identity or {"name": "x"}, continues, lambda voice, _: {"of": voice.speaker}
+        identity or {"name": "x"}, continues, clones, lambda voice, _: {"of": voice.speaker}
     )
     chapters = max(u.chapter for u in said) + 1
     return link(
         said,
         cast=CAST,
         engine=facts,
-        rules=ChainRules(mode, most),
+        rules=lambda _, speaker: ChainRules(dict(modes).get(speaker, mode), most),
         settings=[Settings({}, 0)] * chapters,
+        pins=dict(pins),
     )
 
 
@@ -117,14 +131,25 @@ def test_places_titles_and_files_are_not_in_the_key():
     assert a.key == b.key
 
 
+@dataclass(frozen=True)
+class Take:
+    content: str
+    prompted_by: str | None
+    voiced_by: str | None = None
+
+
 class Shelf:
-    """Takes by key: (content, prompted_by)."""
+    """Takes by key: (content, prompted_by, voiced_by), and voices by speaker."""
 
-    def __init__(self, takes=None, damaged=(), faults=None):
+    def __init__(self, takes=None, damaged=(), faults=None, voices=()):
         self.takes, self.damaged, self.flags = takes or {}, damaged, faults or {}
+        self.voices = dict(voices)
 
-    def content(self, key):
-        return self.takes.get(key)
+    def take(self, key):
+        return Take(*self.takes[key]) if key in self.takes else None
+
+    def voice(self, speaker):
+        return self.voices.get(speaker)
 
     def is_damaged(self, key):
         return key in self.damaged
@@ -180,3 +205,98 @@ def test_what_was_planned_but_not_rendered_is_pending():
 def test_forced_is_forced_though_it_is_cached():
     made = steps(utterance("One."))
     assert reasons(made, Shelf({made[0].key: ("A", None)}), forced=lambda s: True) == ["forced"]
+
+
+# -- engines that clone ----------------------------------------------------------------------------
+
+
+def two(mode, **more):
+    """Two chunks in one chain, of an engine that clones."""
+    for i in range(100):
+        said = [utterance(f"One {i}."), utterance(f"Two {i}.")]
+        made = steps(*said, mode=mode, most=64, clones=True, **more)
+        if made[1].parent or mode == "reference":
+            return made
+    raise AssertionError("no chain of two")
+
+
+@pytest.mark.parametrize(
+    ("mode", "given"),
+    [
+        ("anchored", ["reference", "anchored"]),
+        ("continuation", ["continuation", "continuation"]),
+        ("reference", ["reference", "reference"]),
+    ],
+)
+def test_each_chain_mode_gives_its_steps_what_it_says(mode, given):
+    assert [step.mode for step in two(mode)] == given
+
+
+def test_a_chains_mode_is_in_the_key_of_an_engine_that_clones_where_it_changes_what_is_given():
+    modes = ("anchored", "continuation", "reference")
+    anchored, continuation, reference = (two(mode)[0] for mode in modes)
+    assert anchored.key == reference.key
+    assert anchored.key != continuation.key
+
+
+def test_a_styled_line_has_a_reference_even_in_continuation():
+    [step] = steps(utterance("Hush.", style="soft"), mode="continuation", clones=True)
+    assert step.mode == "reference"
+
+
+def test_a_speakers_own_mode_is_its_own():
+    said = [u for i in range(40) for u in (utterance(f"A {i}."), utterance(f"B {i}.", "bob"))]
+    made = steps(*said, clones=True, modes=[("bob", "reference")])
+    assert all(s.parent is None for s in made if s.chunk.speaker == "bob")
+    assert any(s.parent for s in made if s.chunk.speaker == "ann")
+
+
+def test_a_take_of_a_voice_that_was_cast_anew_is_stale():
+    [a] = steps(utterance("One."), clones=True)
+    shelf = Shelf({a.key: ("A", None, "old")}, voices={"ann": "new"})
+    why = survey([a], shelf, (), lambda s: False)
+    assert str(why[a.key]) == (
+        "cascade: the take it continues, or its voice, changed (its voice was cast anew)"
+    )
+
+
+def test_a_take_is_good_while_its_voice_is_not_cast():
+    [a] = steps(utterance("One."), clones=True)
+    assert reasons([a], Shelf({a.key: ("A", None, "old")})) == ["cached"]
+
+
+# -- pins ------------------------------------------------------------------------------------------
+
+
+def test_a_pinned_take_stays_whatever_the_recipe_and_force_say():
+    [plain] = steps(utterance("One."))
+    pinned = {plain.place: "f" * 40}
+    for identity in ({"name": "x"}, {"name": "y"}):
+        made = steps(utterance("One."), identity=identity, pins=pinned)
+        assert made[0].key == "f" * 40
+        shelf = Shelf({made[0].key: ("A", "whatever", "whoever")})
+        assert reasons(made, shelf, forced=lambda s: True) == ["pinned"]
+
+
+def test_what_continues_a_pinned_take_changes_with_it():
+    a, b = pair()
+    pinned = steps(a.utterance, b.utterance, most=64, pins={a.place: "f" * 40})
+    assert pinned[1].parent == "f" * 40
+    assert pinned[1].key != b.key
+
+
+def test_a_place_is_its_speaker_its_text_and_which_of_the_equal_ones_it_is():
+    a, b, c, d = steps(
+        utterance("Yes."), utterance("Yes."), utterance("Yes.", "bob"), utterance("No.")
+    )
+    assert len({step.place for step in (a, b, c, d)}) == 4
+    [moved] = steps(utterance("Yes.", scene=7, n=3), identity={"name": "other"})
+    assert moved.place == a.place
+
+
+def test_a_step_that_is_pinned_no_more_says_so():
+    [plain] = steps(utterance("One."))
+    [pinned] = steps(utterance("One."), pins={plain.place: "f" * 40})
+    ledger = ledger_of([pinned])
+    why = survey([plain], Shelf(), ledger, lambda s: False)
+    assert why[plain.key].changes == ("it was pinned",)

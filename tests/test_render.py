@@ -10,13 +10,13 @@ from narrator import errors
 from narrator.engines import Speech
 from narrator.errors import EngineFailure, StorageError
 from narrator.plan import Reason
-from narrator.render import ATTEMPTS
 from narrator.store import Store
 from tests import books
 from tests.books import Watcher
 from tests.fakes import RATE, HumEngine, hum
 
 BAD = "By noon they had crossed"
+TRIES = 3  # of the manifest, unless it says otherwise
 
 
 def failing(make, *, times=10**6, where=BAD):
@@ -67,7 +67,7 @@ def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
 
 
 def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
-    engine = failing(crash, times=ATTEMPTS)
+    engine = failing(crash, times=TRIES)
     report, watcher = books.run(books.write(tmp_path), engine)
     assert report.complete
     [(step, record)] = [(s, r) for s, r in watcher.takes if s.text.startswith(BAD)]
@@ -78,7 +78,7 @@ def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
 
 
 def test_the_second_half_continues_the_first(tmp_path):
-    engine = failing(crash, times=ATTEMPTS)
+    engine = failing(crash, times=TRIES)
     _, watcher = books.run(books.write(tmp_path), engine)
     [key] = [step.key for step, record in watcher.takes if record.halves == 2]
     first, second = [r for r in engine.requests if r.key == key][-2:]
@@ -274,7 +274,7 @@ def test_a_halved_take_prompts_with_the_words_that_its_latents_speak(tmp_path):
 
     def fault(request):
         tries.append(request.key)
-        again = request.key == child.parent and tries.count(child.parent) <= ATTEMPTS
+        again = request.key == child.parent and tries.count(child.parent) <= TRIES
         return crash(request) if again else None
 
     engine = HumEngine(fault=fault)

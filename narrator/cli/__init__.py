@@ -16,11 +16,11 @@ from typing import Annotated
 import typer
 
 from narrator import __version__
-from narrator.cli import text, work
+from narrator.cli import companions, doctor, models, takes, text, voices, work
 from narrator.cli.shared import app, err, out
 from narrator.errors import NarratorError
 
-__all__ = ["app", "main", "text", "work"]
+__all__ = ["app", "companions", "doctor", "main", "models", "takes", "text", "voices", "work"]
 
 
 def main() -> None:

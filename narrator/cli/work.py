@@ -43,10 +43,10 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
-    _print_plan(_plan(book, draft, chapter, speaker, force), as_json)
+    _print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
 
 
-def _plan(
+def plan_of(
     book: Path,
     draft: bool,
     chapter: Sequence[str] | None = None,
@@ -141,7 +141,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
     """Show how far a project is: takes, given-up chunks, finished files."""
     from narrator import pipeline
 
-    planned = _plan(book, draft)
+    planned = plan_of(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.store.flag(s.key)]
     files = pipeline.products(planned, draft=draft)
@@ -180,7 +180,7 @@ def why(
     """Say why a chunk will or will not be rendered, and what went into it."""
     from narrator import pipeline
 
-    planned = _plan(book, draft)
+    planned = plan_of(book, draft)
     step = pipeline.find_step(planned, chunk)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
@@ -221,7 +221,7 @@ def render(
 ) -> None:
     """Render a book to its finished files; run it again to go on where it stopped."""
     if dry_run:
-        _print_plan(_plan(book, draft, chapter, speaker, force), as_json)
+        _print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
         return
     _run(book, draft, chapter, speaker, force, as_json, speak=True)
 
@@ -246,7 +246,7 @@ def _run(
     from narrator import pipeline
 
     cancel = threading.Event()
-    _stop_on_signals(cancel)
+    stop_on_signals(cancel)
     began = time.monotonic()
     with (
         err.status("reading the manuscript")
@@ -272,7 +272,7 @@ def _run(
         raise typer.Exit(1)
 
 
-def _stop_on_signals(cancel: threading.Event) -> None:
+def stop_on_signals(cancel: threading.Event) -> None:
     """The first signal ends the run after what is in flight is stored, the second at once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -292,7 +292,8 @@ def _print_report(report: Any, wall: float) -> None:
     result = report.result
     if result.rendered:
         retries = f", retries: {result.retries}" if result.retries else ""
-        out.print(f"rendered {counted(result.rendered, 'chunk')}, {clock(result.seconds)} of speech "
+        done = counted(result.rendered, "chunk")
+        out.print(f"rendered {done}, {clock(result.seconds)} of speech "
                   f"in {clock(result.wall)}: {facts['real_time_factor']} x real time"
                   f"{retries}")  # fmt: skip
     for row in facts["chapters"]:

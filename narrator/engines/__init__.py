@@ -9,22 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Reference, Voice
-
-Mode = Literal["zero-shot", "reference", "anchored", "continuation"]
-"""What a request is given beside its text.
-
-zero-shot      nothing, or a description: how a voice is cast
-reference      the voice's reference: the head of a chain
-anchored       the reference, and the take before as prompt
-continuation   a prompt alone: the take before, or at a chain's head the reference clip itself
-"""
+from narrator.voices import Mode, Reference, Voice
 
 
 @dataclass(frozen=True, slots=True)

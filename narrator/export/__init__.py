@@ -7,8 +7,10 @@ nothing of text, takes and manifests.
     encode.py      one chapter -> one encoded file at its target loudness; many side by side
     m4b.py         the M4B writer
     containers.py  MP3, Opus, FLAC, WAV through FFmpeg
-    tags.py        book facts, cover, language codes
-    names.py       file names
+    tags.py        book facts, language codes, reading a cover
+    cover.py       a cover as a platform wants it
+    excerpt.py     the retail sample: a cut from a chapter
+    names.py       file names from templates
 """
 
 from __future__ import annotations
@@ -16,15 +18,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from narrator import keys
-from narrator.assemble import Timeline
-from narrator.audio import Samples
 from narrator.errors import UserError
 from narrator.export import containers, m4b
+from narrator.export.cover import fitted
 from narrator.export.encode import (
     Cancel,
     Cancelled,
@@ -34,8 +35,9 @@ from narrator.export.encode import (
     encoding,
     export_chapters,
 )
-from narrator.export.names import file_name
-from narrator.export.tags import Cover, Tags, Track, named, read_cover, three_letters
+from narrator.export.excerpt import ChapterAudio, excerpt
+from narrator.export.names import file_name, path_of
+from narrator.export.tags import GENRE, Cover, Tags, Track, named, read_cover, three_letters
 from narrator.files import replacing, storage, sweep
 from narrator.loudness import Target
 
@@ -50,8 +52,10 @@ __all__ = [
     "Tags",
     "book_name",
     "encoding",
+    "excerpt",
     "export",
     "export_chapters",
+    "fitted",
     "prune",
     "read_cover",
     "three_letters",
@@ -59,23 +63,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterAudio:
-    """One chapter, ready to be heard."""
-
-    number: int
-    """From 1, in its book."""
-    title: str
-    key: str
-    """Of everything that decides its samples: `assemble.sound_key`."""
-    timeline: Timeline
-    blocks: Callable[[], Iterator[Samples]]
-    """Its samples at the timeline's rate, from the start at every call; called up to five times
-    for each codec, from a thread."""
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """What files a book is delivered as."""
+    """What files a book is delivered as; one of several ways, each in a folder of its own."""
 
     formats: tuple[str, ...]
     """m4b, mp3, opus, flac, wav."""
@@ -83,11 +72,30 @@ class Settings:
     files: str = "both"
     """book, chapters or both. M4B is always one book."""
     name: str = "{author} - {title}"
-    """Of the book's file and folders: {title}, {author}, {series}, {part}, {language}."""
+    """Template of the book's file, see `names.path_of`: facts by name, `/` makes folders."""
     bitrate: int | None = None
     """kbit/s of lossy codecs; by codec where it is None."""
     sample_rate: int | None = None
     """Hz; the sound's own where it is None and the codec takes it."""
+    channels: int | None = None
+    """1 or 2; where it is None as many as the chapter with most: all are delivered alike."""
+    constant: bool | None = None
+    """Whether the bitrate is; None is the codec's own way."""
+    room_tone: float | None = None
+    """dB RMS of quiet noise under everything; None leaves pauses digital silence."""
+    longest: float | None = None
+    """Seconds a file; a book that is longer is delivered in parts."""
+    chapter: str = "{name} ({format})/{number} - {chapter}"
+    """Template of a chapter's file, beside the book's; it also knows {number}, {chapter}, {format}
+    and the book's {name}."""
+    folder: str = ""
+    """Within the folder of finished files: a profile's name."""
+    genre: str = GENRE
+    """Where the book has none."""
+    cover_square: bool = False
+    cover_pixels: tuple[int, int] | None = None
+    sample: ChapterAudio | None = None
+    """The retail sample, delivered beside the book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +105,17 @@ class ListenerFile:
     path: Path
     format: str
     chapter: int | None
-    """None for the whole book."""
+    """None for the whole book, or a part of it."""
     starts: tuple[float, ...]
     """Seconds at which each of its chapters begins: where that chapter's timeline has its zero."""
     seconds: float
     bytes: int
     fresh: bool
     """Whether it was written now."""
+    chapters: tuple[int, ...]
+    """Numbers of the chapters that it holds, one for each of `starts`."""
+    folder: str = ""
+    """Of its profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +123,23 @@ class Exported:
     """What an export made, and what it found made."""
 
     files: tuple[ListenerFile, ...]
+    samples: tuple[ListenerFile, ...]
+    """Retail samples."""
     chapters: tuple[tuple[ChapterAudio, tuple[Encoded, ...]], ...]
-    """Each chapter with its encoded files, measured, one for each codec."""
+    """Each chapter with its encoded files, measured, one for each way of encoding."""
+    encoded: tuple[Encoded, ...]
+    """All of them, those of samples too."""
     stale: tuple[Path, ...]
     """Files of earlier exports that this book no longer has: a chapter renamed, a format dropped.
     They are left where they are."""
+    remarks: tuple[str, ...]
+    """What the listener gets otherwise than asked for, in words: a book in parts."""
 
 
 def export(
     chapters: Sequence[ChapterAudio],
     tags: Tags,
-    settings: Settings,
+    settings: Sequence[Settings],
     *,
     out: Path,
     kept: Path,
@@ -143,28 +161,54 @@ def export(
     are whole or absent then, and the next export goes on from there.
     """
     progress = on_progress or (lambda what, done, total: None)
-    plans = _plans(chapters, tags, settings, out, total or len(chapters), whole)
+    plans = [
+        plan
+        for way in settings
+        for plan in _plans(chapters, tags, way, out, total or len(chapters), whole)
+    ]
     cover = read_cover(tags.cover) if tags.cover else None
+    covers = {way.folder: _fitted(cover, tags, way) for way in settings}
     for folder in {kept, *(plan.path.parent for plan in plans)}:
         sweep(folder)
-    encoded = _encode(chapters, settings, kept, workers, progress, cancel)
+    encoded = _encode(plans, kept, workers, progress, cancel)
     ledger = _Ledger(kept / "files.json")
     files = []
     for done, plan in enumerate(plans):
         if cancel is not None and cancel.is_set():
             raise Cancelled
         progress("files", done, len(plans))
-        sounds = [encoded[c.number, plan.encoding] for c in plan.chapters]
-        files.append(_deliver(plan, sounds, tags, cover, ledger))
+        sounds = [encoded[need] for need in plan.needs]
+        files.append(_deliver(plan, sounds, tags, covers[plan.settings.folder], ledger))
     progress("files", len(plans), len(plans))
-    each = [
-        (c, tuple(e for (number, _), e in encoded.items() if number == c.number)) for c in chapters
-    ]
-    stale = ledger.others(out, {plan.path for plan in plans}) if whole else ()
-    return Exported(tuple(files), tuple(each), stale)
+    each = [(c, tuple(e for need, e in encoded.items() if need.key == c.key)) for c in chapters]
+    return Exported(
+        files=tuple(f for f, plan in zip(files, plans, strict=True) if not plan.sample),
+        samples=tuple(f for f, plan in zip(files, plans, strict=True) if plan.sample),
+        chapters=tuple(each),
+        encoded=tuple(encoded.values()),
+        stale=ledger.others(out, {plan.path for plan in plans}) if whole else (),
+        remarks=tuple(dict.fromkeys(plan.remark for plan in plans if plan.remark)),
+    )
+
+
+def _fitted(cover: Cover | None, tags: Tags, way: Settings) -> Cover | None:
+    if cover is None or tags.cover is None:
+        return None
+    return fitted(cover, tags.cover, square=way.cover_square, pixels=way.cover_pixels)
 
 
 # -- plans -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """One chapter's sound in one encoding at one target."""
+
+    chapter: ChapterAudio = field(compare=False)
+    key: str
+    encoding: Encoding
+    target: Target
+    room_tone: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +217,19 @@ class _Plan:
 
     path: Path
     format: str
+    settings: Settings
     encoding: Encoding
     chapters: tuple[ChapterAudio, ...]
-    track: Track | None
-    """Set where the file is one chapter."""
+    track: Track | None = None
+    """Set where the file is one chapter, or a part of the book."""
+    marks: bool = True
+    sample: bool = False
+    remark: str = ""
+
+    @property
+    def needs(self) -> list[_Need]:
+        way = self.settings
+        return [_Need(c, c.key, self.encoding, way.target, way.room_tone) for c in self.chapters]
 
 
 def _plans(
@@ -189,32 +242,105 @@ def _plans(
 ) -> list[_Plan]:
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
     parted = not whole and (settings.files == "book" or set(settings.formats) == {"m4b"})
-    name = book_name(settings.name, tags)
+    facts = tags.facts()
+    book = out / settings.folder / _path(settings.name, facts)
     digits = max(2, len(str(total)))
     plans = []
     for format in settings.formats:
         code = _encoding(settings, format, chapters)
         if whole and (format == "m4b" or settings.files != "chapters"):
-            if format == "mp3" and len(chapters) > containers.MOST_ID3:
-                raise UserError(
-                    f"one MP3 can mark {containers.MOST_ID3} chapters, not {len(chapters)}; "
-                    "set output.files: chapters, or output.formats: m4b"
-                )
-            path = out / f"{name}.{format}"
-            plans.append(_Plan(path, format, code, tuple(chapters), None))
+            plans += _book(chapters, tags, settings, format, code, book)
         if not parted and (format == "m4b" or settings.files == "book"):
             continue
         for chapter in chapters:
-            title = f"{chapter.number:0{digits}} - {file_name(chapter.title)}"
-            path = out / f"{name} ({format})" / f"{title}.{format}"
+            _check_length(chapter, settings)
+            number = f"{chapter.number:0{digits}}"
+            own = {"number": number, "chapter": chapter.title, "format": format, "name": book.name}
+            path = book.parent / _path(settings.chapter, facts | own)
             track = Track(chapter.title, chapter.number, total)
-            plans.append(_Plan(path, format, code, (chapter,), track))
+            path = _with_ending(path, format)
+            plans.append(_Plan(path, format, settings, code, (chapter,), track, marks=False))
+    if settings.sample is not None and whole:
+        format, sample = settings.formats[0], settings.sample
+        code = _encoding(settings, format, chapters)
+        path = _with_ending(book.with_name(f"{book.name} - {file_name(sample.title)}"), format)
+        track = Track(sample.title, 0, 0)
+        plans.append(
+            _Plan(path, format, settings, code, (sample,), track, marks=False, sample=True)
+        )
     return plans
 
 
+def _with_ending(path: Path, format: str) -> Path:
+    return path.with_name(f"{path.name}.{format}")
+
+
+def _check_length(chapter: ChapterAudio, settings: Settings) -> None:
+    if settings.longest is not None and chapter.timeline.seconds > settings.longest:
+        minutes = chapter.timeline.seconds / 60
+        raise UserError(
+            f"chapter '{chapter.title}' lasts {minutes:.0f} min, and {settings.folder or 'output'} "
+            f"takes {settings.longest / 60:g} min a file: make two chapters of it"
+        )
+
+
+def _book(
+    chapters: Sequence[ChapterAudio],
+    tags: Tags,
+    settings: Settings,
+    format: str,
+    code: Encoding,
+    path: Path,
+) -> list[_Plan]:
+    """The file of the whole book; several where one cannot mark all chapters or gets too long."""
+    most = containers.MOST_MARKS.get(format)
+    parts: list[list[ChapterAudio]] = [[]]
+    seconds = 0.0
+    for chapter in chapters:
+        seconds += chapter.timeline.seconds
+        full = len(parts[-1]) == most
+        if settings.longest is not None:
+            _check_length(chapter, settings)
+            full |= seconds > settings.longest
+        if full and parts[-1]:
+            parts.append([])
+            seconds = chapter.timeline.seconds
+        parts[-1].append(chapter)
+    if len(parts) == 1:
+        whole = _with_ending(path, format)
+        return [_Plan(whole, format, settings, code, tuple(chapters))]
+    why = (
+        f"{format.upper()} marks at most {most} chapters"
+        if most is not None and len(chapters) > most
+        else f"a file may last {(settings.longest or 0) / 60:g} min"
+    )
+    remark = f"{path.name}.{format} is delivered in {len(parts)} parts: {why}"
+    plans = []
+    for number, part in enumerate(parts, 1):
+        title = f"{tags.title}, part {number}"
+        own = _with_ending(path.with_name(f"{path.name} - part {number}"), format)
+        track = Track(title, number, len(parts))
+        plans.append(_Plan(own, format, settings, code, tuple(part), track, remark=remark))
+    return plans
+
+
+def _path(template: str, facts: dict[str, str]) -> Path:
+    try:
+        return path_of(template, facts)
+    except KeyError as error:
+        known = ", ".join(f"{{{name}}}" for name in facts)
+        raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
+
+
 def _encoding(settings: Settings, format: str, chapters: Sequence[ChapterAudio]) -> Encoding:
-    rates = {chapter.timeline.sample_rate for chapter in chapters}
-    return encoding(format, max(rates), sample_rate=settings.sample_rate, bitrate=settings.bitrate)
+    return encoding(
+        format,
+        max(chapter.timeline.sample_rate for chapter in chapters),
+        sample_rate=settings.sample_rate,
+        bitrate=settings.bitrate,
+        channels=settings.channels or max(chapter.channels for chapter in chapters),
+        constant=settings.constant if format in ("mp3", "opus") else None,
+    )
 
 
 def book_name(template: str, tags: Tags) -> str:
@@ -222,50 +348,35 @@ def book_name(template: str, tags: Tags) -> str:
 
     Raises UserError for a field that does not exist.
     """
-    facts = {
-        "title": tags.title,
-        "author": tags.author,
-        "series": tags.series,
-        "part": tags.part,
-        "language": tags.language,
-    }
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in facts:
-            known = ", ".join(f"{{{name}}}" for name in facts)
-            raise UserError(f"output.name has no field {match[0]}, only {known}")
-        return facts[match[1]]
-
-    return file_name(re.sub(r"\{(\w*)\}", value, template).strip(" -_.,"))
+    return _path(template, tags.facts()).as_posix()
 
 
 # -- encoding --------------------------------------------------------------------------------------
 
 
 def _encode(
-    chapters: Sequence[ChapterAudio],
-    settings: Settings,
+    plans: Sequence[_Plan],
     kept: Path,
     workers: int | None,
     progress: Callable[[str, int, int], None],
     cancel: Cancel | None,
-) -> dict[tuple[int, Encoding], Encoded]:
-    codes = dict.fromkeys(_encoding(settings, format, chapters) for format in settings.formats)
-    wanted = [(chapter, code) for code in codes for chapter in chapters]
+) -> dict[_Need, Encoded]:
+    wanted = list(dict.fromkeys(need for plan in plans for need in plan.needs))
     jobs = [
         Job(
-            title=chapter.title,
-            key=chapter.key,
-            rate=chapter.timeline.sample_rate,
-            length=chapter.timeline.length,
-            blocks=chapter.blocks,
-            encoding=code,
-            target=settings.target,
+            title=need.chapter.title,
+            key=need.chapter.key,
+            rate=need.chapter.timeline.sample_rate,
+            length=need.chapter.timeline.length,
+            blocks=need.chapter.blocks,
+            encoding=need.encoding,
+            target=need.target,
             folder=kept,
+            room_tone=need.room_tone,
         )
-        for chapter, code in wanted
+        for need in wanted
     ]
-    seconds = [chapter.timeline.seconds for chapter, _ in wanted]
+    seconds = [need.chapter.timeline.seconds for need in wanted]
     shares = [0.0] * len(jobs)
 
     def on_progress(job: int, share: float) -> None:
@@ -274,7 +385,7 @@ def _encode(
         progress("encode", round(done), round(sum(seconds)))
 
     encoded = export_chapters(jobs, workers=workers, on_progress=on_progress, cancel=cancel)
-    return {(c.number, code): e for (c, code), e in zip(wanted, encoded, strict=True)}
+    return dict(zip(wanted, encoded, strict=True))
 
 
 def prune(kept: Path, exported: Exported) -> int:
@@ -282,7 +393,7 @@ def prune(kept: Path, exported: Exported) -> int:
 
     Raises StorageError.
     """
-    used = {e.path.stem for _, sounds in exported.chapters for e in sounds}
+    used = {sound.path.stem for sound in exported.encoded}
     freed = 0
     with storage(kept):
         for path in kept.iterdir():
@@ -299,8 +410,9 @@ def _deliver(
     plan: _Plan, sounds: Sequence[Encoded], tags: Tags, cover: Cover | None, ledger: _Ledger
 ) -> ListenerFile:
     titles = [chapter.title for chapter in plan.chapters]
+    tags = replace(tags, genre=tags.genre or plan.settings.genre)
     recipe = {
-        "file": 1,
+        "file": 2,
         "format": plan.format,
         "sounds": [sound.sha256 for sound in sounds],
         "titles": titles,
@@ -320,11 +432,13 @@ def _deliver(
     return ListenerFile(
         path=plan.path,
         format=plan.format,
-        chapter=plan.chapters[0].number if plan.track else None,
+        chapter=None if plan.marks else plan.chapters[0].number,
         starts=tuple(start / rate for start in starts),
         seconds=(starts[-1] + sounds[-1].samples) / rate,
         bytes=plan.path.stat().st_size,
         fresh=fresh,
+        chapters=tuple(chapter.number for chapter in plan.chapters),
+        folder=plan.settings.folder,
     )
 
 
@@ -339,7 +453,7 @@ def _write(
         own = replace(tags, title=plan.track.title) if plan.track else tags
         return m4b.write(path, parts, own, cover)
     facts = named(tags, plan.track, plan.format)
-    return containers.write(path, plan.format, parts, facts, cover, marks=plan.track is None)
+    return containers.write(path, plan.format, parts, facts, cover, marks=plan.marks)
 
 
 class _Ledger:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from av.packet import Packet
 from av.stream import Disposition
 
 from narrator.audio import Samples, decoded
-from narrator.export.encode import Encoded, Encoding, add_sound, created, gathered, opened, put
+from narrator.export.encode import Encoded, add_sound, created, gathered, opened, put
 from narrator.export.tags import Cover
 
-MOST_ID3 = 255
-"""Chapters that an ID3 table of contents can count."""
+MOST_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
+"""Chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis comments
+in three digits. M4B's text track has no such limit, WAV no marks."""
 
 
 def write(
@@ -147,8 +149,8 @@ def _transcode(
     chapters: Sequence[tuple[str, Encoded]],
     cover: Cover | None,
 ) -> None:
-    rate = chapters[0][1].encoding.sample_rate
-    stream = add_sound(container, Encoding("pcm" if format == "wav" else "flac", rate, 0))
+    codec = "pcm" if format == "wav" else "flac"
+    stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec))
     _add_cover(container, cover)
     position = 0
     for block in gathered(_sounds(chapters)):
@@ -160,7 +162,7 @@ def _transcode(
 def _sounds(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
     for _, encoded in chapters:
         with opened(encoded.path) as source:
-            yield from decoded(source)
+            yield from decoded(source, mono=False)
 
 
 def _add_cover(container: OutputContainer, cover: Cover | None) -> None:

@@ -13,19 +13,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
 import av
 import av.error
 import numpy as np
-from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
-from narrator import keys
-from narrator.audio import Samples, as_frame, decoded, resampled
+from narrator import keys, mastering
+from narrator.audio import Samples, as_channels, as_frame, decoded, resampled
 from narrator.errors import ExportError, UserError
 from narrator.files import replacing, storage
 from narrator.loudness import Loudness, Target, master, measure
@@ -77,16 +75,25 @@ class Encoding:
     """aac, mp3, opus or flac; WAV is made from FLAC."""
     sample_rate: int
     bitrate: int
-    """kbit/s, constant for MP3; 0 where it is lossless."""
+    """kbit/s; 0 where it is lossless."""
+    channels: int = 1
+    constant: bool | None = None
+    """Whether every packet has the same bitrate; None is the codec's own way: constant for MP3."""
 
     @property
     def bytes_per_second(self) -> float:
         """About what it needs on disk; lossless as FLAC of 24 bits."""
-        return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate
+        return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate * self.channels
 
 
 def encoding(
-    format: str, rate: int, *, sample_rate: int | None = None, bitrate: int | None = None
+    format: str,
+    rate: int,
+    *,
+    sample_rate: int | None = None,
+    bitrate: int | None = None,
+    channels: int = 1,
+    constant: bool | None = None,
 ) -> Encoding:
     """The encoding of a format for sound at `rate`.
 
@@ -100,9 +107,12 @@ def encoding(
         raise UserError(f"{format} takes no sample rate of {sample_rate}: {_listed(codec.rates)}")
     fitting = [r for r in codec.rates if r >= wanted] or codec.rates[-1:]
     hertz = fitting[0] if fitting else wanted
+    if constant is not None and name not in ("mp3", "opus"):
+        raise UserError(f"{format} has no bitrate_mode to choose; leave it out")
     if name == "flac":
-        return Encoding(name, hertz, 0)
-    kilobits = bitrate or {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}[name]
+        return Encoding(name, hertz, 0, channels)
+    usual = {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}
+    kilobits = bitrate or usual[name] * channels
     if name == "mp3":
         known = _MP3_RATES if hertz >= 32000 else _MP3_LOW_RATES
         if kilobits not in known:
@@ -110,12 +120,13 @@ def encoding(
                 f"MP3 at {hertz} Hz has no bitrate of {kilobits} kbit/s, only {_listed(known)}"
                 + ("; or set output.sample_rate: 44100" if hertz < 32000 else "")
             )
-    most = {"aac": 6 * hertz // 1000, "mp3": 320, "opus": 256}[name]
+    most = {"aac": 6 * hertz // 1000 * channels, "mp3": 320, "opus": 256 * channels}[name]
     if kilobits > most:
+        count = "one channel" if channels == 1 else "two channels"
         raise UserError(
-            f"{format} of one channel at {hertz} Hz takes at most {most} kbit/s, not {kilobits}"
+            f"{format} of {count} at {hertz} Hz takes at most {most} kbit/s, not {kilobits}"
         )
-    return Encoding(name, hertz, kilobits)
+    return Encoding(name, hertz, kilobits, channels, constant)
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -146,11 +157,13 @@ class Job:
     length: int
     """Samples in all."""
     blocks: Callable[[], Iterator[Samples]]
-    """The samples, mono float32, from the start at every call; called up to five times."""
+    """The samples, (n,) or (n, 2), from the start at every call; called up to five times."""
     encoding: Encoding
     target: Target
     folder: Path
     """Where encoded files are kept."""
+    room_tone: float | None = None
+    """dB RMS of noise under everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +250,11 @@ def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
     recipe = {
-        "encoded": 2,
+        "encoded": 3,
         "sound": job.key,
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
+        "room_tone": [job.room_tone, mastering.PERIOD],
     }
     path = job.folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
     kept = _recall(path, job.encoding)
@@ -258,27 +272,37 @@ def _reach_target(
     """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
     target, rate = job.target, job.rate
     watch = _Watch(report)
-    before = measure(watch(job.blocks(), job.length, 0.0, 0.1), rate, true_peak=False)
+
+    def sound() -> Iterator[Samples]:
+        return as_channels(job.blocks(), job.encoding.channels)
+
+    before = measure(watch(sound(), job.length, 0.0, 0.1), rate, true_peak=False)
     if before.integrated <= -70:
         raise ExportError(f"chapter '{job.title}' is silent")
-    gain = _Gain(target.level, target.level_of(before))
+    as_it_is = target.kind == "as it is"
+    level = target.level_of(before)
+    gain = _Gain(level if as_it_is else target.level, level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
-        if before.peak + gain.value <= ceiling:
+        if as_it_is or before.peak + gain.value <= ceiling:
             break
-        blocks = watch(job.blocks(), job.length, begin, begin + 0.06)
+        blocks = watch(sound(), job.length, begin, begin + 0.06)
         limited = measure(master(blocks, rate, gain.value, ceiling), rate, true_peak=False)
         if gain.correct(target.level_of(limited)) < 0.1:
             break
     for _ in range(ROUNDS):
-        blocks = watch(job.blocks(), job.length, 0.3, 0.65)
-        samples = write_sound(path, master(blocks, rate, gain.value, ceiling), job)
+        blocks = watch(sound(), job.length, 0.3, 0.65)
+        mastered = master(blocks, rate, gain.value, ceiling)
+        if job.room_tone is not None:
+            mastered = mastering.with_room_tone(mastered, rate, job.room_tone)
+        samples = write_sound(path, mastered, job)
         with opened(path) as container:
-            blocks = watch(gathered(decoded(container)), samples, 0.65, 1.0)
+            blocks = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
             measured = measure(blocks, job.encoding.sample_rate)
         if target.accepts(measured):
             return gain.value, samples, measured
-        gain.correct(target.level_of(measured))
+        if not as_it_is:
+            gain.correct(target.level_of(measured))
         ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
     raise ExportError(
         f"chapter '{job.title}' measures {target.level_of(measured):.1f} {target.kind} and "
@@ -359,11 +383,19 @@ def created(path: Path, container: str) -> Iterator[OutputContainer]:
 
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
-    """A mono stream of an encoding; FLAC's takes integers of 24 bits in 32."""
+    """A stream of an encoding; FLAC's takes integers of 24 bits in 32."""
     codec = _CODECS[encoding.codec]
-    stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout="mono")
+    layout = "mono" if encoding.channels == 1 else "stereo"
+    stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout=layout)
     assert isinstance(stream, AudioStream)
-    stream.codec_context.options = {"flags": "+bitexact", **dict(codec.options)}
+    modes: dict[tuple[str, bool | None], dict[str, str]]
+    modes = {("mp3", False): {"abr": "1"}, ("opus", True): {"vbr": "off"}}
+    mode = modes.get((encoding.codec, encoding.constant), {})
+    stream.codec_context.options = {
+        "flags": "+bitexact",
+        **dict(codec.options),
+        **mode,
+    }
     if encoding.bitrate:
         stream.bit_rate = encoding.bitrate * 1000
     stream.format = {"opus": "flt", "flac": "s32", "pcm": "s32"}.get(encoding.codec, "fltp")
@@ -372,15 +404,11 @@ def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
 
 def put(container: OutputContainer, stream: AudioStream, block: Samples, position: int) -> None:
     """Encode and write one block."""
-    rate = stream.rate
     if stream.format.name == "s32":
         steps = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
-        frame = AudioFrame.from_ndarray(
-            (steps.astype(np.int32) << 8)[np.newaxis], format="s32", layout="mono"
-        )
-        frame.sample_rate, frame.time_base, frame.pts = rate, Fraction(1, rate), position
+        frame = as_frame(steps.astype(np.int32) << 8, stream.rate, position)
     else:
-        frame = as_frame(block, rate, position)
+        frame = as_frame(block, stream.rate, position)
     container.mux(stream.encode(frame))
 
 

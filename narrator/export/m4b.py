@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.errors import ExportError
-from narrator.export.encode import Encoded, opened
+from narrator.export.encode import Encoded, Encoding, opened
 from narrator.export.tags import GENRE, Cover, Tags, three_letters
 
 FRAME = 1024
@@ -53,7 +53,8 @@ def write(
     A chapter begins where its own timeline has its zero. Raises ExportError, OSError.
     """
     parts = [_read(encoded) for _, encoded in chapters]
-    rate = chapters[0][1].encoding.sample_rate
+    code = chapters[0][1].encoding
+    rate = code.sample_rate
     if len({part.setup for part in parts}) > 1:
         raise ExportError("chapters of one M4B must be encoded alike")
     sizes = np.concatenate([part.sizes for part in parts])
@@ -74,7 +75,7 @@ def write(
             rate=rate,
             length=length,
             starts=starts,
-            sound=_sound_table(sizes, parts[0].setup, rate, base + len(text), wide),
+            sound=_sound_table(sizes, parts[0].setup, code, base + len(text), wide),
             text=_text_table([len(t) for t in titles], starts, length, rate, base, wide),
             packets=len(sizes),
             language=three_letters(tags.language),
@@ -232,7 +233,7 @@ _TEXT_MEDIA = _atom(
 
 
 def _sound_table(
-    sizes: NDArray[np.uint32], setup: bytes, rate: int, base: int, wide: bool
+    sizes: NDArray[np.uint32], setup: bytes, code: Encoding, base: int, wide: bool
 ) -> bytes:
     count = len(sizes)
     chunks = np.add.reduceat(sizes, np.arange(0, count, CHUNK), dtype=np.int64)
@@ -241,10 +242,10 @@ def _sound_table(
     runs = [_u32(1, CHUNK, 1)] if whole else []
     if rest:
         runs.append(_u32(whole + 1, rest, 1))
-    average = int(sizes.sum(dtype=np.int64) * 8 * rate // (count * FRAME))
+    average = int(sizes.sum(dtype=np.int64) * 8 * code.sample_rate // (count * FRAME))
     return _atom(
         b"stbl",
-        _full(b"stsd", _u32(1), _sound_entry(setup, rate, average)),
+        _full(b"stsd", _u32(1), _sound_entry(setup, code, average)),
         _full(b"stts", _u32(1, count, FRAME)),
         _full(b"stsc", _u32(len(runs)), *runs),
         _full(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
@@ -260,7 +261,7 @@ def _offsets(offsets: NDArray[np.int64], wide: bool) -> bytes:
     return _full(kind, _u32(len(offsets)), offsets.astype(size).tobytes())
 
 
-def _sound_entry(setup: bytes, rate: int, average: int) -> bytes:
+def _sound_entry(setup: bytes, code: Encoding, average: int) -> bytes:
     decoder = _descriptor(
         4, b"\x40\x15" + bytes(3), _u32(average, average), _descriptor(5, setup)
     )  # 0x40: MPEG-4 audio
@@ -270,8 +271,8 @@ def _sound_entry(setup: bytes, rate: int, average: int) -> bytes:
         bytes(6),
         _u16(1),
         bytes(8),
-        _u16(1, 16, 0, 0),
-        _u32(rate << 16),
+        _u16(code.channels, 16, 0, 0),
+        _u32(code.sample_rate << 16),
         _full(b"esds", stream),
     )
 

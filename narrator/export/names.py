@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
@@ -23,3 +25,18 @@ def file_name(text: str, *, most: int = 180) -> str:
     if not text or _RESERVED.match(text):
         text = f"_{text}"
     return text
+
+
+def path_of(template: str, facts: Mapping[str, str]) -> Path:
+    """A path from its template, without an ending; `/` in the template makes folders.
+
+    Facts that are empty leave no dangling marks and no empty folders. Raises KeyError for a field
+    that does not exist.
+    """
+    names = []
+    for part in template.split("/"):
+        text = re.sub(r"\{(\w*)\}", lambda match: facts[match[1]], part)
+        text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" -_.,")
+        if text:
+            names.append(file_name(text))
+    return Path(*(names or ["_"]))

@@ -42,6 +42,19 @@ class Tags:
     def narrator(self) -> str:
         return ", ".join(self.narrators)
 
+    def facts(self) -> dict[str, str]:
+        """What names of files can hold, by the fields of their templates."""
+        return {
+            "title": self.title,
+            "author": self.author,
+            "narrator": self.narrator,
+            "series": self.series,
+            "part": self.part,
+            "year": self.date[:4],
+            "publisher": self.publisher,
+            "language": self.language,
+        }
+
 
 def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
     """Tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
@@ -66,14 +79,14 @@ def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
         "language": three_letters(tags.language) if format == "mp3" else tags.language,
         "isbn": tags.isbn,
         "asin": tags.asin,
-        "track": f"{track.number}/{track.total}" if track else "",
+        "track": f"{track.number}/{track.total}" if track and track.number else "",
     }
     return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A chapter's place in its book, where it is a file of its own."""
+    """The place of a chapter or a part in its book, where it is a file; number 0 has none."""
 
     title: str
     number: int

@@ -1,0 +1,283 @@
+"""`narrator doctor`: whether this machine can render with VoxCPM2, and what a book would cost."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from narrator import __version__
+from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
+from narrator.progress import clock
+
+if TYPE_CHECKING:
+    from narrator.machine import Device, Memory
+    from narrator.models import Model
+    from narrator.pipeline import Manuscript
+
+ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
+WORK = 2e9
+"""Bytes beside the weights: caches, the codec's buffers, this program. A guess on the safe side."""
+TIGHT, NONE = 5e9, 0.5e9
+"""Bytes of disk under which a book may not fit, and under which nothing does."""
+WAYS = "ways on: `narrator models pull`; engine.model in the manifest, a directory; or --draft"
+
+State = Literal["ok", "warn", "fail"]
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a render of a book would cost here."""
+
+    speech: float
+    """Seconds still to be spoken."""
+    wall: float | None
+    """Seconds."""
+    basis: Literal["measured", "arithmetic", "unknown"]
+    """Of `wall`: this project's own renders, or the least that the device's figures allow."""
+    disk: int | None
+    """Bytes; None where no engine could be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    state: State
+    said: str
+    todo: str = ""
+    """What to do about it."""
+    cost: Cost | None = None
+
+
+@app.command()
+def doctor(
+    book: Annotated[
+        Path | None, typer.Argument(help="A manifest or its folder, to say what it would cost.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check this machine for a render with VoxCPM2; exit code 0 when one can run, else 3."""
+    checks = []
+    for check in examine(book, _unsaid if as_json else err.print):
+        checks.append(check)
+        if not as_json:
+            out.print(f"{check.state:4}  {check.name}: {check.said}")
+            if check.todo:
+                out.print(f"      {check.todo}")
+    fit = all(check.state != "fail" for check in checks)
+    if as_json:
+        out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
+    else:
+        out.print("a render with VoxCPM2 can run" if fit else "not ready for VoxCPM2")
+    if not fit:
+        raise typer.Exit(EnvironmentFailed.exit_code)
+
+
+def _unsaid(what: str) -> None:
+    pass
+
+
+def examine(book: Path | None, tell: Tell) -> Iterator[Check]:
+    """Every check, as it is made; a book that cannot be read is one of them."""
+    from narrator import machine, models, pipeline
+
+    yield _program()
+    manuscript: Manuscript | None = None
+    if book is not None:
+        try:
+            manuscript = pipeline.read(book)
+        except NarratorError as error:
+            said = str(error.problems[0])
+            more = len(error.problems) - 1
+            said += f" and {counted(more, 'problem')} more" if more else ""
+            yield Check("book", "fail", said, f"`narrator check {near(book)}` lists all")
+    settings = manuscript.project.engine if manuscript else None
+    root = manuscript.project.root if manuscript else None
+    tell("asking MLX for its device")
+    device = machine.device()
+    yield _device(device)
+    model = models.find(settings.model if settings else "auto", root=root, tell=tell)
+    yield _model("model", model)
+    if settings and settings.lora:
+        yield _model("lora", models.find_lora(settings.lora, root=root, tell=tell))
+    yield _memory(machine.memory(), device, model)
+    yield _encoders()
+    yield _draft()
+    yield from _folders(root)
+    if manuscript is not None:
+        yield _book(manuscript, device, tell)
+
+
+# -- the checks ------------------------------------------------------------------------------------
+
+
+def _program() -> Check:
+    system = f"{platform.system()} {platform.machine()}"
+    if sys.platform == "darwin":
+        release = platform.mac_ver()[0]
+        system = f"macOS {release} {platform.machine()}"
+        known = platform.machine() == "arm64" and int(release.split(".")[0] or 0) >= 14
+    else:
+        library, release = platform.libc_ver()
+        system += f", {library} {release}" if library else ""
+        numbers = tuple(map(int, re.findall(r"\d+", release)))
+        known = sys.platform == "linux" and library == "glibc" and numbers >= (2, 35)
+        known = known and platform.machine() in ("x86_64", "aarch64")
+    said = f"narrator {__version__}, Python {platform.python_version()}, {system}"
+    if known:
+        return Check("program", "ok", said)
+    todo = "made for macOS 14 or later on Apple silicon, and Linux with glibc 2.35 or later"
+    return Check("program", "warn", said, todo)
+
+
+def _device(device: Device) -> Check:
+    if not device.kind:
+        todo = "install it anew: pip install --force-reinstall mlx"
+        if sys.platform == "linux":
+            todo += ' (with a GPU of NVIDIA: pip install "narrator[cuda]" or "narrator[cuda13]")'
+        return Check("MLX", "fail", device.problem, todo)
+    size = f", {sized(device.memory)}" if device.memory else ""
+    said = f"{device.mlx} on {device.kind}: {device.name}{size}"
+    if device.kind != "CPU":
+        return Check("MLX", "ok", said)
+    todo = "without a GPU speech is made slower than it is spoken; --draft renders in minutes"
+    return Check("MLX", "warn", said, todo)
+
+
+def _model(name: str, model: Model) -> Check:
+    if model.path is None:
+        return Check(name, "fail", model.note, WAYS if name == "model" else "")
+    known = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
+    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known)))
+    return Check(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
+
+
+def _memory(memory: Memory, device: Device, model: Model) -> Check:
+    free = "" if memory.available is None else f", {sized(memory.available)} available"
+    said = f"{sized(memory.total)}{free}"
+    if model.path is None:
+        return Check("memory", "ok", said)
+    # on a CPU the network computes in float32
+    double = device.kind == "CPU" and model.precision in ("bfloat16", "float16")
+    wanted = model.bytes * (2 if double else 1) + WORK
+    room = min(memory.total, device.memory or memory.total)
+    said += f"; the model wants about {sized(wanted)}"
+    less = "`narrator models pull --8bit` makes a smaller model"
+    if wanted > room:
+        return Check("memory", "fail", f"{said}, {sized(room)} can be had", less)
+    if device.kind != "CUDA" and memory.available is not None and wanted > memory.available:
+        return Check("memory", "warn", said, f"close other programs; or {less}")
+    return Check("memory", "ok", said)
+
+
+def _encoders() -> Check:
+    import av
+
+    missing = []
+    for name, format in ENCODERS.items():
+        try:
+            av.codec.Codec(name, "w")
+        except ValueError:
+            missing.append(f"{name} ({format})")
+    release = ".".join(map(str, av.library_versions["libavcodec"]))
+    said = f"PyAV {av.__version__}, libavcodec {release}"
+    if missing:
+        todo = "install PyAV's own wheels: pip install --force-reinstall --only-binary av av"
+        return Check("FFmpeg", "fail", f"{said}; lacks {', '.join(missing)}", todo)
+    return Check("FFmpeg", "ok", f"{said}: {', '.join(ENCODERS.values())}")
+
+
+def _draft() -> Check:
+    try:
+        version = importlib.metadata.version("espeakng-loader")
+    except importlib.metadata.PackageNotFoundError:
+        todo = 'for drafts in minutes: pip install "narrator[draft]"'
+        return Check("draft voice", "warn", "not installed", todo)
+    return Check("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
+
+
+def _folders(root: Path | None) -> Iterator[Check]:
+    from narrator import files, machine
+
+    places = {
+        "project" if root else "here": root or Path.cwd(),
+        "library": files.library(),
+        "temporary files": Path(tempfile.gettempdir()),
+    }
+    for name, path in places.items():
+        try:
+            free = machine.free(path)
+        except OSError as error:
+            yield Check(name, "fail", f"{path}: {error.strerror}")
+            continue
+        said = f"{path}, {sized(free)} free"
+        if not os.access(_existing(path), os.W_OK | os.X_OK):
+            todo = "give yourself the right to write there, or use another folder"
+            todo += " (NARRATOR_HOME)" if name == "library" else ""
+            todo += " (TMPDIR)" if name == "temporary files" else ""
+            yield Check(name, "fail", f"{path} cannot be written", todo)
+        elif free < NONE:
+            yield Check(name, "fail", said, "make room on that disk")
+        elif free < TIGHT and name != "temporary files":
+            yield Check(name, "warn", said, "a book takes some 300 MB an hour; make room")
+        else:
+            yield Check(name, "ok", said)
+
+
+def _existing(path: Path) -> Path:
+    path = path.absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+# -- a book ----------------------------------------------------------------------------------------
+
+
+def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Check:
+    try:
+        cost = _cost(manuscript, device, tell)
+    except NarratorError as error:
+        return Check("book", "fail", str(error.problems[0]))
+    title = manuscript.project.manifest.title
+    said = f"{title}: {clock(cost.speech)} of speech to render"
+    if cost.basis == "measured" and cost.wall is not None:
+        said += f", about {clock(cost.wall)} (measured in this project)"
+    elif cost.wall is not None:
+        said += (
+            f", {clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
+        )
+    else:
+        said += "; how long that takes was not measured here yet"
+    said += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
+    return Check("book", "ok", said, cost=cost)
+
+
+def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
+    from narrator import machine, pipeline
+
+    seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
+    try:
+        engine = pipeline.engine_for(manuscript.project, draft=False)
+        found = pipeline.estimate(pipeline.plan(manuscript, engine, pipeline.Selection()))
+        seconds, wall, disk = found.seconds, found.wall, found.disk
+    except EngineUnavailable as error:
+        tell(str(error))
+    if wall is not None:
+        return Cost(seconds, wall, "measured", disk)
+    if device.name in machine.FLOOR:
+        return Cost(seconds, seconds / machine.FLOOR[device.name][1], "arithmetic", disk)
+    return Cost(seconds, None, "unknown", disk)

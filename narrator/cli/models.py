@@ -1,0 +1,253 @@
+"""Commands about the model: list, pull, convert, where, measure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+
+if TYPE_CHECKING:
+    from narrator.engines import Engine
+    from narrator.models import Model
+
+models = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
+app.add_typer(models, name="models")
+
+Spec = Annotated[
+    str, typer.Argument(help="A directory, a hub id (owner/name, owner/name@revision), or auto.")
+]
+
+
+@models.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show the models that are here, and which one is the default."""
+    from narrator import models
+
+    found = models.listed(_say)
+    usual = models.find("auto").spec
+    if as_json:
+        out.print_json(data=[{**_facts(m), "default": m.spec == usual} for m in found])
+        return
+    for model in found:
+        mark = "*" if model.spec == usual else " "
+        if model.path is None:
+            out.print(f"{mark} {model.note}")
+            continue
+        facts = ", ".join(filter(None, (sized(model.bytes), model.precision, _short(model))))
+        out.print(f"{mark} {_name(model)}  {facts}\n    {near(model.path)}")
+    out.print("* what `engine.model: auto` means on this machine")
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    facts = asdict(model)
+    return {**facts, "path": None if model.path is None else str(model.path)}
+
+
+def _name(model: Model) -> str:
+    return model.spec if model.kind == "hub" else Path(model.spec).name
+
+
+def _short(model: Model) -> str:
+    return f"commit {model.revision[:12]}" if model.revision else model.weights[:12]
+
+
+def _say(what: str) -> None:
+    err.print(what)
+
+
+@models.command()
+def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
+    """Print the folder of a model."""
+    from narrator import models
+    from narrator.errors import EngineUnavailable
+
+    model = models.find(spec, tell=_say)
+    if as_json:
+        out.print_json(data=_facts(model))
+    elif model.path is not None:
+        out.print(str(model.path))
+    if model.path is None:
+        raise EngineUnavailable(model.note)
+
+
+@models.command()
+def pull(
+    spec: Spec = "auto",
+    eight: Annotated[
+        bool, typer.Option("--8bit", help="Convert its language models to 8 bits, too.")
+    ] = False,
+) -> None:
+    """Fetch a model from the hub, or go on with it; on a small machine convert it to 8 bits.
+
+    From then on the id means what was fetched: a newer version changes no book until it is pulled.
+    """
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    from narrator import models
+
+    disable_progress_bars()  # ours is the one
+    with _working("asking the hub"):
+        look = models.look_up(spec)
+    small = spec in ("auto", models.HUB) and models.default() != models.HUB
+    if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
+        less = models.find("auto", tell=_say)  # made of it, and the original removed since
+        if less.path is not None:
+            out.print(f"in 8 bits: {sized(less.bytes)}, of commit {look.commit}\n{less.path}")
+            return
+    if look.missing:
+        err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
+    with _bar(look.repo, DownloadColumn()) as tell:
+        model = models.pull(look, tell)
+    out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
+    out.print(str(model.path))
+    if eight or small:
+        with _working("converting the language models to 8 bits, a minute or more"):
+            less = models.shrink(model)
+        out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")
+        if small:
+            out.print(
+                "the original is no longer needed: "
+                f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
+            )
+        else:
+            out.print(f"in the manifest: `engine: {{model: {less.path}}}`")
+    elif look.revision:
+        out.print(f"in the manifest: `engine: {{model: {model.spec}}}`")
+
+
+@models.command()
+def convert(
+    source: Annotated[str, typer.Argument(help="A directory, or a hub id that was pulled.")],
+    target: Annotated[Path, typer.Argument(help="The directory to make.")],
+    bits: Annotated[
+        int, typer.Option(help="Of the language models: 8 is safe, fewer are not; 16 leaves them.")
+    ] = 8,
+    dtype: Annotated[
+        str | None, typer.Option(help="float32, bfloat16 or float16; else as it is.")
+    ] = None,
+) -> None:
+    """Write a model anew: smaller, or in another precision."""
+    from narrator import models
+    from narrator.errors import EngineUnavailable, UsageError
+
+    if bits not in (2, 3, 4, 5, 6, 8, 16):
+        raise UsageError("--bits takes 2, 3, 4, 5, 6, 8 or 16")
+    model = models.find(source, tell=_say)
+    if model.path is None:
+        raise EngineUnavailable(model.note)
+    with _working("converting"):
+        made = models.convert(model.path, target, bits=None if bits == 16 else bits, dtype=dtype)
+    found = models.find(str(made.resolve()), tell=_say)
+    out.print(f"{near(made)}  {sized(found.bytes)}, {found.precision}")
+
+
+@models.command()
+def measure(
+    spec: Spec = "auto",
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Takes of each sentence.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
+    from narrator import measure
+
+    engine = _engine(spec)
+    session = engine.start(_say)
+    try:
+        with _bar("speaking", MofNCompleteColumn()) as tell:
+            rows = list(
+                measure.measure(
+                    session,
+                    engine.sample_rate,
+                    range(seeds),
+                    parameters={"steps": 10, "cfg": 2.0},
+                    tell=tell,
+                )
+            )
+    finally:
+        session.close()
+    stops = measure.summary(rows)
+    if as_json:
+        out.print_json(data=asdict(stops))
+        return
+    table = Table("", "least", "1 %", "5 %", "median", box=None)
+    for name, spread in (
+        ("patches a second expected", stops.per_second),
+        ("patches a token", stops.per_token),
+        ("share of the expected length", stops.share),
+    ):
+        if spread is not None:
+            figures = (spread.least, spread.first, spread.fifth, spread.median)
+            table.add_row(name, *(f"{figure:.2f}" for figure in figures))
+    out.print(table)
+    out.print(
+        f"{counted(stops.takes, 'take')}, {stops.capped} never ended by themselves, "
+        f"{stops.failed} failed"
+    )
+    out.print(f"suggested: `engine: {{earliest_stop: {stops.suggestion:.2f}}}`")
+
+
+def _engine(spec: str) -> Engine:
+    """The engine of a project that has nothing but this model."""
+    from narrator import files, manifest, pipeline
+
+    bare = {
+        "title": "measure",
+        "author": "nobody",
+        "chapters": ({"title": "one", "lines": ("one",)},),
+        "engine": {"model": spec},
+    }
+    path = files.library() / "book.yaml"
+    project = manifest.Project(path, manifest.Manifest.model_validate(bare), {})
+    return pipeline.engine_for(project, draft=False)
+
+
+@contextlib.contextmanager
+def _working(what: str) -> Iterator[None]:
+    """A sign of life where nothing can be counted."""
+    if err.is_terminal:
+        with err.status(what):
+            yield
+    else:
+        err.print(what)
+        yield
+
+
+@contextlib.contextmanager
+def _bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
+    """A bar that shows how far something is; a log gets a line for every tenth."""
+    if not err.is_terminal:
+        last = 0
+
+        def line(done: int, total: int) -> None:
+            nonlocal last
+            if total and 10 * done // total > last:
+                last = 10 * done // total
+                err.print(f"{what}: {10 * last} %")
+
+        yield line
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        counts,
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

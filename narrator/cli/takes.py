@@ -1,0 +1,180 @@
+"""Commands on single chunks: takes, retake, pin, unpin."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out
+from narrator.cli.work import plan_of, stop_on_signals
+from narrator.progress import LineProgress
+
+Chunk = Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")]
+Chunks = Annotated[list[str], typer.Argument(help="Chunks, as `plan` names them: 3.12 3.14.")]
+BookOption = Annotated[Path, typer.Option("--book", "-b", help="The manifest, or its folder.")]
+
+
+@app.command("takes")
+def list_takes(
+    chunk: Chunk,
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    sounds: Annotated[
+        Path | None, typer.Option("--out", help="Write every try there as a WAV to listen to.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what was spoken for a chunk, good and bad, with what the checks measured."""
+    from narrator import pipeline, takes
+
+    planned = plan_of(book, draft)
+    step = pipeline.find_step(planned, chunk)
+    tries = takes.tries_of(planned, step)
+    if as_json:
+        out.print_json(data={"id": step.id, "text": step.text, "tries": [_row(t) for t in tries]})
+        return
+    line = step.chunk.pieces[0].line
+    out.print(f"{step.id}  {near(line.path)}:{line.line}  {step.chunk.speaker}: {step.chunk.text}")
+    if not tries:
+        out.print("nothing was spoken yet")
+    else:
+        out.print(_table(tries))
+    if sounds is not None:
+        for path in takes.write_sounds(planned, step, tries, sounds):
+            out.print(str(near(path)))
+
+
+def _row(one: Any) -> dict[str, Any]:
+    record = one.record
+    return {
+        "number": one.number,
+        "in_use": one.in_use,
+        "pinned": one.pinned,
+        "faults": list(record.faults),
+        "seconds": round((record.stop - record.start) / record.sample_rate, 2),
+        "level": record.level,
+        "mode": record.mode,
+        "seed": record.seed,
+        "parameters": dict(record.parameters),
+        "figures": dict(record.figures),
+    }
+
+
+def _table(tries: list[Any]) -> Table:
+    table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
+    for one in tries:
+        record = one.record
+        state = "pinned" if one.pinned else "in use" if one.in_use else ""
+        if record.faults:
+            state = "; ".join(record.faults)
+        ratio = record.figures.get("ratio", 0.0)
+        settings = ", ".join(f"{name} {value}" for name, value in record.parameters.items())
+        table.add_row(
+            str(one.number),
+            state,
+            f"{(record.stop - record.start) / record.sample_rate:.1f}",
+            f"{ratio:.2f}" if ratio else "",
+            f"{record.level:.1f}",
+            str(record.seed or ""),
+            " ".join(filter(None, (record.mode, settings))),
+        )
+    return table
+
+
+@app.command()
+def retake(
+    chunks: Chunks,
+    book: BookOption = Path("book.yaml"),
+    draft: Draft = False,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=32, help="Tries each.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of the noise.")] = None,
+    cfg: Annotated[float | None, typer.Option(min=0.1, max=10, help="Guidance.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, max=100, help="Of the solver.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Speak chunks anew; the first try that passes its checks is pinned."""
+    from narrator import pipeline, takes
+
+    given = {"cfg": cfg, "steps": steps}
+    cancel = threading.Event()
+    stop_on_signals(cancel)
+    manuscript = pipeline.read(book)
+    engine = pipeline.engine_for(manuscript.project, draft=draft)
+    with LineProgress(err) as progress:
+        found = takes.retake(
+            manuscript, engine, chunks, count=count, seed=seed,
+            parameters={name: value for name, value in given.items() if value is not None},
+            observer=progress, cancel=cancel,
+        )  # fmt: skip
+    if as_json:
+        out.print_json(data=[_retaken(one) for one in found])
+    else:
+        for one in found:
+            _print_retaken(one)
+        if any(one.pinned for one in found):
+            out.print("`narrator render` makes the files anew, and what continues these chunks")
+    if any(one.pinned is None for one in found):
+        raise typer.Exit(1)
+
+
+def _retaken(one: Any) -> dict[str, Any]:
+    return {
+        "id": one.step.id,
+        "pinned": one.pinned,
+        "tries": [{"number": n, "faults": list(r.faults), "seed": r.seed} for n, r in one.tries],
+        "failures": list(one.failures),
+    }
+
+
+def _print_retaken(one: Any) -> None:
+    for number, record in one.tries:
+        state = "; ".join(record.faults) or ("pinned" if number == one.pinned else "good")
+        seconds = (record.stop - record.start) / record.sample_rate
+        out.print(f"{one.step.id}  try {number}  {seconds:.1f} s  seed {record.seed}  {state}")
+    for failure in one.failures:
+        out.print(f"{one.step.id}  no sound: {failure}")
+
+
+@app.command()
+def pin(
+    chunk: Chunk,
+    number: Annotated[int, typer.Argument(metavar="TRY", help="As `takes` numbers them.", min=0)],
+    book: BookOption = Path("book.yaml"),
+    draft: Draft = False,
+) -> None:
+    """Choose a try for a chunk; it stays until the chunk's text changes."""
+    from narrator import pipeline, takes
+
+    planned = plan_of(book, draft)
+    step = pipeline.find_step(planned, chunk)
+    takes.pin(planned, step, number)
+    out.print(f"{step.id}: try {number} is pinned; `narrator render` makes the files anew")
+
+
+@app.command()
+def unpin(
+    chunks: Annotated[
+        list[str] | None, typer.Argument(help="Chunks; none with --lost.", show_default=False)
+    ] = None,
+    book: BookOption = Path("book.yaml"),
+    draft: Draft = False,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Forget pins whose text is no longer in the book.")
+    ] = False,
+) -> None:
+    """Let the manifest decide again how chunks sound."""
+    from narrator import pipeline, takes
+
+    planned = plan_of(book, draft)
+    if lost:
+        takes.forget(planned, planned.lost)
+        out.print(f"{counted(len(planned.lost), 'pin')} forgotten")
+        return
+    steps = [pipeline.find_step(planned, name) for name in chunks or ()]
+    held = takes.unpin(planned, steps)
+    for step in steps:
+        out.print(f"{step.id}: {'no longer pinned' if step in held else 'was not pinned'}")

@@ -1,0 +1,96 @@
+"""How many requests an engine speaks side by side, found while real work runs, and kept.
+
+Pure but for `recall` and `remember`, which hold what was learnt in a small file of the user's:
+a convenience, so what goes wrong with it costs finding the number again and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from narrator import files
+from narrator.errors import StorageError
+
+
+class Growth:
+    """How many rows run side by side: doubled as long as that pays, and lowered where it must be.
+
+    Rates are measured on steps with all slots full, by their median: rows that join or end cost
+    what they cost in any number.
+    """
+
+    FIRST, MOST = 2, 64
+    WARM, STEPS = 4, 40
+    GAIN = 1.1
+    """A doubling that does not make so many times the patches a second is taken back."""
+
+    def __init__(self, slots: int, settled: bool, fits: Callable[[int, int], bool]) -> None:
+        """`fits(now, then)`: whether memory that holds `now` rows holds `then`."""
+        self.slots, self.settled = slots, settled
+        self.lowered = False
+        self._fits = fits
+        self._times: list[float] = []
+        self._before: tuple[int, float] | None = None
+
+    def step(self, rows: int, seconds: float) -> None:
+        """A step of so many rows took so long."""
+        if self.settled or rows != self.slots:
+            return
+        self._times.append(seconds)
+        if len(self._times) < self.WARM + self.STEPS:
+            return
+        rate = rows / max(1e-9, statistics.median(self._times[self.WARM :]))
+        self._times.clear()
+        if self._before and rate < self._before[1] * self.GAIN:
+            self.slots, self.settled = self._before[0], True
+        elif 2 * rows > self.MOST or not self._fits(rows, 2 * rows):
+            self.settled = True
+        else:
+            self._before = (rows, rate)
+            self.slots = 2 * rows
+
+    def lower(self, rows: int) -> None:
+        """Memory did not hold so many rows."""
+        self.slots = max(1, min(self.slots, rows) // 2)
+        self.settled = self.lowered = True
+
+    @property
+    def known(self) -> int:
+        """The best number so far."""
+        return self._before[0] if self._before and not self.settled else self.slots
+
+
+def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
+    """What was learnt under a name, to go on from; from the beginning where nothing was."""
+    known = _notes(path).get(name)
+    if isinstance(known, dict):
+        slots, settled = known.get("slots"), known.get("settled")
+        if isinstance(slots, int) and 1 <= slots <= Growth.MOST and isinstance(settled, bool):
+            return Growth(slots, settled, fits)
+    return Growth(Growth.FIRST, False, fits)
+
+
+def _notes(path: Path) -> dict[str, Any]:
+    """What was learnt; nothing where the file is torn: it is learnt again."""
+    try:
+        notes = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return notes if isinstance(notes, dict) else {}
+
+
+def remember(path: Path, name: str, growth: Growth) -> None:
+    """Keep what was learnt."""
+    # What memory did not hold today it may hold tomorrow: the next session tries again.
+    learnt = {"slots": growth.known, "settled": growth.settled and not growth.lowered}
+    notes = _notes(path)
+    if notes.get(name) == learnt:
+        return
+    data = json.dumps({**notes, name: learnt}, indent=1, sort_keys=True)
+    with contextlib.suppress(StorageError):  # a convenience
+        files.write(path, data.encode())

@@ -1,0 +1,248 @@
+"""One chunk's tries: hear them, ask for others, choose one by hand.
+
+A try that an author chooses is pinned: it is kept as a take of its own, whatever else changes,
+until the chunk's text does. A new try asked for with another seed or setting is no part of the
+manifest, so it is pinned at once. Knows nothing of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from narrator import audio, files, keys, pipeline, render
+from narrator.engines import Engine, Request
+from narrator.errors import DamagedTake, UsageError
+from narrator.pipeline import BookPlan, Manuscript, Selection
+from narrator.plan import Step
+from narrator.store import Pin, Record, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One answer of the engine to one chunk."""
+
+    number: int
+    """0 is the take that passed by itself; the others are numbered from 1."""
+    record: Record
+    in_use: bool
+    pinned: bool
+
+    @property
+    def good(self) -> bool:
+        return not self.record.faults
+
+
+def tries_of(book: BookPlan, step: Step) -> list[Try]:
+    """All that is kept of a chunk, oldest first. Raises StorageError."""
+    pin = book.store.pins().get(step.place)
+    home = pin.step if pin and step.pinned else step.key
+    chosen = pin.number if pin and step.pinned else 0
+    found = dict(book.store.tries(home))
+    if take := book.store.find(home):
+        found[0] = take
+    return [
+        Try(number, record, number == chosen and book.store.find(step.key) is not None,
+            step.pinned and number == chosen)
+        for number, record in sorted(found.items())
+    ]  # fmt: skip
+
+
+def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path) -> list[Path]:
+    """Every try as a WAV file to listen to. Raises StorageError, DamagedTake."""
+    pin = book.store.pins().get(step.place)
+    home = pin.step if pin and step.pinned else step.key
+    written = []
+    for one in tries:
+        samples, rate = (
+            book.store.read_try(home, one.number) if one.number else book.store.read(home)
+        )
+        path = folder / f"{step.id} try {one.number}.wav"
+        with files.storage(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            files.write(path, audio.wav(samples, rate))
+        written.append(path)
+    return written
+
+
+def pin(book: BookPlan, step: Step, number: int) -> Pin:
+    """Choose a try for a chunk. Raises UsageError, Locked, StorageError."""
+    with pipeline.locked(book.manuscript.project):
+        store = Store.open(book.store.root, writing=True)
+        if step.pinned:
+            held = store.pins()[step.place]
+            return _pin(store, step, held.step, number)
+        return _pin(store, step, step.key, number)
+
+
+def _pin(store: Store, step: Step, home: str, number: int) -> Pin:
+    known = sorted(store.tries(home))
+    if number and number not in known:
+        there = ", ".join(map(str, known)) or "none was kept"
+        raise UsageError(f"chunk {step.id} has no try {number}; tries: {there}")
+    if number == 0 and store.find(home) is None:
+        raise UsageError(f"chunk {step.id} has no take to pin; render it first")
+    chosen = Pin(
+        place=step.place,
+        take=keys.key({"format": 1, "pinned": home, "try": number}),
+        step=home,
+        number=number,
+        chunk=step.id,
+        speaker=step.chunk.speaker,
+        text=step.text,
+    )
+    store.pin(chosen)
+    return chosen
+
+
+def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
+    """Let the manifest decide again; returns the steps that were pinned. Raises Locked."""
+    held = [step for step in steps if step.place in book.store.pins()]
+    with pipeline.locked(book.manuscript.project):
+        Store.open(book.store.root, writing=True).unpin(step.place for step in held)
+    return held
+
+
+def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
+    """Drop pins whose text has gone. Raises Locked, StorageError."""
+    with pipeline.locked(book.manuscript.project):
+        Store.open(book.store.root, writing=True).unpin(one.place for one in lost)
+
+
+# -- another try -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Retaken:
+    """What a chunk got from asking again."""
+
+    step: Step
+    tries: tuple[tuple[int, Record], ...]
+    """Number and record of each new try; those without faults passed their checks."""
+    failures: tuple[str, ...]
+    """What the engine said of tries that gave nothing."""
+    pinned: int | None
+    """The try that is now in use."""
+
+
+def retake(
+    manuscript: Manuscript,
+    engine: Engine,
+    chunks: Sequence[str],
+    *,
+    count: int = 1,
+    seed: int | None = None,
+    parameters: Mapping[str, Any],
+    observer: pipeline.Observer,
+    cancel: render.Cancel,
+) -> list[Retaken]:
+    """Speak chunks anew, `count` times each, and pin the first try of each that passes its checks.
+
+    `seed` is that of the first try, the others follow it; without one every try draws fresh noise.
+    `parameters` stand in for the manifest's. Raises UsageError, Locked, EngineUnavailable,
+    StorageError, DamagedTake.
+    """
+    project = manuscript.project
+    if unknown := set(parameters) - set(engine.uses):
+        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
+    with pipeline.locked(project):
+        book = pipeline.plan(manuscript, engine, Selection(), writing=True)
+        places = {pipeline.find_step(book, name).place for name in chunks}
+        book = pipeline.plan(manuscript, engine, Selection(), writing=True, unpinned=places)
+        steps = [step for step in book.steps if step.place in places]
+        requests = [
+            request
+            for step in steps
+            for request in _requests(book, step, count, seed, parameters, observer)
+        ]
+        found = _speak(book, requests, observer, cancel)
+        return [_settled(book.store, step, found[step.key]) for step in steps]
+
+
+def _requests(
+    book: BookPlan,
+    step: Step,
+    count: int,
+    seed: int | None,
+    parameters: Mapping[str, Any],
+    observer: pipeline.Observer,
+) -> list[Request]:
+    prompt = None
+    if step.parent:
+        parent = book.store.find(step.parent)
+        if parent is None:
+            raise UsageError(
+                f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
+            )
+        prompt = render.prompt_of(book.store, step.parent, parent, step.expected)
+    reference = None
+    if book.engine.clones:
+        reference = book.voices.reference(step.chunk.speaker, observer.starting)
+    rules = book.manuscript.project.manifest.checks
+    # beyond every attempt that a render makes, so that the noise is new
+    first = 0 if seed is not None else rules.tries + len(book.store.tries(step.key))
+    return [
+        render.request_of(
+            step, book.engine, step.text, step.expected, prompt, reference,
+            attempt=first + n, seed=seed, parameters=parameters,
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Found:
+    tries: list[tuple[int, Record]]
+    failures: list[str]
+
+
+def _speak(
+    book: BookPlan,
+    requests: Sequence[Request],
+    observer: pipeline.Observer,
+    cancel: render.Cancel,
+) -> dict[str, _Found]:
+    engine, store = book.engine, book.store
+    settings = book.manuscript.project.manifest.checks
+    rules = render.Rules(settings.tries, settings.loudness)
+    found = {request.key: _Found([], []) for request in requests}
+    waiting = list(requests)
+    flying: dict[tuple[str, int], Request] = {}
+    with closing(engine.start(observer.starting)) as session:
+        while (waiting or flying) and not cancel.is_set():
+            while waiting and len(flying) < session.slots:
+                request = waiting.pop(0)
+                flying[request.key, request.attempt] = request
+                session.add(request)
+            for outcome in session.advance():
+                request = flying.pop((outcome.key, outcome.attempt))
+                speech, kept = outcome.speech, found[outcome.key]
+                if speech is None:
+                    kept.failures.append(str(outcome.failure))
+                    continue
+                verdict = render.examined(speech, request, engine, rules)
+                if not len(speech.samples) or not np.isfinite(speech.samples).all():
+                    kept.failures.append("; ".join(map(str, verdict.faults)))
+                    continue
+                record = render.record_of(request.key, request, speech, verdict, engine)
+                samples = np.clip(speech.samples, -1.0, 1.0)
+                latents = render.rested(speech, engine)
+                kept.tries.append((store.put_try(record, samples, latents), record))
+            observer.tick()
+    return found
+
+
+def _settled(store: Store, step: Step, found: _Found) -> Retaken:
+    good = [number for number, record in found.tries if not record.faults]
+    if good:
+        try:
+            _pin(store, step, step.key, good[0])
+        except DamagedTake as error:
+            raise UsageError(f"chunk {step.id}: {error}") from None
+    pinned = good[0] if good else None
+    return Retaken(step, tuple(found.tries), tuple(found.failures), pinned)

@@ -1,0 +1,141 @@
+"""A whole book through the real engine, with a small checkpoint in the official layout.
+
+Its weights are random: it makes noise, ends where it likes, and no check of speech would pass it.
+So of the checks only "finite" counts here, and the first candidate of a casting is taken.
+
+As a program, `python -m tests.small_model BOOK` renders a book that way; tests kill it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from narrator import audio, casting, checks, pipeline, presets
+from tests import books, sounds
+from tests.voxcpm2.conftest import Golden
+
+CLIP_SAYS = "The river was high that spring, and the ferry ran late on most days of the week."
+
+MANIFEST = """\
+title: The Ferry
+author: A. Author
+language: en
+engine: {{model: {model}, slots: {slots}, steps: 2, seed: 7}}
+speakers:
+  narrator: {{voice: {{reference: voices/narrator.wav, transcript: "{said}"}}}}
+  ann: {{voice: {{description: A girl, seed: 3}}, style: softly}}
+  bob: {{voice: bob, chain: {{mode: continuation}}}}
+  cy: {{chain: {{mode: reference}}}}
+narrator: narrator
+chapters:
+  - {{title: Morning, file: text/1.md}}
+  - {{title: Noon, file: text/2.md}}
+  - {{title: Evening, file: text/3.md, chain: {{max_chunks: 2}}}}
+output: {{formats: [wav], files: chapters}}
+"""
+
+CHAPTERS = (
+    """\
+The ferry left at seven, as it had on every morning. Nobody had ever asked it to wait.
+
+ann: Is there room for one more? I have come all this way along the river.
+
+bob: There is room for two, if the second is a goat. Come aboard and mind the rope.
+
+She looked for a goat, and found none.
+
+bob: Keep your feet dry, for the boards are older than I am.
+
+The mist was lifting by then, and the water lay flat and grey from one side to the other.
+
+bob: There is the far bank.
+""",
+    """\
+By noon they had crossed three times, and she had learned the names of all the birds.
+
+cy: Three times is nothing. I crossed it twenty times a day when I was young.
+
+cy: Then the bridge was built, and I crossed it never.
+
+ann (whispering): Who is that?
+""",
+    """\
+The lamps were lit on both banks, and the last of the market people had gone home.
+
+The ferry lay at its rope and turned a little, like a dog that cannot sleep.
+
+He said that the weather would hold. About the rest he knew nothing.
+
+bob: Good night, then.
+""",
+)
+
+
+def write(folder: Path, model: Path, *, slots: int = 3) -> Path:
+    """A book of three chapters and four voices: a clip, a description, a preset, and nothing."""
+    (folder / "text").mkdir(parents=True)
+    (folder / "voices").mkdir()
+    for number, text in enumerate(CHAPTERS, 1):
+        (folder / "text" / f"{number}.md").write_text(text, encoding="utf-8")
+    clip = sounds.voice(6.0, seed=1) * np.float32(0.3)
+    (folder / "voices" / "narrator.wav").write_bytes(audio.wav(clip, sounds.RATE))
+    other = audio.resample(sounds.voice(4.0, seed=2) * np.float32(0.3), sounds.RATE, 48_000)
+    said = "I have seen a good many rivers, and this is one of them."
+    preset = presets.Preset("bob", said, "en", audio.encode(other, 48_000))
+    presets.write(preset, folder / "voices" / "bob.voice")
+    path = folder / "book.yaml"
+    text = MANIFEST.format(model=model, slots=slots, said=CLIP_SAYS)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def checkpoint(scratch: Path) -> Path:
+    """The checkpoint's folder, put together under `scratch`."""
+    return Golden("base", scratch).assemble(scratch / "model")
+
+
+@contextmanager
+def lenient() -> Iterator[None]:
+    """Random weights pass: every check but `finite`, every clip, and the first candidate."""
+    examine = checks.examine
+
+    def only_finite(*arguments: Any, **options: Any) -> checks.Verdict:
+        verdict = examine(*arguments, **options)
+        faults = tuple(fault for fault in verdict.faults if fault.kind == "finite")
+        return replace(verdict, faults=faults)
+
+    with (
+        mock.patch.object(checks, "examine", only_finite),
+        mock.patch.object(casting, "choose", lambda candidates: candidates[0]),
+    ):
+        yield
+
+
+def render(
+    path: Path, watcher: books.Watcher | None = None, **options: Any
+) -> tuple[pipeline.Report, books.Watcher]:
+    """What `narrator render` does, leniently."""
+    with lenient():
+        engine = pipeline.engine_for(pipeline.read(path).project, draft=False)
+        return books.run(path, engine, watcher, **options)
+
+
+if __name__ == "__main__":
+    with lenient():
+        project = pipeline.read(Path(sys.argv[1]))
+        pipeline.run(
+            project,
+            pipeline.engine_for(project.project, draft=False),
+            pipeline.Selection(),
+            observer=books.Watcher(),
+            cancel=threading.Event(),
+        )

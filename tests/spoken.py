@@ -1,0 +1,44 @@
+"""Speech for tests: the draft voice says a text, once a run, for whoever needs a clip."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import closing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.chunk import expected_seconds
+from narrator.engines import Request
+from narrator.engines.espeak import DraftEngine
+from narrator.voices import DraftVoice, Voice
+
+TEXT = (
+    "Early in the morning a cool wind came over the hills, and the village smelled of fresh bread. "
+    "Nobody was in a hurry, for there was time enough for everything."
+)
+RATE = DraftEngine.sample_rate
+
+
+@functools.cache
+def draft(text: str = TEXT, variant: str = "m2") -> NDArray[np.float32]:
+    """What the draft voice makes of a text: mono at `RATE`, read only."""
+    request = Request(
+        key="clip",
+        text=text,
+        language="en-GB",
+        voice=Voice("narrator", draft=DraftVoice(variant, 50, 165)),
+        style=None,
+        parameters={},
+        seed=0,
+        attempt=0,
+        expected=expected_seconds(text, "en"),
+    )
+    with closing(DraftEngine(workers=1).start()) as session:
+        session.add(request)
+        while not (outcomes := session.advance()):
+            pass
+    speech = outcomes[0].speech
+    assert speech is not None
+    speech.samples.setflags(write=False)
+    return speech.samples

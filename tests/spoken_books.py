@@ -1,0 +1,119 @@
+"""Chapters as they were spoken, laid out from texts alone: what companions are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from narrator import chunk
+from narrator.assemble import Clip, lay
+from narrator.companions import Spoken, Word
+from narrator.export import ListenerFile
+from narrator.script import Chapter, Line, Roles, Scene, read_chapter
+
+RATE = 8000
+
+
+def speak(
+    chapter: Chapter,
+    number: int = 1,
+    *,
+    rate: int = RATE,
+    pace: float = 1.0,
+    head: float = 0.5,
+    words: Mapping[str, Sequence[Word]] | None = None,
+) -> Spoken:
+    """A chapter whose takes last as long as they are expected to, times `pace`."""
+    chunks = [c for scene in chapter.scenes for c in chunk.cut(scene, chapter.language)]
+    chunks = [c for c in chunks if any(map(str.isalnum, c.text))]
+    clips = [
+        Clip(
+            key=f"take {number}.{place}",
+            start=0,
+            stop=max(1, round(pace * chunk.expected_seconds(c.text, chapter.language) * rate)),
+            gain=0.0,
+            speed=1.0,
+            pause=0.35,
+            chunk=f"{number}.{place}",
+            speaker=c.speaker,
+            text=c.text,
+            path=c.pieces[0].line.path,
+            line=c.pieces[0].line.line,
+        )
+        for place, c in enumerate(chunks, 1)
+    ]
+    timeline = lay(clips, sample_rate=rate, head=head, tail=0.5)
+    return Spoken(number, chapter, tuple(chunks), timeline, words or {})
+
+
+def spoken(
+    text: str,
+    number: int = 1,
+    *,
+    title: str = "One",
+    language: str = "en",
+    speakers: Iterable[str] = ("ann", "bob"),
+    pace: float = 1.0,
+    head: float = 0.5,
+    words: Mapping[str, Sequence[Word]] | None = None,
+) -> Spoken:
+    """A chapter of these words. Without a label, the narrator speaks."""
+    names = {name.casefold(): name for name in ("narrator", *speakers)}
+    chapter = read_chapter(
+        text, path=Path(f"{number}.md"), title=title, language=language,
+        roles=Roles(names, "narrator"), speaker=None,
+    )  # fmt: skip
+    return speak(chapter, number, pace=pace, head=head, words=words)
+
+
+def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> Spoken:
+    """A chapter of lines (speaker, text) that no reader of scripts has seen."""
+    lines = tuple(Line(speaker, text, Path("1.md"), n) for n, (speaker, text) in enumerate(said, 1))
+    return speak(Chapter("One", language, (Scene(lines),), ()), pace=pace)
+
+
+def delivered(
+    folder: Path,
+    chapters: Sequence[Spoken],
+    *formats: str,
+    book: bool = True,
+    each: bool = False,
+    shift: float = 0.0,
+) -> list[ListenerFile]:
+    """Finished files that are none. A chapter begins `shift` after the end of the one before."""
+    files = []
+    starts = [0.0]
+    for one in chapters:
+        starts.append(starts[-1] + one.timeline.seconds + shift)
+    for format in formats:
+        if book:
+            path = folder / f"Book.{format}"
+            numbers = tuple(one.number for one in chapters)
+            files.append(_file(path, format, numbers, tuple(starts[:-1]), starts[-1], whole=True))
+        for one in chapters if each else ():
+            path = folder / f"Book ({format})" / f"{one.number:02} - {one.title}.{format}"
+            files.append(_file(path, format, (one.number,), (0.0,), one.timeline.seconds))
+    return files
+
+
+def _file(
+    path: Path,
+    format: str,
+    chapters: tuple[int, ...],
+    starts: tuple[float, ...],
+    seconds: float,
+    *,
+    whole: bool = False,
+) -> ListenerFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(f"sound of {path.name}".encode())
+    return ListenerFile(
+        path=path,
+        format=format,
+        chapter=None if whole else chapters[0],
+        starts=starts,
+        seconds=seconds,
+        bytes=path.stat().st_size,
+        fresh=True,
+        chapters=chapters,
+    )

@@ -1,0 +1,120 @@
+"""How many slots: doubled while it pays, kept, lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from narrator import files
+from narrator.engines.growth import Growth, recall, remember
+from narrator.errors import StorageError
+
+
+def always(now: int, then: int) -> bool:
+    return True
+
+
+def run(growth: Growth, seconds: Callable[[int], float], steps: int = 1000) -> None:
+    """Steps of full slots that take so many seconds by their rows."""
+    for _ in range(steps):
+        growth.step(growth.slots, seconds(growth.slots))
+
+
+def test_slots_double_until_they_do_not_pay() -> None:
+    growth = Growth(2, False, always)
+    run(growth, lambda rows: max(1.0, rows / 8))  # as fast up to 8 rows, then by the row
+    assert (growth.slots, growth.settled) == (8, True)
+
+
+def test_what_pays_for_ever_ends_at_the_most() -> None:
+    growth = Growth(2, False, always)
+    run(growth, lambda rows: 1.0)
+    assert (growth.slots, growth.settled) == (Growth.MOST, True)
+
+
+def test_memory_ends_it() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def fits(now: int, then: int) -> bool:
+        asked.append((now, then))
+        return then <= 4
+
+    growth = Growth(2, False, fits)
+    run(growth, lambda rows: 1.0)
+    assert (growth.slots, growth.settled) == (4, True)
+    assert asked == [(2, 4), (4, 8)]
+
+
+def test_steps_with_empty_slots_say_nothing() -> None:
+    growth = Growth(4, False, always)
+    for _ in range(1000):
+        growth.step(3, 1.0)
+    assert (growth.slots, growth.settled) == (4, False)
+
+
+def test_a_hiccup_decides_nothing() -> None:
+    growth = Growth(2, False, always)
+    for _ in range(Growth.WARM + Growth.STEPS):
+        growth.step(2, 1.0)
+    for count in range(Growth.WARM + Growth.STEPS):
+        growth.step(4, 50.0 if count % 3 == 0 else 1.0)
+    assert growth.slots == 8
+
+
+def test_lowering_halves_what_was_there() -> None:
+    growth = Growth(16, False, always)
+    growth.lower(12)
+    assert (growth.slots, growth.settled) == (6, True)
+    growth.lower(6)
+    growth.lower(3)
+    growth.lower(1)
+    assert growth.slots == 1
+
+
+def test_what_was_found_is_kept(tmp_path: Path) -> None:
+    growth = Growth(2, False, always)
+    run(growth, lambda rows: max(1.0, rows / 8))
+    remember(tmp_path / "slots.json", "this", growth)
+    found = recall(tmp_path / "slots.json", "this", always)
+    assert (found.slots, found.settled) == (8, True)
+    other = recall(tmp_path / "slots.json", "another", always)
+    assert (other.slots, other.settled) == (Growth.FIRST, False)
+
+
+def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path: Path) -> None:
+    growth = Growth(2, False, always)
+    run(growth, lambda rows: 1.0, 2 * (Growth.WARM + Growth.STEPS) + 1)
+    assert growth.slots == 8
+    remember(tmp_path / "slots.json", "this", growth)
+    found = recall(tmp_path / "slots.json", "this", always)
+    assert (found.slots, found.settled) == (4, False)
+
+
+def test_what_memory_did_not_hold_may_be_tried_again(tmp_path: Path) -> None:
+    growth = Growth(16, True, always)
+    growth.lower(16)
+    remember(tmp_path / "slots.json", "this", growth)
+    found = recall(tmp_path / "slots.json", "this", always)
+    assert (found.slots, found.settled) == (8, False)
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", '{"this": {"slots": -3}}', '{"this": 7}', "\xff"])
+def test_a_torn_file_costs_finding_it_again(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "slots.json"
+    path.write_text(torn, "latin-1")
+    assert recall(path, "this", always).slots == Growth.FIRST
+    remember(path, "this", Growth(8, True, always))
+    assert recall(path, "this", always).slots == 8
+
+
+def test_a_file_that_cannot_be_written_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(files, "write", full)
+    remember(tmp_path / "slots.json", "this", Growth(8, True, always))
+    assert not list(tmp_path.iterdir())

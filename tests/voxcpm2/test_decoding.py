@@ -1,0 +1,91 @@
+"""Rows that are decoded beside the batch, and what names the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+import voxcpm2
+from voxcpm2 import Prompt, Request, VoxCPM2, generate
+from voxcpm2.convert import convert
+
+
+@pytest.fixture
+def base(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
+    return models("base")
+
+
+def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
+    shape = (count, model.config.patch_size, model.config.feat_dim)
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+@pytest.mark.parametrize("prompted", [False, True])
+def test_windows_on_another_stream_equal_a_whole_decode(
+    base: VoxCPM2, monkeypatch: pytest.MonkeyPatch, prompted: bool
+) -> None:
+    monkeypatch.setattr(generate, "CHUNK", 10)
+    prompt = Prompt("The warm sun.", latents(base, 3, 4)) if prompted else None
+    request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9)
+    (whole,) = [speech for _, speech in run(base, request)]
+    batch = base.batch(1)
+    row = batch.add(request)
+    while not batch.step():
+        pass
+    decoding = batch.decoding(row, mx.new_stream(mx.default_device()))
+    windows = 0
+    while decoding.left:
+        decoding.push()
+        windows += 1
+    assert windows == -(-(len(whole.latents) + len(row.context)) * 4 // 10)
+    speech = decoding.speech()
+    assert np.abs(speech.samples - whole.samples).max() < 1e-5
+    assert np.array_equal(speech.latents, whole.latents)
+    assert (speech.stop_reason, speech.seed) == (whole.stop_reason, 5)
+
+
+def run(model: VoxCPM2, request: Request) -> Any:
+    batch = model.batch(1)
+    batch.add(request)
+    while len(batch):
+        yield from batch.advance()
+
+
+def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
+    batch = base.batch(3)
+    for seed in range(4):
+        batch.add(Request("Hello.", seed=seed, min_len=3, max_len=5))
+    batch.step()
+    assert batch.running == 3
+    batch.slots = 1
+    most = 0
+    ended = 0
+    while len(batch):
+        ended += len(batch.step())
+        if ended >= 3:
+            most = max(most, batch.running)
+    assert (ended, most) == (4, 1)
+
+
+def test_one_encoder_has_one_name_in_any_layout(golden: Any, base: VoxCPM2, tmp_path: Path) -> None:
+    convert(golden("base").checkpoint, tmp_path / "new", dtype="bfloat16")
+    assert voxcpm2.load(tmp_path / "new").encoder_fingerprint == base.encoder_fingerprint
+
+
+def test_other_encoders_have_other_names(models: Callable[[str], VoxCPM2]) -> None:
+    names = {models(variant).encoder_fingerprint for variant in ("base", "stress", "square", "v1")}
+    assert len(names) == 4
+
+
+def test_forgetting_changes_no_sound(base: VoxCPM2) -> None:
+    reference = latents(base, 1, 3)
+    one = base.generate("Hello.", reference=reference, seed=1, max_len=4)
+    base.forget()
+    assert np.array_equal(
+        one.latents, base.generate("Hello.", reference=reference, seed=1, max_len=4).latents
+    )
