@@ -322,7 +322,8 @@ def _listen(samples: Floats, rate: int) -> _Sound:
     power: Floats = np.square(spectrum.real) + np.square(spectrum.imag)
     hertz = np.linspace(0, rate / 2, size // 2 + 1)
     slow = _pooled(power)
-    band = slow[:, np.searchsorted(hertz, 300) : np.searchsorted(hertz, 7000)] + 1e-9 * slow.max()
+    band = slow[:, np.searchsorted(hertz, 300) : np.searchsorted(hertz, 7000)]
+    band = band + (1e-9 * slow.max() + 1e-20)
     flatness = 10 / math.log(10) * (np.log(band).mean(axis=1) - np.log(band.mean(axis=1)))
     strong = _pooled(level[:, None])[:, 0] > max(loud - 30, floor + 10)
     usual = float(np.median(flatness[strong])) if strong.any() else 0.0

@@ -31,7 +31,7 @@ class Polish:
 
 HISS = 6500
 """Hz: the middle of the band that is listened to and lowered."""
-SHARP = 14.0
+SHARP = 20.0
 """dB under a take's level at which that band counts as sharp."""
 
 
@@ -53,7 +53,7 @@ def polished(samples: Samples, rate: int, polish: Polish) -> Samples:
             "dqfactor": 1,
             "tfrequency": HISS,
             "tqfactor": 0.7,
-            "ratio": 3,
+            "ratio": 8,
             "range": f"{max(1.0, 6 * polish.de_ess):.3f}",  # its cut is twice this, in dB
             "attack": 2,
             "release": 40,

@@ -647,6 +647,9 @@ class _Logged:
         log.info("%s", what)
         self.observer.starting(what)
 
+    def running(self, slots: int, busy: float, note: str) -> None:
+        self.observer.running(slots, busy, note)
+
     def tick(self) -> None:
         self.observer.tick()
 
@@ -708,6 +711,10 @@ def summary(report: Report) -> dict[str, Any]:
         "engine_busy": round(result.busy, 3),
         "engine_note": result.note,
         "retries": result.retries,
+        "lost_pins": [
+            {"chunk": pin.chunk, "speaker": pin.speaker, "text": pin.text}
+            for pin in report.plan.lost
+        ],
         "given_up": [
             {
                 "chunk": steps[key].id,
@@ -810,13 +817,23 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         if stem != project.path.stem and any(project.root.glob(f"{stem}.*")):
             used |= {row["key"] for row in _ledger(ledger)}
     store = Store.open(project.build / "store")
-    unused = []
-    for key, size in store.stored():
-        record = store.find(key)
+    for pin in store.pins().values():
+        used |= {pin.take, pin.step}
+    sizes = dict(store.stored())
+    for key, size in store.tried().items():
+        sizes[key] = sizes.get(key, 0) + size
+    return [
+        (key, size)
+        for key, size in sizes.items()
         # takes of an engine that is not installed here cannot be told apart: they stay
-        if key not in used and (record is None or record.engine in engines):
-            unused.append((key, size))
-    return unused
+        if key not in used and _spoken_by(store, key) in engines | {None}
+    ]
+
+
+def _spoken_by(store: Store, key: str) -> str | None:
+    """The engine of a take or of its tries; None where what is there is damaged."""
+    record = store.find(key) or next(iter(store.tries(key).values()), None)
+    return record.engine if record else None
 
 
 def collect(project: Project) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -54,6 +55,9 @@ class _Tally:
         """When the last take was in; from there on files are made."""
         self.making: tuple[str, float] | None = None
         """The stage that files are in, and since when."""
+        self.busy = 0.0
+        self.note = ""
+        """What the engine says of itself."""
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +89,9 @@ class _Tally:
 
     def starting(self, what: str) -> None:
         pass
+
+    def running(self, slots: int, busy: float, note: str) -> None:
+        self.busy, self.note = busy, note
 
     def tick(self) -> None:
         pass
@@ -120,8 +127,13 @@ class _Tally:
         done, total = self.done.total(), self.total.total()
         line = f"{done}/{total}  {self.factor:.1f} x real time"
         if self.expected and done < total:
-            pace = self.expected / max(1e-6, time.monotonic() - self.began)
-            line += f"  {clock(self.left / pace)} left"
+            left = self.left * max(1e-6, time.monotonic() - self.began) / self.expected
+            line += f"  {clock(left)} left"
+            if left > 120:
+                end = datetime.now() + timedelta(seconds=left)
+                line += f", until {end:%H:%M}" if left < 43200 else f", until {end:%a %H:%M}"
+        if self.note:
+            line += f"  {self.note}, {self.busy:.0%} busy"
         retries = self.retries.total()
         return line + (f"  {retries} retries" if retries else "")
 
@@ -157,7 +169,7 @@ class LineProgress(_Tally):
         self.console.print(what)
 
     def tick(self) -> None:
-        if time.monotonic() >= self._next:
+        if self.total and time.monotonic() >= self._next:
             self._next = time.monotonic() + self.EVERY
             self.console.print(self.whole())
 

@@ -56,6 +56,10 @@ class Observer(Protocol):
         """Something that takes long before the first take: a model is loaded, a voice is cast."""
         ...
 
+    def running(self, slots: int, busy: float, note: str) -> None:
+        """How the engine runs: its slots, and the share of its time in which it makes speech."""
+        ...
+
     def tick(self) -> None:
         """Called at least every second or so while the run goes on."""
         ...
@@ -245,6 +249,7 @@ class _Loop:
     def _note(self, session: Session) -> None:
         self.result.slots, self.result.busy = session.slots, session.busy
         self.result.note = session.note
+        self.observer.running(session.slots, session.busy, session.note)
 
     def _room(self, session: Session | None) -> bool:
         """Whether a slot is free, and the judges keep up: takes that wait for them fill memory."""

@@ -76,6 +76,7 @@ class Watcher:
     retries: list[Step] = field(default_factory=list)
     flags: list[Step] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
+    notes: list[tuple[int, float, str]] = field(default_factory=list)
     cancel: threading.Event = field(default_factory=threading.Event)
     stop_after: int | None = None
 
@@ -95,6 +96,9 @@ class Watcher:
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         self.flags.append(step)
+
+    def running(self, slots: int, busy: float, note: str) -> None:
+        self.notes.append((slots, busy, note))
 
     def tick(self) -> None:
         pass

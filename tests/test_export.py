@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import resource
 import signal
 import struct
@@ -29,6 +30,7 @@ from narrator.export import ChapterAudio, Encoded, Exported, Settings, Tags, enc
 from narrator.export.names import file_name
 from narrator.export.tags import read_cover
 from narrator.loudness import measure, target
+from narrator.profiles import PROFILES
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
 FORMATS = ("m4b", "mp3", "opus", "flac", "wav")
@@ -282,6 +284,211 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
         assert info.bitrate == pytest.approx(64000, abs=10)
 
 
+# -- several ways at once ----------------------------------------------------------------------------
+
+
+def deliver(where: Path, ways: Sequence[Settings], sounds: Sequence[ChapterAudio]) -> Exported:
+    return export.export(sounds, tags(), ways, out=where / "out", kept=where / "kept", workers=2)
+
+
+def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
+    one = Settings(("mp3",), target("audiobook"), files="book", name="B", folder="one")
+    two = replace(one, folder="two", files="chapters", chapter="{number} {chapter}", genre="Pod")
+    three = replace(one, folder="three", target=target("podcast"))
+    exported = deliver(tmp_path, [one, two, three], chapters(2))
+    found = sorted(
+        p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.mp3")
+    )
+    assert found == [
+        "one/B.mp3", "three/B.mp3", "two/01 Capítulo uno - Дым.mp3", "two/02 二 · Smoke.mp3",
+    ]  # fmt: skip
+    assert len(exported.encoded) == 4  # two chapters at two targets
+    assert [f.folder for f in exported.files] == ["one", "two", "two", "three"]
+    again = deliver(tmp_path, [one, three], chapters(2))
+    assert not any(e.fresh for e in again.encoded)
+    assert not any(f.fresh for f in again.files)
+    assert sorted(p.parent.name for p in again.stale) == ["two", "two"]
+
+
+def test_a_file_without_a_genre_gets_its_profiles(tmp_path: Path) -> None:
+    facts = replace(tags(), genre="")
+    exported = run(tmp_path, chapters(1), ["mp3"], facts=facts, genre="Podcast")
+    assert mutagen.File(exported.files[0].path).tags["TCON"].text == ["Podcast"]
+
+
+@pytest.mark.parametrize(("constant", "expected"), [(True, True), (None, True), (False, False)])
+def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
+    tmp_path: Path, constant: bool | None, expected: bool
+) -> None:
+    exported = run(tmp_path, chapters(2), ["mp3"], files="book", constant=constant)
+    path = exported.files[0].path
+    info = mutagen.File(path).info
+    assert (info.bitrate_mode == mutagen.mp3.BitrateMode.CBR) is expected
+    found = marks(path)
+    assert_allclose([start for _, start in found], exported.files[0].starts, atol=0.001)
+    assert info.length == pytest.approx(exported.files[0].seconds, abs=0.1)
+
+
+def test_opus_packets_are_of_one_size_where_the_bitrate_is_constant(tmp_path: Path) -> None:
+    def sizes(constant: bool | None) -> set[int]:
+        where = tmp_path / str(constant)
+        path = run(where, chapters(1), ["opus"], files="book", constant=constant).files[0].path
+        with av.open(str(path)) as container:
+            return {p.size for p in container.demux(audio=0) if p.size}
+
+    assert len(sizes(True)) == 1
+    assert len(sizes(None)) > 5
+
+
+def test_sound_that_is_left_as_it_is_keeps_every_sample(tmp_path: Path) -> None:
+    as_it_is = PROFILES["archive"].target
+    sounds = chapters(2)
+    exported = run(tmp_path, sounds, ["flac"], target=as_it_is, files="chapters")
+    for file, sound in zip(exported.files, sounds, strict=True):
+        planned = np.concatenate(list(sound.blocks()))
+        assert_allclose(sound_of(file.path)[0], planned, atol=2**-24)
+
+
+def test_sound_over_full_scale_is_limited_though_it_is_left_as_it_is(tmp_path: Path) -> None:
+    loud = [replace(c, blocks=lambda c=c: (b * 6 for b in c.blocks())) for c in chapters(1)]
+    exported = run(tmp_path, loud, ["flac"], target=PROFILES["archive"].target)
+    measured = exported.encoded[0].loudness
+    assert measured.true_peak <= 0
+    assert np.abs(sound_of(exported.files[0].path)[0]).max() < 1
+
+
+def test_room_tone_fills_every_pause(tmp_path: Path) -> None:
+    exported = run(tmp_path, chapters(2), ["mp3"], files="book", bitrate=160, room_tone=-66)
+    sound, rate = sound_of(exported.files[0].path)
+    step = rate // 10
+    windows = sound[: len(sound) // step * step].reshape(-1, step)
+    levels = 10 * np.log10(np.square(windows, dtype=np.float64).mean(axis=1) + 1e-12)
+    assert levels[1:-1].min() > -72  # the last window may hold the coder's padding
+    assert np.percentile(levels, 3) < -62
+    assert exported.encoded[0].loudness.integrated == pytest.approx(-18, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [
+        ("{author}/{series}/{title}/{title}", "Jane/Lamps/Tale/Tale"),
+        ("{publisher}/{title} ({year})", "Tale (2024)"),
+        ("{title} ({narrator})", "Tale"),
+        ("{author}/../{title}", "Jane/Tale"),
+        ("{title}", "Tale"),
+    ],
+)
+def test_templates_make_folders(template: str, path: str) -> None:
+    facts = Tags(title="Tale", authors=("Jane",), series="Lamps", date="2024-05-01")
+    assert export.book_name(template, facts) == path
+
+
+def test_a_slash_in_a_title_makes_no_folder() -> None:
+    assert export.book_name("{author}/{title}", Tags(title="AC/DC", authors=("J",))) == "J/AC - DC"
+
+
+# -- cover -----------------------------------------------------------------------------------------
+
+
+def large(path: Path, width: int, height: int) -> Path:
+    path.write_bytes(png(width, height))
+    return path
+
+
+def test_a_cover_that_is_too_large_is_scaled_down_for_its_profile(tmp_path: Path) -> None:
+    facts = tags(large(tmp_path / "c.png", 300, 300))
+    exported = run(
+        tmp_path, chapters(1), ["mp3"], facts=facts, cover_square=True, cover_pixels=(50, 200)
+    )
+    picture = mutagen.File(exported.files[0].path).tags.getall("APIC")[0]
+    assert picture.mime == "image/jpeg"
+    with av.open(io.BytesIO(picture.data)) as container:
+        image = next(container.decode(video=0)).to_ndarray(format="rgb24")
+    assert image.shape == (200, 200, 3)
+    assert_allclose(image.mean(axis=(0, 1)), (0x20, 0x60, 0xA0), atol=4)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [((300, 200), "must be square, not 300x200"), ((40, 40), "at least 50 pixels, not 40x40")],
+)
+def test_a_cover_of_the_wrong_shape_or_size_is_refused_before_anything_runs(
+    tmp_path: Path, size: tuple[int, int], message: str
+) -> None:
+    facts = tags(large(tmp_path / "c.png", *size))
+    with pytest.raises(UserError, match=message):
+        run(tmp_path, chapters(1), facts=facts, cover_square=True, cover_pixels=(50, 200))
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_cover_that_fits_stays_as_it_is(tmp_path: Path) -> None:
+    path = large(tmp_path / "c.png", 100, 100)
+    cover = read_cover(path)
+    assert export.fitted(cover, path, square=True, pixels=(50, 200)) is cover
+
+
+# -- retail sample ---------------------------------------------------------------------------------
+
+
+def spoken(sound: ChapterAudio) -> Samples:
+    return np.concatenate(list(sound.blocks()))
+
+
+def test_a_sample_begins_and_ends_in_pauses_and_holds_whole_chunks() -> None:
+    sound = chapter(3, "Long", [tone(1.0, hertz=300 + 100 * n) for n in range(6)])
+    cut = export.excerpt(sound, "Sample", 1.0, 6.0)
+    assert [cue.stop - cue.start for cue in cut.timeline.cues] == [RATE, RATE]
+    heard, whole = spoken(cut), spoken(sound)
+    assert len(heard) == cut.timeline.length <= 6.0 * RATE
+    first, last = cut.timeline.cues[0].start, cut.timeline.cues[-1].stop
+    assert first == round(0.75 * RATE)
+    at = sound.timeline.cues[1].start
+    assert_array_equal(heard[first:last], whole[at : at + last - first])
+    assert not heard[:first].any()
+    assert not heard[last:].any()  # nothing of the next words
+
+
+def test_a_sample_fades_what_lies_around_its_words() -> None:
+    sound = chapter(1, "Music", [tone(1.0) for _ in range(4)])
+    music = replace(sound, blocks=lambda: (b + np.float32(0.1) for b in sound.blocks()))
+    heard = spoken(export.excerpt(music, "Sample", 0.5, 5.0))
+    assert abs(heard[0]) < 1e-6
+    assert abs(heard[-1]) < 1e-6
+    assert np.abs(np.diff(heard)).max() < 0.06  # no click beside a tone of 1 kHz at -20 dB
+
+
+@pytest.mark.parametrize("size", [97, 5000])
+def test_a_sample_does_not_depend_on_the_size_of_blocks(size: int) -> None:
+    sound = chapter(1, "One", [voice(1.0, seed=n) for n in range(4)])
+    small = replace(sound, blocks=lambda: blocks(spoken(sound), size))
+    assert_array_equal(
+        spoken(export.excerpt(small, "S", 0.5, 5)), spoken(export.excerpt(sound, "S", 0.5, 5))
+    )
+
+
+@pytest.mark.parametrize(("start", "seconds"), [(500, 60), (0, 2)])
+def test_a_sample_without_words_is_an_error(start: float, seconds: float) -> None:
+    sound = chapter(1, "One", [voice(1.0)])
+    with pytest.raises(UserError, match=r"output\.sample: 'One' gives 0 s from"):
+        export.excerpt(sound, "S", start, seconds)
+
+
+def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path) -> None:
+    sounds = chapters(2)
+    sample = export.excerpt(sounds[0], "Retail sample", 0, 5)
+    exported = run(tmp_path, sounds, ["mp3"], files="chapters", name="B", sample=sample)
+    assert [f.path.name for f in exported.samples] == ["B - Retail sample.mp3"]
+    assert len(exported.files) == 2
+    facts = mutagen.File(exported.samples[0].path).tags
+    assert facts["TIT2"].text == ["Retail sample"]
+    assert "TRCK" not in facts
+    assert exported.encoded[-1].loudness.integrated == pytest.approx(-18, abs=0.5)
+    export.prune(tmp_path / "kept", exported)
+    assert not any(e.fresh for e in run(
+        tmp_path, sounds, ["mp3"], files="chapters", name="B", sample=sample
+    ).encoded)  # fmt: skip
+
+
 # -- stereo ----------------------------------------------------------------------------------------
 
 
@@ -503,6 +710,30 @@ def test_a_book_of_thirty_hours_has_exact_marks_at_its_end(tmp_path: Path) -> No
     found = marks(path)
     assert found[-1][1] == pytest.approx(starts[-1] / 48000, abs=0.001)
     assert mutagen.File(path).info.length == pytest.approx(30 * 3600, abs=2)
+
+
+@pytest.mark.slow
+def test_a_book_of_26_hours_and_300_chapters_is_marked_to_its_end(tmp_path: Path) -> None:
+    part = still(tmp_path, 26 * 3600 / 300)
+    path = tmp_path / "long.m4b"
+    titles = [f"Chapter {n + 1}" for n in range(300)]
+    starts = m4b.write(path, [(title, part) for title in titles], tags(), None)
+    with av.open(str(path)) as container:
+        assert (container.duration or 0) / 1e6 == pytest.approx(26 * 3600, abs=10)
+        stream = container.streams.audio[0]
+        assert len({p.size for p in container.demux(stream) if p.size}) >= 1
+    found = marks(path)
+    assert [title for title, _ in found] == titles
+    assert_allclose([start for _, start in found], np.array(starts) / 48000, atol=0.001)
+
+
+def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> None:
+    """Beyond 4 GiB of sound chunks lie at 64-bit places; beyond 2^31 samples time is 64 bits."""
+    offsets = m4b._offsets(np.array([2**33]), wide=True)
+    assert offsets[4:8] == b"co64"
+    assert int.from_bytes(offsets[-8:]) == 2**33
+    assert m4b._media_head(48000, 2**33, "eng")[8] == 1
+    assert m4b._media_head(48000, 2**30, "eng")[8] == 0
 
 
 def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def sibilant(rate: int) -> tuple[Samples, slice]:
 
 
 @pytest.mark.parametrize("rate", [22050, 48000])
-@pytest.mark.parametrize(("amount", "least", "most"), [(0.3, 1, 4), (1.0, 4, 12)])
+@pytest.mark.parametrize(("amount", "least", "most"), [(0.3, 2, 4), (1.0, 9, 12)])
 def test_a_hiss_is_lowered_gently_and_the_vowel_is_not(
     rate: int, amount: float, least: float, most: float
 ) -> None:

@@ -49,7 +49,7 @@ def feed(
         other = "without" if chapters else "with"
         raise UsageError(f"{folder} holds no finished {what}; try {other} --chapters")
     base = base_url.rstrip("/") + "/"
-    cover = next((name for name in _COVERS if (folder / name).is_file()), "")
+    cover = next((picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
         url=base + name,
         link=link or base,

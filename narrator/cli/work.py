@@ -104,6 +104,7 @@ def _print_plan(book: Any, as_json: bool) -> None:
         out.print(f"       {step.id} {near(line.path)}:{line.line}: {changes}")
     if len(changed) > 20:
         out.print(f"       and {len(changed) - 20} more; `narrator why CHUNK` shows each")
+    _print_lost(book)
     wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free")  # fmt: skip
@@ -165,6 +166,9 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
         line = step.chunk.pieces[0].line
         faults = "; ".join(planned.store.flag(step.key).faults)
         out.print(f"given up: {step.id} {near(line.path)}:{line.line}: {faults}")
+    if flags:
+        out.print(f"`narrator takes {flags[0].id}` shows what was tried; `pin` and `retake` choose")
+    _print_lost(planned)
     for path, note in files:
         said = f"  {note}" if note else ""
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
@@ -285,6 +289,15 @@ def stop_on_signals(cancel: threading.Event) -> None:
         signal.signal(name, stop)
 
 
+def _print_lost(book: Any) -> None:
+    for pin in book.lost:
+        out.print(f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {short(pin.text)}")
+    if book.lost:
+        out.print(
+            "`narrator unpin --lost` forgets these pins; `narrator takes CHUNK` shows new takes"
+        )
+
+
 def _print_report(report: Any, wall: float) -> None:
     from narrator import pipeline
 
@@ -296,6 +309,8 @@ def _print_report(report: Any, wall: float) -> None:
         out.print(f"rendered {done}, {clock(result.seconds)} of speech "
                   f"in {clock(result.wall)}: {facts['real_time_factor']} x real time"
                   f"{retries}")  # fmt: skip
+        if result.note:
+            out.print(f"engine: {result.note}, busy {result.busy:.0%} of its time")
     for row in facts["chapters"]:
         state = "" if row["encoded"] else "  unchanged"
         out.print(f"{row['number']:4}  {clock(row['seconds']):>8}  {row['codec']:4}  "
@@ -303,6 +318,7 @@ def _print_report(report: Any, wall: float) -> None:
                   f"{row['title']}{state}")  # fmt: skip
     if facts["damaged_takes"]:
         out.print(f"{counted(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
+    _print_lost(report.plan)
     for item in facts["given_up"]:
         err.print(f"given up: {item['chunk']} {item['source']}: "
                   f"{short(item['text'])} ({item['faults'][-1]})")  # fmt: skip

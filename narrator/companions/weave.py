@@ -29,6 +29,8 @@ from narrator.importers.archive import Archive
 from narrator.importers.package import read_package
 from narrator.script import Line
 
+_XHTML = "http://www.w3.org/1999/xhtml"
+
 LEAST = 0.5
 """Share of the spoken letters that must be found in a book, or it is another book."""
 
@@ -87,10 +89,12 @@ def weave(source: Path, units: Sequence[Unit], remarks: list[str]) -> Woven | No
             if item.media_type != "application/xhtml+xml" or name not in members:
                 continue
             text = archive.text(name)
-            if _is_well_formed(text):
+            if _takes_spans(text):
                 pages.append(_Page(name, text))
             else:
-                remarks.append(f"{name} of {source.name} is not well-formed; it is not read along")
+                remarks.append(
+                    f"{name} of {source.name} is no well-formed XHTML; it is not read along"
+                )
     found = _found(pages, units)
     letters = sum(len(_letters(unit.line.text[unit.first : unit.last])) for unit in units)
     share = sum(place.last - place.first for place in found) / max(letters, 1)
@@ -148,14 +152,15 @@ def parsed(document: bytes) -> Any:
     return etree.fromstring(document, parser)
 
 
-def _is_well_formed(text: str) -> bool:
+def _takes_spans(text: str) -> bool:
+    """Is it well-formed, and XHTML without a prefix?"""
     if "<!ENTITY" in text:
         return False
     try:
-        parsed(_DECLARATION.sub("", text, count=1).encode())
+        root = parsed(_DECLARATION.sub("", text, count=1).encode())
     except etree.XMLSyntaxError:
         return False
-    return True
+    return bool(root.tag == f"{{{_XHTML}}}html" and root.nsmap.get(None) == _XHTML)
 
 
 # -- letters ---------------------------------------------------------------------------------------
