@@ -332,10 +332,13 @@ class Output(_Model):
     """The retail sample of profiles that ask for one; three minutes of the first chapter where it
     is not set."""
     mastering: Mastering = Mastering()
+    companions: tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...] = ()
+    """What lies beside the files: subtitles with speakers (vtt, srt), chapter lists (chapters:
+    Podcasting 2.0, cue), labels for an audio editor, an EPUB that is read along (readalong)."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
-        others = self.model_fields_set - {"profile", "sample", "mastering"}
+        others = self.model_fields_set - {"profile", "sample", "mastering", "companions"}
         if self.profile is not None and others:
             raise ValueError(
                 f"`{min(others)}` has no say beside `profile`: put it into a profile of your own, "
@@ -507,6 +510,8 @@ class Manifest(_Model):
     author: Texts
     language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     cover: Text | None = None
+    source: Text | None = None
+    """The EPUB that the book came from: its pages become the read-along edition."""
     identifiers: dict[Text, Text] = {}
     series: SeriesChoice | None = None
     publisher: Text | None = None
@@ -1069,6 +1074,8 @@ def _cross_checks(project: Project) -> list[Problem]:
         if first != i:
             wrong(f"music '{piece.name}' stands twice; first in music[{first + 1}]",
                   "music", i, "name")  # fmt: skip
+    if manifest.source is not None:
+        exists(manifest.source, "source")
     if manifest.cover is not None and exists(manifest.cover, "cover"):
         with (project.root / manifest.cover).open("rb") as file:
             magic = file.read(8)

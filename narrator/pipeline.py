@@ -13,7 +13,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from narrator import files, finish, manifest, music, references, render, script, voices
-from narrator.engines import Engine
+from narrator.engines import Engine, quiet
 from narrator.errors import (
     DamagedTake,
     EngineUnavailable,
@@ -181,8 +181,10 @@ def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
 # -- plan ------------------------------------------------------------------------------------------
 
 
-def engine_for(project: Project, *, draft: bool) -> Engine:
-    """The engine that a render would use. Raises EngineUnavailable."""
+def engine_for(
+    project: Project, *, draft: bool, tell: Callable[[str], None] = quiet
+) -> Engine:
+    """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
     if draft or project.engine.name == "draft":
         from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for
 
@@ -194,6 +196,7 @@ def engine_for(project: Project, *, draft: bool) -> Engine:
         root=project.root,
         cache=project.build / "voices",
         remembered=_load_json(_identity_path(project), {}),
+        tell=tell,
     )
 
 

@@ -96,5 +96,8 @@ def cast_missing(
         return
     for (path, part), candidates in zip(parts.items(), found, strict=True):
         best = casting.choose(candidates)
-        presets.write(casting.preset_of(best, part.voice, part.language), path)
+        preset = casting.preset_of(best, part.voice, part.language)
+        for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+            preset = preset.with_latents(fingerprint, latents)
+        presets.write(preset, path)
         tell(f"cast {part.voice.speaker}: candidate {best}")

@@ -54,6 +54,9 @@ class Voice:
 
 Cast = Mapping[str, Voice]
 
+CASTING = 1
+"""How voices without a reference are cast, texts included; another number casts all anew."""
+
 Mode = Literal["zero-shot", "reference", "anchored", "continuation"]
 """What a request is given beside its text.
 

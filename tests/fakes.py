@@ -15,7 +15,7 @@ import numpy as np
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Voice
+from narrator.voices import Reference, Voice
 
 RATE = 8000
 Fault = Callable[[Request], Speech | EngineFailure | None]
@@ -80,6 +80,9 @@ class HumEngine:
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return []
+
+    def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
+        return {}
 
     def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
         session = HumSession(self, self.slots)

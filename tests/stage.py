@@ -15,7 +15,7 @@ import numpy as np
 from narrator.casting import text_for
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Voice
+from narrator.voices import Reference, Voice
 from tests import spoken
 
 Fault = Callable[[Request], Speech | EngineFailure | None]
@@ -84,6 +84,9 @@ class StageEngine:
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.wrong
+
+    def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
+        return {"stage": np.zeros((2, 4, 8), np.float32)}
 
     def start(self, tell: Callable[[str], None] = quiet) -> StageSession:
         tell("loading the stage")

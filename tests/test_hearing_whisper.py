@@ -86,5 +86,5 @@ def test_without_the_package_the_way_on_is_named(monkeypatch):
 
 
 def test_without_the_model_the_way_on_is_named():
-    with pytest.raises(EngineUnavailable, match="no model nowhere/nothing: An error .* Hub; go"):
+    with pytest.raises(EngineUnavailable, match=r"no model nowhere/nothing: An error .* Hub; go"):
         MlxWhisper("nowhere/nothing").transcribe(np.zeros(16000, np.float32), 16000, "en")

@@ -183,3 +183,16 @@ def test_an_epub_becomes_a_valid_project(tmp_path: Path) -> None:
     )
     assert [chapter.title for chapter in found.chapters] == ["null", "@: - b"]
     assert yaml.safe_load((tmp_path / "p/book.yaml").read_text("utf-8"))["chapters"]
+
+
+def test_an_epub_stays_in_its_project_for_the_read_along_edition(tmp_path: Path) -> None:
+    original = tmp_path / "door.epub"
+    original.write_bytes(b"as it came")
+    written = write_project(BOOK, tmp_path / "door", original)
+    project = manifest.load(written.manifest)
+    assert project.manifest.source == "source.epub"
+    assert (written.root / "source.epub").read_bytes() == b"as it came"
+
+
+def test_a_project_from_anything_else_names_no_source(tmp_path: Path) -> None:
+    assert manifest.load(write_project(BOOK, tmp_path / "door").manifest).manifest.source is None

@@ -167,8 +167,8 @@ CASES = {
     "a cover that is not there": (GOOD + "cover: c.jpg\n", "book.yaml:6: no such file: c.jpg"),
     "a name with an unknown field": (
         GOOD + "output: {name: '{titel}'}\n",
-        "book.yaml:6: output.name: no such field 'titel'; use {title}, {author}, {series}, {part}, "
-        "{language}",
+        "book.yaml:6: output.name: no field {titel}; use {title}, {author}, {narrator}, {series}, "
+        "{part}, {year}, {publisher}, {language}",
     ),
     "tabs": ("title:\n\tx: 1\n", "book.yaml:2: a tab: YAML wants spaces for indentation"),
     "a colon without quotes": (

@@ -11,19 +11,22 @@ Models, batches and streams run MLX and belong to one thread. Errors are `VoxCPM
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import mlx.core as mx
 import numpy as np
+from mlx.utils import tree_flatten
 
 from voxcpm2 import audio as _audio
 from voxcpm2 import generate as _generate
 from voxcpm2.audio import Source
 from voxcpm2.config import Config
 from voxcpm2.errors import AudioError, CheckpointError, ConfigError, RequestError, VoxCPM2Error
-from voxcpm2.generate import Batch, Cancel, Noise, Request, Row
+from voxcpm2.generate import Batch, Cancel, Decoding, Noise, Request, Row
 from voxcpm2.load import Checkpoint
 from voxcpm2.load import load as _load_checkpoint
 from voxcpm2.prompt import Prompt
@@ -34,6 +37,7 @@ __all__ = [
     "Batch",
     "CheckpointError",
     "ConfigError",
+    "Decoding",
     "Prompt",
     "Request",
     "RequestError",
@@ -93,6 +97,25 @@ class VoxCPM2:
     def encode_sample_rate(self) -> int:
         """Of the samples that the encoder reads, Hz; `encode` resamples to it."""
         return self.config.vae.sample_rate
+
+    @cached_property
+    def encoder_fingerprint(self) -> str:
+        """Names what `encode` computes: latents of one encoder serve all models that have it.
+
+        The weights go into it by the power of each tensor and of its later half, to three digits:
+        files of all layouts and precisions hold the same encoder, and the last bits of folded
+        weights depend on the device.
+        """
+        digest = hashlib.sha256(repr((self.config.vae, self.config.patch_size)).encode())
+        for name, array in sorted(dict(tree_flatten(self.vae.encoder.parameters())).items()):
+            power = np.square(np.array(array, np.float64).reshape(-1))
+            digest.update(f"{name} {power.sum():.2e} {power[power.size // 2 :].sum():.2e}".encode())
+        return digest.hexdigest()
+
+    def forget(self) -> None:
+        """Give memory back: what is kept of references, and what MLX keeps for reuse."""
+        self._prefixes = _generate.Prefixes(self.network)
+        mx.clear_cache()
 
     def tokenize(self, text: str) -> list[int]:
         """The ids of raw text: no white-space handling, no markers."""

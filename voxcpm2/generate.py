@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import mlx.core as mx
 import numpy as np
 
-from voxcpm2.audio_vae import AudioVAE
+from voxcpm2.audio_vae import CHUNK, AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
 from voxcpm2.errors import RequestError
@@ -165,6 +165,19 @@ class Row:
         elif len(self.patches) >= self.cap:
             self.stop_reason = "cap"
 
+    def became(self, latents: np.ndarray, samples: np.ndarray) -> Speech:
+        """The end of the row, with its patches' latents and their samples."""
+        assert self.stop_reason is not None
+        return Speech(
+            text=self.text,
+            samples=samples,
+            latents=latents,
+            stop_reason=self.stop_reason,
+            token_count=self.token_count,
+            seed=self.attempt_seed,
+            attempts=self.attempt + 1,
+        )
+
     def retry(self) -> bool:
         """After a bad case, start anew if that is allowed."""
         bad = len(self.patches) >= self.token_count * RATIO
@@ -224,6 +237,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self._waiting) + len(self._running)
 
+    @property
+    def running(self) -> int:
+        """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
+        return len(self._running)
+
     def add(self, request: Request) -> Row:
         """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
         if not isinstance(request, Request):
@@ -235,6 +253,10 @@ class Batch:
     def advance(self) -> list[tuple[Row, Speech]]:
         """One step of all rows; returns those that finished, with what they became."""
         return [(row, self._speech(row)) for row in self.step()]
+
+    def decoding(self, row: Row, stream: Any = None) -> Decoding:
+        """What turns a row that `step` returned into speech, on an MLX stream of its own."""
+        return Decoding(self.vae, row, stream)
 
     def step(self) -> list[Row]:
         """`advance` without the decoding."""
@@ -293,7 +315,7 @@ class Batch:
 
     def _admit(self) -> list[Row]:
         """Read waiting rows into the free slots; returns them."""
-        new = list(islice(self._waiting, self.slots - len(self._running)))
+        new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
         if not new:
             return []
         prefixes = [
@@ -311,19 +333,55 @@ class Batch:
         return new
 
     def _speech(self, row: Row) -> Speech:
-        assert row.stop_reason is not None
         shape = (0, self._network.config.patch_size, self._network.config.feat_dim)
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
-        return Speech(
-            text=row.text,
-            samples=decode(self.vae, latents, row.context),
-            latents=latents,
-            stop_reason=row.stop_reason,
-            token_count=row.token_count,
-            seed=row.attempt_seed,
-            attempts=row.attempt + 1,
-        )
+        return row.became(latents, decode(self.vae, latents, row.context))
+
+
+class Decoding:
+    """A finished row on its way to samples, window by window.
+
+    A window is begun, not waited for: on a stream of its own it runs beside the batch's next step,
+    and a window a step keeps its memory small. The samples equal `Batch.advance`'s.
+    """
+
+    def __init__(self, vae: AudioVAE, row: Row, stream: Any = None) -> None:
+        self._stream = mx.default_stream(mx.default_device()) if stream is None else stream
+        self._row = row
+        shape = row.context.shape[1:]
+        self._skipped = len(row.context) * shape[0] * vae.config.out_hop
+        self._decoder = vae.stream()
+        self._parts: list[mx.array] = []
+        with mx.stream(self._stream):
+            self._latents = mx.stack(row.patches) if row.patches else mx.zeros((0, *shape))
+            patches = mx.concatenate([mx.array(row.context), self._latents])
+            self._frames = patches.reshape(1, -1, shape[1])
+        if not row.patches:
+            self._frames = self._frames[:, :0]
+        row.patches = []  # callers may keep the row
+
+    @property
+    def left(self) -> bool:
+        """Whether there are windows to begin."""
+        return self._frames.shape[1] > 0
+
+    def push(self) -> None:
+        """Begin the next window, if there is one."""
+        if not self.left:
+            return
+        with mx.stream(self._stream):
+            self._parts.append(self._decoder.push(self._frames[:, :CHUNK]))
+            self._frames = self._frames[:, CHUNK:]
+        mx.async_eval(self._parts[-1], self._latents)
+
+    def speech(self) -> Speech:
+        """What the row became, as soon as all windows are done."""
+        while self.left:
+            self.push()
+        parts = [np.array(part)[0] for part in self._parts]
+        samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
+        return self._row.became(np.array(self._latents), samples)
 
 
 def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:

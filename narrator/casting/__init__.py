@@ -21,10 +21,8 @@ from narrator.clips import Clip, Recording
 from narrator.engines import Engine, Outcome, Request, Session, Speech
 from narrator.errors import UserError
 from narrator.presets import Preset
-from narrator.voices import Voice
+from narrator.voices import CASTING, Voice
 
-CASTING = 1
-"""Raised when the same voice would be cast otherwise; a change of a text counts, too."""
 COUNT = 3
 """Candidates of a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
 PARAMETERS: Mapping[str, Any] = {"steps": 10, "cfg": 2.0}

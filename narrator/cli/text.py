@@ -24,7 +24,8 @@ def new(
     from narrator import importers
 
     book = importers.import_book(source) if source else importers.starter(folder)
-    written = importers.write_project(book, folder)
+    original = source if source and source.suffix.lower() == ".epub" else None
+    written = importers.write_project(book, folder, original)
     out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {written.manifest}")
     if book.left_out:
         table = Table("left out", "why", "words", title="Not spoken", title_justify="left")

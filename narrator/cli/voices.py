@@ -175,7 +175,10 @@ def design(
         raise UserError(f"candidate {choose} cannot be used: {'; '.join(chosen.trouble)}")
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
-    _keep(casting.preset_of(chosen, voice, spoken, name), root, library, replacing)
+    preset = casting.preset_of(chosen, voice, spoken, name)
+    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+        preset = preset.with_latents(fingerprint, latents)
+    _keep(preset, root, library, replacing)
 
 
 def _write_candidates(

@@ -259,7 +259,7 @@ def _run(
     ):
         manuscript = pipeline.read(book)
         selection = pipeline.select(manuscript, chapter or (), speaker or (), force)
-        engine = pipeline.engine_for(manuscript.project, draft=draft)
+        engine = pipeline.engine_for(manuscript.project, draft=draft, tell=err.print)
     kind = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with kind(err) as progress:
         report = pipeline.run(

@@ -124,6 +124,11 @@ class Engine(Protocol):
         """What keeps this engine from speaking this cast, before anything runs."""
         ...
 
+    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
+        """What its encoder makes of a reference, by the encoder's fingerprint, to be kept with it;
+        empty where it has none. May load the model. Raises EngineUnavailable, EngineFailure."""
+        ...
+
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
         ...

@@ -28,12 +28,13 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines import espeak_worker as wire
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
-from narrator.voices import Voice
+from narrator.voices import Reference, Voice
 
 PACKAGE = "espeakng-loader"
 SAMPLER = 1
@@ -128,6 +129,10 @@ class DraftEngine:
                     f'the draft voice has no variant "{variant}" (speaker "{name}"): {hint}'
                 )
         return [Problem(None, None, message) for message in found]
+
+    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
+        """Nothing: it imitates nobody."""
+        return {}
 
     def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""

@@ -35,15 +35,13 @@ from narrator.engines.growth import Growth, recall, remember
 from narrator.engines.wording import before, closed, description, primary
 from narrator.errors import EngineFailure, EngineUnavailable, Problem
 from narrator.manifest import EngineSettings
-from narrator.voices import Reference, Voice
+from narrator.voices import CASTING, Reference, Voice
 
 if TYPE_CHECKING:
     import voxcpm2
 
 SAMPLER = 1
 """Raised when the same request would give other samples with the same weights."""
-CASTING = 1
-"""Raised when the same description would be cast otherwise."""
 SLICE = 0.5
 """Seconds that `advance` works before it returns."""
 HORIZON = 29.0
@@ -156,6 +154,10 @@ class VoxCPM2Engine:
         Loads the model. Raises EngineUnavailable.
         """
         return self._load(quiet).encoder_fingerprint
+
+    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
+        """The latents of a clip to be imitated, by `encoder_fingerprint`. As `encode`."""
+        return {self.encoder_fingerprint: self.encode(reference)}
 
     def encode(
         self, reference: Reference, side: Side = "right", tell: Callable[[str], None] = quiet

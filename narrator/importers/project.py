@@ -36,12 +36,12 @@ class Written:
     """None where nothing was imported."""
 
 
-def write_project(book: Book, target: Path) -> Written:
+def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
     """Write a new project in the folder `target`, which must be empty or not there yet.
 
-    Raises UsageError where it is neither, StorageError where it cannot be written.
+    `original` is an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError where it is neither, StorageError where it cannot be written.
     """
-    files = _files(book)
+    files = _files(book, original)
     target = target.resolve()
     beside = target.parent / f".{target.name}.{secrets.token_hex(4)}"
     try:
@@ -74,6 +74,7 @@ def starter(folder: Path) -> Book:
 
 
 _REPORT = "import-report.md"
+_SOURCE = "source.epub"
 _STARTER = """\
 # Chapter One
 
@@ -88,7 +89,7 @@ colon.
 """
 
 
-def _files(book: Book) -> dict[str, bytes]:
+def _files(book: Book, original: Path | None) -> dict[str, bytes]:
     """All files of the project by their path in it."""
     width = len(str(len(book.chapters)))
     names = [
@@ -102,7 +103,8 @@ def _files(book: Book) -> dict[str, bytes]:
                 f"text/left-out/{len(aside) + 1:02}-{_slug(item.title or item.reason)}.md"
             )
     cover = f"cover{book.cover.suffix}" if book.cover else None
-    texts = {"book.yaml": _manifest(book, names, aside, cover), ".gitignore": "build/\n"}
+    source = _SOURCE if original else None
+    texts = {"book.yaml": _manifest(book, names, aside, cover, source), ".gitignore": "build/\n"}
     if book.source:
         texts[_REPORT] = _report(book, names, aside)
     texts |= {name: chapter.markdown for name, chapter in zip(names, book.chapters, strict=True)}
@@ -110,6 +112,11 @@ def _files(book: Book) -> dict[str, bytes]:
     files = {name: text.encode("utf-8") for name, text in texts.items()}
     if cover is not None and book.cover is not None:
         files[cover] = book.cover.data
+    if original is not None:
+        try:
+            files[_SOURCE] = original.read_bytes()
+        except OSError as error:
+            raise StorageError(f"{original} cannot be read: {error.strerror}") from None
     return files
 
 
@@ -130,13 +137,20 @@ def _slug(title: str) -> str:
 # -- book.yaml -------------------------------------------------------------------------------------
 
 
-def _manifest(book: Book, names: Sequence[str], aside: Mapping[int, str], cover: str | None) -> str:
+def _manifest(
+    book: Book,
+    names: Sequence[str],
+    aside: Mapping[int, str],
+    cover: str | None,
+    source: str | None,
+) -> str:
     facts: dict[str, object] = {
         "title": book.title,
         "subtitle": book.subtitle,
         "author": book.authors[0] if len(book.authors) == 1 else list(book.authors),
         "language": book.language,
         "cover": cover,
+        "source": source,
         "identifiers": dict(book.identifiers) or None,
         "series": {"name": book.series, "part": book.series_part}
         if book.series and book.series_part

@@ -1,0 +1,78 @@
+"""The command that proves: report."""
+
+from __future__ import annotations
+
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrator.cli.shared import Book, Chapters, Draft, app, counted, err, near, out, sized
+from narrator.cli.work import plan_of
+
+
+@app.command()
+def report(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    spectrograms: Annotated[
+        bool, typer.Option("--spectrograms", help="Of every chapter; the page grows by far.")
+    ] = False,
+    chapter: Chapters = None,
+    to: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to; else build/report.html.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Write one HTML page about a project: pictures of its sound, pace, retries, what is left out.
+
+    `--chapter` adds the spectrogram of that chapter.
+    """
+    from narrator import pipeline
+    from narrator import report as reports
+
+    planned = plan_of(book, draft)
+    manuscript = planned.manuscript
+    chosen = pipeline.select(manuscript, chapter or (), (), False).chapters
+    if spectrograms:
+        chosen = frozenset(range(len(manuscript.chapters)))
+    path = to or reports.path_of(manuscript.project, draft=draft)
+    told = _Progress()
+    facts = reports.write(planned, path, draft=draft, spectrograms=chosen, on_progress=told)
+    told.clear()
+    out.print(f"{near(path)}  {sized(path.stat().st_size)}")
+    if facts.missing:
+        err.print(f"{counted(facts.missing, 'chunk')} missing; the page says which chapters")
+    if show:
+        webbrowser.open(path.resolve().as_uri())
+
+
+class _Progress:
+    """One line on a terminal; in a log a line for each stage that takes long."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+        self.last = self.began = time.monotonic()
+        self.shown = 0
+
+    def __call__(self, what: str, share: float) -> None:
+        now = time.monotonic()
+        if what != self.stage:
+            self.stage, self.began, self.last = what, now, now
+        wait = 0.2 if sys.stderr.isatty() else 30.0
+        if now - self.last < wait:
+            return
+        self.last = now
+        said = f"{what}: {share:4.0%}"
+        if sys.stderr.isatty():
+            err.print(said.ljust(self.shown), end="\r")
+            self.shown = len(said)
+        else:
+            err.print(said)
+
+    def clear(self) -> None:
+        if self.shown:
+            err.print(" " * self.shown, end="\r")

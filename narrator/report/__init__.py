@@ -1,0 +1,115 @@
+"""One page about a project: how it sounds, what is complete, what went wrong.
+
+It gathers facts, measures the delivered files, draws and writes; what was measured is kept beside,
+so that a second page takes a moment. It changes nothing that listeners get. The pictures need the
+extra `report`.
+
+    facts.py    plan, store and files -> what is to be said
+    sound.py    delivered files -> curves and figures, kept between runs
+    plots.py    curves -> SVG
+    page.py     facts and pictures -> HTML; style.css, script.js: its looks and its player
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from narrator import files
+from narrator.errors import EnvironmentFailed, UserError
+from narrator.manifest import Project
+from narrator.pipeline import BookPlan
+from narrator.report import sound
+from narrator.report.facts import Facts, gather
+from narrator.report.sound import Kept, Part
+from narrator.verify import Figures
+
+__all__ = ["Facts", "Progress", "gather", "path_of", "write"]
+
+
+class Progress(Protocol):
+    """Who is told how far a page is."""
+
+    def __call__(self, what: str, share: float) -> None: ...
+
+
+def path_of(project: Project, *, draft: bool) -> Path:
+    """Where a project's page lies: build/report.html, and beside it those of drafts and of
+    manifests by another name than book.yaml."""
+    return project.build / f"{_name(project, draft, 'report')}.html"
+
+
+def _name(project: Project, draft: bool, what: str) -> str:
+    stem = "" if project.path.stem == "book" else f"-{project.path.stem}"
+    return f"{what}{stem}{'-draft' if draft and project.engine.name != 'draft' else ''}"
+
+
+def write(
+    book: BookPlan,
+    path: Path,
+    *,
+    draft: bool,
+    spectrograms: Collection[int] = (),
+    on_progress: Progress,
+    now: datetime | None = None,
+) -> Facts:
+    """Write the page; the facts that it states.
+
+    `spectrograms` are chapters, counted from 0. `on_progress` hears ("measure files", share done),
+    then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
+    StorageError.
+    """
+    if find_spec("matplotlib") is None:
+        raise EnvironmentFailed(
+            "the report's pictures need matplotlib: pip install 'narrator[report]'"
+        )
+    from narrator.report import page
+
+    project = book.manuscript.project
+    facts = gather(book, draft=draft, now=now)
+    kept = Kept(project.build / _name(project, draft, "report-cache"))
+    heard = [file.path for file in facts.files if file.sound]
+    figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
+    parts = _parts(facts, figures, spectrograms)
+    wanted: dict[Path, list[Part]] = defaultdict(list)
+    for chapter in facts.chapters:
+        if chapter.file and (part := parts.get(chapter.number - 1)):
+            wanted[chapter.file.path].append(part)
+    for own in wanted.values():
+        own.sort(key=lambda part: part.start)
+    curves = sound.curves(wanted, kept, lambda share: on_progress("read chapters", share))
+
+    def drawn(done: int, total: int) -> None:
+        on_progress("draw", done / max(1, total))
+
+    sounds = page.Sounds(curves, parts, figures)
+    with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
+        for piece in page.pieces(facts, sounds, path.parent, drawn):
+            out.write(piece)
+    kept.prune()
+    return facts
+
+
+def _parts(
+    facts: Facts, figures: dict[Path, Figures | UserError], spectrograms: Collection[int]
+) -> dict[int, Part]:
+    """Where in its file each chapter is, by its number from 0; not of files that are unreadable."""
+    parts: dict[int, Part] = {}
+    for chapter in facts.chapters:
+        index = chapter.number - 1
+        found = figures.get(chapter.file.path) if chapter.file else None
+        if chapter.file is None or not isinstance(found, Figures):
+            continue
+        held: Sequence[int] = chapter.file.chapters
+        lengths = [facts.chapters[n].seconds or 0.0 for n in held]
+        begins = [*sound.starts(found, lengths), found.seconds]
+        place = held.index(index)
+        start = begins[place]
+        seconds = min(lengths[place] or begins[place + 1] - start, found.seconds - start)
+        if seconds > 0:
+            parts[index] = Part(index, start, seconds, index in spectrograms)
+    return parts

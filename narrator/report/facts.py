@@ -1,0 +1,543 @@
+"""Everything that a report says of a project, gathered from plan, store, timelines and files.
+
+Reads records, tries and timelines; neither decodes nor measures sound, and knows nothing of pages
+and pictures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from narrator import finish, loudness, pipeline
+from narrator.assemble import Timeline
+from narrator.loudness import Target
+from narrator.pipeline import BookPlan
+from narrator.plan import Step, fits
+from narrator.profiles import Profile
+from narrator.store import Record
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A piece of text: where it stands, and where it is heard."""
+
+    chunk: str
+    """Its id, "3.12"."""
+    chapter: int
+    """Counted from 0."""
+    speaker: str
+    source: str
+    """file:line, the file as it is found from the project's folder."""
+    text: str
+    start: float | None
+    """Seconds from the start of its chapter's sound; None where that has not been made."""
+    stop: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Characters but white space: what became of the source."""
+
+    source: int
+    spoken: int
+    left_out: int
+    given_up: int
+    not_rendered: int
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every character of the source is accounted for."""
+        return self.source == self.spoken + self.left_out + self.given_up + self.not_rendered
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file for listeners."""
+
+    path: Path
+    name: str
+    """As it is found from the folder of finished files."""
+    bytes: int
+    chapters: tuple[int, ...]
+    """Counted from 0; empty where that is not known, and for a retail sample."""
+    note: str
+    """What is wrong with it, if anything."""
+    profile: Profile | None
+    sound: bool
+    """Whether it is one to listen to; else a companion: subtitles, a chapter list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One chapter, and how far it is."""
+
+    number: int
+    """From 1."""
+    title: str
+    chunks: int
+    missing: int
+    """Chunks without a good take."""
+    given_up: int
+    seconds: float | None
+    """Of its timeline; None where it has not been assembled."""
+    current: bool
+    """Whether the timeline is made of the takes that belong there now."""
+    file: File | None
+    """Where it is heard."""
+    target: Target
+    """What its sound was to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A voice's share and manner."""
+
+    name: str
+    chunks: int
+    seconds: float
+    """Of speech, at its own speed."""
+    share: float
+    """Of all speech, 0 to 1."""
+    pace: float | None
+    """Median length of its takes against what their texts should take; 1.1 is slower."""
+    level: float | None
+    """Median level of its takes, dB."""
+    outliers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast one chunk was spoken."""
+
+    place: Place
+    seconds: float
+    expected: float
+    usual: float
+    """The speaker's median of `ratio`."""
+    outlier: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds / self.expected
+
+    @property
+    def against(self) -> float:
+        """Of what is usual for the speaker: 1.5 is half as long again."""
+        return self.ratio / self.usual
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A chunk that was not good at once."""
+
+    place: Place
+    outcome: str
+    tries: int
+    """How often it was spoken; what is on disk of them, for one that was given up."""
+    faults: tuple[str, ...]
+    given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Silence between two chunks."""
+
+    after: Place
+    kind: str
+    """clause, sentence, line, heading, scene, speaker, or "set by hand"."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unspoken:
+    """Text that is left out, and why."""
+
+    chapter: int
+    source: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """How takes carry over to the next."""
+
+    lengths: Mapping[int, int]
+    """How many chains there are of each number of chunks."""
+    modes: Mapping[str, int]
+    """How many takes were given what."""
+    pinned: int
+    """Takes that were chosen by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A project as it is now."""
+
+    title: str
+    author: str
+    language: str
+    manifest: str
+    engine: tuple[tuple[str, str], ...]
+    """What decides its sound, by name."""
+    draft: bool
+    written: datetime
+    delivered: datetime | None
+    """When the newest file was made."""
+    chunks: int
+    missing: int
+    given_up: int
+    retries: int
+    seconds: float
+    """Of all chapters that are assembled."""
+    characters: Accounting
+    chapters: tuple[Chapter, ...]
+    speakers: tuple[Speaker, ...]
+    paces: tuple[Pace, ...]
+    """Of every take, in reading order."""
+    troubles: tuple[Trouble, ...]
+    pauses: tuple[Pause, ...]
+    left_out: tuple[Unspoken, ...]
+    chains: Chains
+    files: tuple[File, ...]
+    folder: Path
+    """Of the finished files."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing and self.characters.balanced
+
+    @property
+    def outliers(self) -> list[Pace]:
+        """Those furthest from what is usual first."""
+        found = [pace for pace in self.paces if pace.outlier]
+        return sorted(found, key=lambda pace: -abs(np.log(pace.against)))
+
+
+# -- gathering -------------------------------------------------------------------------------------
+
+
+def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts:
+    """The facts of a project. `draft` as for a render: whose files are meant.
+
+    Raises StorageError.
+    """
+    project = book.manuscript.project
+    draft = draft and project.engine.name != "draft"
+    files = tuple(_files(book, draft))
+    timelines = [_timeline(book, n, draft) for n in range(len(book.manuscript.chapters))]
+    places = _places(book, timelines)
+    records = {step.key: record for step in book.steps if (record := _record(book, step))}
+    paces = tuple(_paces(book.steps, records, places))
+    chapters = tuple(
+        _chapter(book, number, timeline, records, files)
+        for number, timeline in enumerate(timelines)
+    )
+    times = [file.path.stat().st_mtime for file in files if file.sound]
+    return Facts(
+        title=project.manifest.title,
+        author=", ".join(project.manifest.author),
+        language=project.manifest.language,
+        manifest=project.path.name,
+        engine=tuple(_flat(book.engine.identity())),
+        draft=draft,
+        written=now or datetime.now(UTC),
+        delivered=datetime.fromtimestamp(max(times), UTC) if times else None,
+        chunks=len(book.steps),
+        missing=sum(chapter.missing for chapter in chapters),
+        given_up=sum(chapter.given_up for chapter in chapters),
+        retries=sum(record.tries - record.halves for record in records.values()),
+        seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
+        characters=_account(book, records),
+        chapters=chapters,
+        speakers=tuple(_speakers(book, records, paces)),
+        paces=paces,
+        troubles=tuple(_troubles(book, records, places)),
+        pauses=tuple(_pauses(book, places)),
+        left_out=tuple(_left_out(book)),
+        chains=_chains(book, records),
+        files=files,
+        folder=finish.folder(project, draft=draft),
+    )
+
+
+def _record(book: BookPlan, step: Step) -> Record | None:
+    """A step's take, if it is the one that belongs there."""
+    record = book.store.find(step.key)
+    parent = book.store.find(step.parent) if step.parent else None
+    voice = book.voices.contents.get(step.chunk.speaker)
+    return record if fits(record, step, parent, voice) else None
+
+
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        plain = isinstance(value, str | int | float)
+        yield name, str(value) if plain else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
+    found = Counter({"spoken": 0, "given_up": 0, "not_rendered": 0})
+    for step in book.steps:
+        if step.key in records:
+            fate = "spoken"
+        else:
+            fate = "given_up" if book.store.flag(step.key) else "not_rendered"
+        found[fate] += pipeline.characters(step.chunk.text)
+    return Accounting(**pipeline.source_and_left_out(book.manuscript), **found)
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def _timeline(book: BookPlan, chapter: int, draft: bool) -> Timeline | None:
+    """A chapter's timeline as it was last assembled."""
+    folder = finish._work_folder(book.manuscript.project, "timeline", draft)
+    try:
+        return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not made yet, or torn: the next render writes it again
+
+
+def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Place]:
+    """Of every step, by its id."""
+    heard: dict[tuple[str, str], tuple[float, float]] = {}
+    for timeline in filter(None, timelines):
+        rate = timeline.sample_rate
+        for cue in timeline.cues:
+            heard[cue.chunk, cue.key] = cue.start / rate, cue.stop / rate
+    found = {}
+    for step in book.steps:
+        line = step.chunk.pieces[0].line
+        start, stop = heard.get((step.id, step.key), (None, None))
+        found[step.id] = Place(
+            chunk=step.id,
+            chapter=step.chapter,
+            speaker=step.chunk.speaker,
+            source=f"{_within(line.path, book)}:{line.line}",
+            text=step.chunk.text,
+            start=start,
+            stop=stop,
+        )
+    return found
+
+
+def _within(path: Path, book: BookPlan) -> str:
+    root = book.manuscript.project.root
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def _chapter(
+    book: BookPlan,
+    number: int,
+    timeline: Timeline | None,
+    records: Mapping[str, Record],
+    files: Sequence[File],
+) -> Chapter:
+    steps = [step for step in book.steps if step.chapter == number]
+    laid = [cue.key for cue in timeline.cues] if timeline else []
+    file = _heard_in(files, number)
+    return Chapter(
+        number=number + 1,
+        title=book.manuscript.chapters[number].title,
+        chunks=len(steps),
+        missing=sum(step.key not in records for step in steps),
+        given_up=sum(
+            step.key not in records and book.store.flag(step.key) is not None for step in steps
+        ),
+        seconds=timeline.seconds if timeline else None,
+        current=laid == [step.key for step in steps],
+        file=file,
+        target=_target(book, file),
+    )
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+SOUND = (".mp3", ".m4a", ".m4b", ".opus", ".flac", ".wav")
+"""Endings of files to listen to, those first that browsers play best."""
+
+
+def _files(book: BookPlan, draft: bool) -> Iterator[File]:
+    project = book.manuscript.project
+    folder = finish.folder(project, draft=draft)
+    profiles = {profile.name: profile for profile in project.deliveries}
+    made = pipeline._made(project)
+    for path, note in pipeline.products(book, draft=draft):
+        name = path.relative_to(folder)
+        sound = path.suffix.casefold() in SOUND
+        held = made.get(pipeline._in_build(project, path), ([], ""))[0]
+        yield File(
+            path=path,
+            name=name.as_posix(),
+            bytes=path.stat().st_size,
+            chapters=tuple(held),
+            note=note if sound else "",
+            profile=profiles.get(name.parts[0]),
+            sound=sound,
+        )
+
+
+def _heard_in(files: Sequence[File], chapter: int) -> File | None:
+    """The file to hear a chapter in: a current one, of few chapters, that browsers play."""
+    having = [file for file in files if file.sound and chapter in file.chapters]
+    order = [
+        (bool(file.note), len(file.chapters), SOUND.index(file.path.suffix.casefold()))
+        for file in having
+    ]
+    return having[order.index(min(order))] if having else None
+
+
+def _target(book: BookPlan, file: File | None) -> Target:
+    project = book.manuscript.project
+    if file and file.profile:
+        return file.profile.target
+    if project.deliveries:
+        return project.deliveries[0].target
+    return loudness.target(project.manifest.output.loudness, project.manifest.output.true_peak)
+
+
+# -- pace ------------------------------------------------------------------------------------------
+
+FEW = 5
+"""Takes of a speaker from which on they make a median of their own."""
+SIGMAS, LEAST, LEAST_SECONDS = 3.0, 0.2, 0.5
+"""A take is an outlier where it lies three robust standard deviations, a fifth and half a second
+from what is usual for its speaker: short chunks vary more than long ones, and harmlessly."""
+
+
+def _paces(
+    steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Place]
+) -> Iterator[Pace]:
+    spoken = [(s, _seconds(records[s.key])) for s in steps if s.key in records and s.expected > 0]
+    logs: dict[str, list[float]] = defaultdict(list)
+    for step, seconds in spoken:
+        logs[step.chunk.speaker].append(float(np.log(max(seconds, 0.01) / step.expected)))
+    everyone = [value for values in logs.values() for value in values]
+    usual: dict[str, tuple[float, float]] = {}
+    for name, values in logs.items():
+        enough = values if len(values) >= FEW else everyone
+        middle = median(enough)
+        usual[name] = middle, 1.4826 * median(abs(value - middle) for value in enough)
+    for step, seconds in spoken:
+        middle, spread = usual[step.chunk.speaker]
+        typical = float(np.exp(middle))
+        off = abs(float(np.log(max(seconds, 0.01) / step.expected)) - middle)
+        outlier = (
+            off > SIGMAS * spread
+            and off > np.log(1 + LEAST)
+            and abs(seconds - typical * step.expected) > LEAST_SECONDS
+        )
+        yield Pace(places[step.id], max(seconds, 0.01), step.expected, typical, bool(outlier))
+
+
+def _seconds(record: Record) -> float:
+    return (record.stop - record.start) / record.sample_rate
+
+
+def _speakers(
+    book: BookPlan, records: Mapping[str, Record], paces: Sequence[Pace]
+) -> Iterator[Speaker]:
+    """The cast, by share; who has no text is not in it."""
+    seconds: dict[str, float] = defaultdict(float)
+    levels: dict[str, list[float]] = defaultdict(list)
+    chunks = Counter(step.chunk.speaker for step in book.steps)
+    for step in book.steps:
+        if record := records.get(step.key):
+            name = step.chunk.speaker
+            seconds[name] += _seconds(record) / step.voice.speed
+            levels[name].append(record.level)
+    whole = sum(seconds.values()) or 1.0
+    for name in sorted(chunks, key=lambda name: (-seconds[name], name)):
+        own = [pace for pace in paces if pace.place.speaker == name]
+        yield Speaker(
+            name=name,
+            chunks=chunks[name],
+            seconds=seconds[name],
+            share=seconds[name] / whole,
+            pace=median(pace.ratio for pace in own) if own else None,
+            level=median(levels[name]) if levels[name] else None,
+            outliers=sum(pace.outlier for pace in own),
+        )
+
+
+# -- retries, pauses, chains -----------------------------------------------------------------------
+
+
+def _troubles(
+    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Place]
+) -> Iterator[Trouble]:
+    """Chunks that were given up, then those that took more than one try; each take once."""
+    kept = book.store.tried()
+    found: dict[str, Trouble] = {}
+    for step in book.steps:
+        record, place = records.get(step.key), places[step.id]
+        again = record is not None and record.tries > 1
+        flag = None if record else book.store.flag(step.key)
+        if step.key in found or not (again or flag or (step.key in kept and not step.pinned)):
+            continue
+        tries = book.store.tries(step.key) if step.key in kept else {}
+        faults = tuple(fault for one in tries.values() for fault in one.faults)
+        if record:
+            outcome = "good in halves" if record.halves > 1 else "good in the end"
+            if not faults:  # whole takes of one part, whose bad tries have been cleared away
+                faults = ("what was wrong is no longer on disk",) if record.halves == 1 else ()
+            found[step.key] = Trouble(place, outcome, record.tries, faults, given_up=False)
+        elif flag:
+            faults = flag.faults or faults
+            found[step.key] = Trouble(place, "given up", len(tries), faults, given_up=True)
+        else:
+            found[step.key] = Trouble(place, "not rendered yet", len(tries), faults, given_up=False)
+    yield from sorted(found.values(), key=lambda trouble: not trouble.given_up)
+
+
+def _pauses(book: BookPlan, places: Mapping[str, Place]) -> Iterator[Pause]:
+    pauses = book.manuscript.project.manifest.pauses
+    for step, after in pairwise(book.steps):
+        if step.chapter != after.chapter:
+            continue
+        chunk = step.chunk
+        if chunk.rest is not None or after.chunk.lead:
+            kind = "set by hand"
+        elif chunk.boundary in ("line", "sentence") and chunk.speaker != after.chunk.speaker:
+            kind = "speaker"
+        else:
+            kind = chunk.boundary
+        yield Pause(places[step.id], kind, finish.pause_after(step, after, pauses))
+
+
+def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
+    length: dict[str, int] = {}
+    heads: dict[str, str] = {}
+    for step in book.steps:
+        head = heads.get(step.parent, step.key) if step.parent else step.key
+        heads[step.key] = head
+        length[head] = length.get(head, 0) + 1
+    modes = Counter(
+        (record.mode if (record := records.get(step.key)) else "") or step.mode
+        for step in book.steps
+    )
+    return Chains(
+        lengths=dict(sorted(Counter(length.values()).items())),
+        modes=dict(modes.most_common()),
+        pinned=sum(step.pinned for step in book.steps),
+    )
+
+
+def _left_out(book: BookPlan) -> Iterator[Unspoken]:
+    for number, chapter in enumerate(book.manuscript.chapters):
+        for item in chapter.left_out:
+            yield Unspoken(
+                number, f"{_within(item.path, book)}:{item.line}", item.text, item.reason
+            )

@@ -1,0 +1,264 @@
+"""Pictures by matplotlib, as SVG that takes its colours from the page around it.
+
+Every picture comes in two widths, for a desk and for a phone. No text of authors is drawn: a
+plotting library has neither all scripts nor their shapes. Needs the extra `report`; knows nothing
+of projects and files.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from lxml import etree
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+
+from narrator.report.sound import QUIETEST, Curve, mel
+
+INK, WAVE, ACCENT, RULE, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
+"""Stand in for the page's colours while a picture is drawn."""
+_COLOURS = {INK: "muted", WAVE: "wave", ACCENT: "accent", RULE: "rule", WARN: "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a picture, in pixels of the page."""
+
+    name: str
+    width: int
+    height: int
+    ticks: int
+    """At most, on the time axis."""
+    points: int
+    """Of a waveform."""
+    dots: int
+    """Of a cloud, outliers apart."""
+    columns: int
+    """Of a spectrogram."""
+
+
+WIDE = Size("wide", 960, 250, 12, 1500, 4000, 640)
+NARROW = Size("narrow", 400, 240, 5, 400, 1200, 320)
+SIZES = (WIDE, NARROW)
+LEFT, RIGHT = 44, 12
+"""Pixels beside the axes."""
+LEVELS = 10
+"""Of 255, that are one colour of a spectrogram: 3 dB."""
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+def chapter(curve: Curve, target: float | None, size: Size, name: str) -> str:
+    """Waveform over short-term loudness on one time axis; `target` in LUFS is a line."""
+    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    wave, loud = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
+    low = _coarser(curve.low, size.points).min(axis=1)
+    high = _coarser(curve.high, size.points).max(axis=1)
+    times = (np.arange(len(low)) + 0.5) * curve.seconds / max(1, len(low))
+    wave.fill_between(times, low, high, color=WAVE, linewidth=0.3)
+    most = max(0.1, float(np.abs([*low, *high]).max(initial=0.0)))
+    wave.set_ylim(-most, most)
+    _bare(wave)
+    wave.yaxis.set_major_locator(NullLocator())
+    wave.tick_params(bottom=False, labelbottom=False)
+    wave.spines["bottom"].set_visible(False)
+    every = max(1, 2 * len(curve.loudness) // size.points)
+    readings = curve.loudness[every // 2 :: every]
+    times = (np.arange(len(readings)) + 0.5) * curve.seconds / max(1, len(readings))
+    loud.plot(times, readings, color=ACCENT, linewidth=1.3)
+    heard = readings[~np.isnan(readings)]
+    top = max(-5.0, float(heard.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
+    bottom = min(-40.0, (target or -20.0) - 12)
+    loud.set_ylim(bottom, top)
+    _bare(loud)
+    loud.yaxis.set_major_locator(FixedLocator([-60, -50, -40, -30, -20, -10, 0]))
+    loud.grid(axis="y", color=RULE, linewidth=0.7)
+    if target is not None:
+        loud.axhline(target, color=INK, linewidth=1, dashes=(4, 3))
+    _time_axis(loud, curve.seconds, size)
+    _placed(figure, size, above=8, below=26)
+    figure.subplots_adjust(hspace=0.1)
+    return _svg(figure, f"{name}-{size.name}")
+
+
+def spectrogram(curve: Curve, size: Size, name: str) -> str:
+    """Strength by time and pitch; the curve must have its spectrum."""
+    assert curve.spectrum is not None
+    columns = curve.spectrum.shape[1]
+    wanted = min(columns, size.columns)
+    edges = np.linspace(0, columns, wanted + 1).astype(np.intp)[:-1]
+    image = np.maximum.reduceat(curve.spectrum, edges, axis=1)
+    image = image // LEVELS * LEVELS  # steps that nobody sees, and half the bytes
+    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    axes = figure.subplots()
+    axes.imshow(
+        image, cmap="magma", vmin=0, vmax=255, origin="lower", aspect="auto",
+        interpolation="none", extent=(0, curve.seconds, 0, mel(curve.top)),
+    )  # fmt: skip
+    _bare(axes)
+    marks = [hertz for hertz in (250, 500, 1000, 2000, 4000, 8000) if hertz <= curve.top]
+    axes.yaxis.set_major_locator(FixedLocator([mel(hertz) for hertz in marks]))
+    names = [f"{hertz / 1000:g}" for hertz in marks]
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: names[place or 0]))
+    _time_axis(axes, curve.seconds, size)
+    _placed(figure, size, above=8, below=26)
+    return _svg(figure, f"{name}-{size.name}")
+
+
+def paces(
+    times: Sequence[float], against: Sequence[float], outliers: Sequence[bool], size: Size
+) -> str:
+    """Speech rate of every chunk, against its speaker's own, over the length of the book."""
+    x, y, odd = np.array(times), np.array(against), np.array(outliers, bool)
+    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    axes = figure.subplots()
+    usual = np.flatnonzero(~odd)
+    if len(usual) > size.dots:
+        usual = usual[np.linspace(0, len(usual) - 1, size.dots).astype(np.intp)]
+    y = np.clip(y, 0.3, 3.3)
+    axes.set_yscale("log")
+    axes.axhline(1, color=RULE, linewidth=1)
+    axes.plot(x[usual], y[usual], ".", color=WAVE, markersize=3.5, markeredgewidth=0)
+    axes.plot(x[odd], y[odd], "o", color=WARN, markersize=6, fillstyle="none", markeredgewidth=1.6)
+    span = max(1.6, float(np.exp(np.abs(np.log(y)).max(initial=0.0))) * 1.1)
+    axes.set_ylim(1 / span, span)
+    ticks = [0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3]
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if 1 / span < t < span]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    _bare(axes)
+    axes.grid(axis="y", color=RULE, linewidth=0.5)
+    _time_axis(axes, float(x.max(initial=0.0)), size)
+    _placed(figure, size, above=8, below=26)
+    return _svg(figure, f"paces-{size.name}")
+
+
+def pauses(seconds: Sequence[float], size: Size) -> str:
+    """How many pauses there are of each length."""
+    most = min(6.0, max(1.0, max(seconds, default=0.0)))
+    counts, edges = np.histogram(np.minimum(seconds, most), bins=30, range=(0, most))
+    figure = Figure(figsize=(size.width / 72, size.height * 0.7 / 72))
+    axes = figure.subplots()
+    axes.bar(edges[:-1], counts, width=np.diff(edges) * 0.86, align="edge", color=WAVE)
+    _bare(axes)
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.grid(axis="y", color=RULE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.set_xlim(0, most)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g} s"))
+    _placed(figure, size, above=8, below=26, height=size.height * 0.7)
+    return _svg(figure, f"pauses-{size.name}")
+
+
+def _coarser(values: NDArray[np.float32], most: int) -> NDArray[np.float32]:
+    """At most so many rows of neighbours, (rows, each)."""
+    every = max(1, -(-len(values) // most))
+    padded = np.concatenate([values, np.repeat(values[-1:], -len(values) % every)])
+    return padded.reshape(-1, every)
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+def _bare(axes: Axes) -> None:
+    axes.patch.set_visible(False)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(RULE)
+    axes.tick_params(colors=INK, labelsize=12, length=0, pad=5)
+
+
+_STEPS = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200)
+
+
+def _time_axis(axes: Axes, seconds: float, size: Size) -> None:
+    seconds = max(seconds, 1.0)
+    step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
+    axes.set_xlim(0, seconds)
+    axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: clock(value)))
+
+
+def clock(seconds: float) -> str:
+    """4:07 or 1:04:07."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _placed(
+    figure: Figure, size: Size, *, above: int, below: int, height: float | None = None
+) -> None:
+    high = height or size.height
+    figure.subplots_adjust(
+        left=LEFT / size.width,
+        right=1 - RIGHT / size.width,
+        top=1 - above / high,
+        bottom=below / high,
+    )
+    figure.patch.set_visible(False)
+
+
+# -- SVG -------------------------------------------------------------------------------------------
+
+_LONG = re.compile(r"(\d+\.\d)\d+")
+_FONT = re.compile(r"font-family:[^;\"]*;?|font:[^;\"]*;?")
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """The picture as an element of a page: no addresses, no fonts, names of its own."""
+    FigureCanvasSVG(figure)
+    data = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(data, format="svg", metadata={"Date": None})
+    root = etree.fromstring(data.getvalue(), etree.XMLParser(resolve_entities=False))
+    used = set(re.findall(rb"#([\w-]+)", data.getvalue()))
+    for element in list(root.iter()):
+        tag = element.tag if isinstance(element.tag, str) else ""
+        parent = element.getparent()
+        if parent is not None and (not tag or tag.endswith(("}metadata", "}style"))):
+            parent.remove(element)
+            continue
+        _clean(element, used, name)
+    for wanted in ("width", "height"):
+        root.attrib.pop(wanted, None)
+    text = str(etree.tostring(root, encoding="unicode"))
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text, count=0)
+    text = re.sub(r"\bxlink:href", "href", text)
+    for colour, variable in _COLOURS.items():
+        text = text.replace(colour, f"var(--{variable})")
+    return re.sub(r">\s+<", "><", text)
+
+
+def _clean(element: etree._Element, used: set[bytes], name: str) -> None:
+    attributes = element.attrib
+    if "id" in attributes:
+        if attributes["id"].encode() in used:
+            attributes["id"] = f"{name}-{attributes['id']}"
+        else:
+            del attributes["id"]
+    for key, value in attributes.items():
+        if key.endswith("href") and value.startswith("#"):
+            attributes[key] = f"#{name}-{value[1:]}"
+        elif value.startswith("url(#"):
+            attributes[key] = f"url(#{name}-{value[5:]}"
+        elif key == "d" or key == "transform" or key in ("x", "y"):
+            short = _LONG.sub(r"\1", " ".join(value.split()))
+            # after a place that is moved to, places are lines to without being told
+            attributes[key] = short if "C" in short else short.replace(" L ", " ")
+        elif key == "style":
+            attributes[key] = _FONT.sub(_plain_font, value).strip()
+
+
+def _plain_font(found: re.Match[str]) -> str:
+    size = re.search(r"[\d.]+px", found[0])
+    return f"font-size: {size[0]};" if size else ""

@@ -1,0 +1,430 @@
+"""Delivered chapters as curves: waveform, loudness over time, spectrum; in bounded memory.
+
+A file is decoded once, block by block, whatever chapters it holds; curves and figures are kept
+under `build`, so that what has not changed is not decoded again. Knows nothing of pages and plots.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import av
+import av.error
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator import files, keys, verify
+from narrator.audio import Samples, decoded, filtered
+from narrator.errors import UserError
+from narrator.loudness import Loudness
+from narrator.verify import Figures, Mark
+
+POINTS = 1500
+"""Of a chapter's waveform: more than a screen shows."""
+READINGS = 750
+"""Of its loudness, each over three seconds."""
+BANDS, COLUMNS = 96, 900
+"""Of a spectrogram."""
+QUIETEST = -60.0
+"""LUFS: what is quieter counts as silence."""
+DEPTH = 80.0
+"""dB from the strongest to the weakest that a spectrogram shows."""
+
+Progress = Callable[[float], None]
+"""Told the share that is done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A chapter's sound, decimated."""
+
+    seconds: float
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    """Least and highest sample of each stretch, (n,), at most `POINTS`."""
+    loudness: NDArray[np.float32]
+    """Short-term LUFS, (n,), evenly spread; NaN for silence."""
+    integrated: float
+    """LUFS."""
+    spread: float
+    """Loudness range by EBU Tech 3342, LU."""
+    spectrum: NDArray[np.uint8] | None = None
+    """(bands, columns), lowest band first; 255 is the strongest, 0 is `DEPTH` dB below."""
+    top: float = 0.0
+    """Hertz of the highest band."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A chapter within a file."""
+
+    chapter: int
+    """Counted from 0."""
+    start: float
+    """Seconds."""
+    seconds: float
+    spectrum: bool
+    """Whether its spectrum is wanted."""
+
+
+def starts(found: Figures, lengths: Sequence[float]) -> list[float]:
+    """Seconds at which a file's chapters begin: by its marks, else by their lengths."""
+    if len(found.marks) == len(lengths):
+        return [mark.start for mark in found.marks]
+    return [float(sum(lengths[:n])) for n in range(len(lengths))]
+
+
+# -- what is kept ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Kept:
+    """Curves and figures of files under one folder. What is lost or torn is measured again."""
+
+    folder: Path
+    used: set[str] = field(default_factory=set)
+
+    def curve(self, path: Path, part: Part) -> Curve | None:
+        """What is kept of a chapter; with its spectrum, where that is wanted."""
+        key = self._key(path, part)
+        self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
+        try:
+            with np.load(self.folder / f"{key}.npz", allow_pickle=False) as rows:
+                facts = {name: rows[name] for name in rows.files}
+            if part.spectrum:
+                with np.load(self.folder / f"{key}-spectrum.npz", allow_pickle=False) as rows:
+                    facts |= {name: rows[name] for name in rows.files}
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+            return None
+        try:
+            return Curve(
+                float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
+                float(facts["integrated"]), float(facts["spread"]),
+                facts.get("spectrum"), float(facts.get("top", 0.0)),
+            )  # fmt: skip
+        except KeyError:
+            return None
+
+    def keep(self, path: Path, part: Part, curve: Curve) -> None:
+        """Raises StorageError."""
+        key = self._key(path, part)
+        rows = asdict(curve)
+        spectrum = {name: rows.pop(name) for name in ("spectrum", "top")}
+        self._save(key, rows)
+        if curve.spectrum is not None:
+            self._save(f"{key}-spectrum", spectrum)
+
+    def _save(self, name: str, rows: Mapping[str, object]) -> None:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for column, row in rows.items():
+                with archive.open(f"{column}.npy", "w") as file:
+                    np.lib.format.write_array(file, np.asarray(row), allow_pickle=False)
+        files.write(self.folder / f"{name}.npz", buffer.getvalue())
+
+    def figures(self, path: Path) -> Figures | None:
+        """What a file measured, if it is still the same."""
+        name = f"{keys.key({'figures': 1, **_identity(path)})}.json"
+        self.used.add(name)
+        try:
+            row = json.loads((self.folder / name).read_bytes())
+            marks = tuple(Mark(**mark) for mark in row["marks"])
+            cover = tuple(row["cover"]) if row["cover"] else None
+            loud = Loudness(**row["loudness"])
+            whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
+            return Figures(**{**row, **whole})
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep_figures(self, found: Figures) -> None:
+        """Raises StorageError."""
+        name = f"{keys.key({'figures': 1, **_identity(found.path)})}.json"
+        data = json.dumps(asdict(found) | {"path": ""}, ensure_ascii=False)
+        files.write(self.folder / name, data.encode())
+
+    def prune(self) -> None:
+        """Delete what this run had no use for. Raises StorageError."""
+        with files.storage(self.folder):
+            if self.folder.is_dir():
+                for path in self.folder.iterdir():
+                    if path.name not in self.used:
+                        path.unlink()
+
+    def _key(self, path: Path, part: Part) -> str:
+        place = [round(part.start, 3), round(part.seconds, 3)]
+        return keys.key({"curve": 1, "place": place, **_identity(path)})
+
+
+def _identity(path: Path) -> dict[str, object]:
+    """What tells that a file is the same: a 26 hours' book is not hashed for a page."""
+    stat = path.stat()
+    return {"name": path.name, "size": stat.st_size, "time": stat.st_mtime_ns}
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def figures(
+    paths: Sequence[Path], kept: Kept, on_progress: Progress
+) -> dict[Path, Figures | UserError]:
+    """What files measure, by their path; for those that cannot be read, the error.
+
+    Raises StorageError.
+    """
+    found: dict[Path, Figures | UserError] = {}
+    for path in paths:
+        if (known := kept.figures(path)) is not None:
+            found[path] = known
+    fresh = [path for path in paths if path not in found]
+    measured = verify.measured(fresh, on_progress=on_progress) if fresh else []
+    for path, result in zip(fresh, measured, strict=True):
+        found[path] = result
+        if isinstance(result, Figures):
+            kept.keep_figures(result)
+    return found
+
+
+def curves(
+    wanted: Mapping[Path, Sequence[Part]], kept: Kept, on_progress: Progress
+) -> dict[int, Curve]:
+    """Curves of chapters, by their number; those of one file in the order of their starts.
+
+    Files are decoded side by side. A chapter whose file cannot be read has no curve. Raises
+    StorageError.
+    """
+    found: dict[int, Curve] = {}
+    todo: list[tuple[Path, list[Part]]] = []
+    for path, parts in wanted.items():
+        known = {part.chapter: kept.curve(path, part) for part in parts}
+        found |= {chapter: curve for chapter, curve in known.items() if curve}
+        if lacking := [part for part in parts if known[part.chapter] is None]:
+            todo.append((path, lacking))
+    total = sum(parts[-1].start + parts[-1].seconds for _, parts in todo)
+    lock = threading.Lock()
+    done = 0.0
+
+    def tell(seconds: float) -> None:
+        nonlocal done
+        with lock:
+            done += seconds
+            on_progress(min(1.0, done / max(total, 1e-9)))
+
+    def one(path: Path, parts: Sequence[Part]) -> None:
+        for part, curve in _read(path, parts, tell):
+            kept.keep(path, part, curve)
+            with lock:
+                found[part.chapter] = curve
+
+    with ThreadPoolExecutor(os.cpu_count() or 1, "report") as pool:
+        for job in [pool.submit(one, path, parts) for path, parts in todo]:
+            job.result()
+    return found
+
+
+def _read(
+    path: Path, parts: Sequence[Part], tell: Callable[[float], None]
+) -> Iterator[tuple[Part, Curve]]:
+    """Each part with its curve; `tell` hears of every stretch how many seconds it had."""
+    try:
+        with av.open(str(path), "r", metadata_errors="replace") as container:
+            rate = container.streams.audio[0].rate
+            reader = _Reader(decoded(container, mono=False), lambda count: tell(count / rate))
+            for part in parts:
+                for _ in reader.until(round(part.start * rate)):
+                    pass
+                stop = round((part.start + part.seconds) * rate)
+                length = stop - reader.position
+                if length > 0:
+                    yield part, _curve(reader.until(stop), rate, length, part.spectrum)
+    except (av.error.FFmpegError, IndexError):
+        return  # what is wrong with the file stands in its row of the page
+
+
+class _Reader:
+    """A stream that is read up to a place, and on from there."""
+
+    def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:
+        self.position = 0
+        self._blocks = blocks
+        self._passed = passed
+        self._rest: Samples | None = None
+
+    def until(self, stop: int) -> Iterator[Samples]:
+        """Blocks of some thousands of samples from here to a position, or to the end."""
+        while self.position < stop:
+            block = self._next(min(BLOCK, stop - self.position))
+            if not len(block):
+                return
+            self.position += len(block)
+            self._passed(len(block))
+            yield block
+
+    def _next(self, count: int) -> Samples:
+        """Up to `count` samples; none at the end."""
+        waiting = [] if self._rest is None else [self._rest]
+        held = sum(map(len, waiting))
+        while held < count and (block := next(self._blocks, None)) is not None:
+            waiting.append(block)
+            held += len(block)
+        if not waiting:
+            return np.zeros(0, np.float32)
+        whole = np.concatenate(waiting)
+        self._rest = whole[count:] if held > count else None
+        return whole[:count]
+
+
+BLOCK = 65536
+
+
+def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) -> Curve:
+    envelope = _Envelope(max(1, -(-length // POINTS)))
+    spectrum = _Spectrum(rate, length) if spectral else None
+
+    def watched() -> Iterator[Samples]:
+        for block in blocks:
+            envelope.feed(block)
+            if spectrum:
+                spectrum.feed(block if block.ndim == 1 else block.mean(axis=1, dtype=np.float32))
+            yield block
+
+    short: list[float] = []
+    integrated, spread = -70.0, 0.0
+    for frame in filtered(watched(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
+        facts = frame.metadata
+        if "lavfi.r128.S" not in facts:
+            continue  # the rest of the stream, shorter than a tenth of a second
+        short.append(float(facts["lavfi.r128.S"]))
+        integrated = max(-70.0, float(facts["lavfi.r128.I"]))
+        spread = float(facts["lavfi.r128.LRA"])
+    low, high = envelope.finish()
+    return Curve(
+        seconds=envelope.count / rate,
+        low=low,
+        high=high,
+        loudness=_thinned(np.array(short, np.float32)),
+        integrated=integrated,
+        spread=spread,
+        spectrum=spectrum.finish() if spectrum else None,
+        top=spectrum.top if spectrum else 0.0,
+    )
+
+
+def _thinned(short: NDArray[np.float32]) -> NDArray[np.float32]:
+    """At most `READINGS` of the readings, evenly spread; silence as NaN."""
+    every = max(1, -(-len(short) // READINGS))
+    kept = short[every // 2 :: every].copy()
+    kept[~(kept > QUIETEST)] = np.nan
+    return kept
+
+
+class _Envelope:
+    """Least and highest sample of every `size`; both channels of stereo together."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.count = 0
+        self._low: list[NDArray[np.float32]] = []
+        self._high: list[NDArray[np.float32]] = []
+        self._edge: tuple[float, float] = (np.inf, -np.inf)  # of a stretch that is not full
+
+    def feed(self, block: Samples) -> None:
+        low = block if block.ndim == 1 else block.min(axis=1)
+        high = block if block.ndim == 1 else block.max(axis=1)
+        first = min(len(low), -self.count % self.size)
+        if first:
+            self._grow(low[:first], high[:first])
+        full = (len(low) - first) // self.size * self.size
+        if full:
+            span = slice(first, first + full)
+            self._low.append(low[span].reshape(-1, self.size).min(axis=1))
+            self._high.append(high[span].reshape(-1, self.size).max(axis=1))
+            self.count += full
+        if first + full < len(low):
+            self._grow(low[first + full :], high[first + full :])
+
+    def _grow(self, low: Samples, high: Samples) -> None:
+        self._edge = (
+            min(self._edge[0], float(low.min())),
+            max(self._edge[1], float(high.max())),
+        )
+        self.count += len(low)
+        if self.count % self.size == 0:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._low.append(np.array([self._edge[0]], np.float32))
+        self._high.append(np.array([self._edge[1]], np.float32))
+        self._edge = (np.inf, -np.inf)
+
+    def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        if self._edge[0] <= self._edge[1]:
+            self._flush()
+        none = np.zeros(0, np.float32)
+        return np.concatenate([none, *self._low]), np.concatenate([none, *self._high])
+
+
+class _Spectrum:
+    """Mean power of every column and mel band."""
+
+    SIZE = 2048
+
+    def __init__(self, rate: int, length: int) -> None:
+        self.top = min(rate / 2, 12_000.0)
+        self._hop = self.SIZE // 2
+        self._per_column = max(1, -(-length // (self._hop * COLUMNS)))  # frames
+        self._bands = _mel_bands(rate, self.SIZE, self.top)
+        self._window = np.hanning(self.SIZE).astype(np.float32)
+        self._rest = np.zeros(0, np.float32)
+        self._frames = np.zeros((0, BANDS))
+        self._columns: list[NDArray[np.float64]] = []
+
+    def feed(self, block: Samples) -> None:
+        sound = np.concatenate([self._rest, block])
+        count = (len(sound) - self.SIZE) // self._hop + 1
+        if count < 1:
+            self._rest = sound
+            return
+        views = np.lib.stride_tricks.sliding_window_view(sound, self.SIZE)[:: self._hop][:count]
+        power = np.square(np.abs(np.fft.rfft(views * self._window, axis=1)))
+        self._rest = sound[count * self._hop :]
+        frames = np.concatenate([self._frames, power @ self._bands])
+        whole = len(frames) // self._per_column
+        full = frames[: whole * self._per_column].reshape(whole, self._per_column, BANDS)
+        self._columns += list(full.mean(axis=1))
+        self._frames = frames[whole * self._per_column :]
+
+    def finish(self) -> NDArray[np.uint8]:
+        if len(self._frames):
+            self._columns.append(self._frames.mean(axis=0))
+        power = np.array(self._columns).reshape(-1, BANDS).T
+        decibels = 10 * np.log10(np.maximum(power, 1e-20))
+        highest = decibels.max(initial=-200.0)
+        return np.rint(255 * np.clip(1 + (decibels - highest) / DEPTH, 0, 1)).astype(np.uint8)
+
+
+def mel(hertz: float) -> float:
+    """The mel scale by O'Shaughnessy, on which equal steps sound alike."""
+    return float(2595 * np.log10(1 + hertz / 700))
+
+
+def _mel_bands(rate: int, size: int, top: float) -> NDArray[np.float64]:
+    """Triangles over the bins of an rfft, (bins, bands); each sums to 1."""
+    edges = 700 * (10 ** (np.linspace(0, mel(top), BANDS + 2) / 2595) - 1)
+    hertz = np.fft.rfftfreq(size, 1 / rate)[:, np.newaxis]
+    low, middle, high = edges[:-2], edges[1:-1], edges[2:]
+    width = rate / size  # where bands are narrower than bins, each still has one
+    rise = (hertz - low) / np.maximum(middle - low, width)
+    fall = (high - hertz) / np.maximum(high - middle, width)
+    bands = np.maximum(0, np.minimum(rise, fall))
+    nearest = np.rint(middle / width).astype(np.intp)
+    empty = np.flatnonzero(bands.sum(axis=0) == 0)
+    bands[nearest[empty], empty] = 1
+    return np.asarray(bands / bands.sum(axis=0))
