@@ -8,8 +8,10 @@ What it cannot tell: wrong words, and babble as loud as the speech (`hearing` ca
 or one that is spoken again in another way, from other speech; a voice that drifts, or hums.
 
 Calibrated on the draft voice, 1,364 chunks in 13 languages, each bare, between silences and in a
-noisy room, and on faults put into them (2026-11-21, `tests/bench/checks.py`, which says what is
-found). FALSE
+noisy room, and on faults put into them (2026-11-21, `tests/bench/checks.py`): 2 false alarms in
+4,092 takes; found are chirps, noise, tails, gaps, lost halves and changes of 12 dB in 95 of 100 or
+more, spliced repeats of 1.2 s in 58, of 2.4 s in 95, cuts in 80. Real voices vary more, so every
+limit lies well beyond what the draft voice needs; none has been tried on the model's own speech.
 """
 
 from __future__ import annotations
@@ -399,7 +401,7 @@ def _end(samples: Floats, rate: int) -> float:
 
 _HEAD = 25
 """Frames in which a chirp may lie, from the first sound on."""
-_BURST, _ALONE = 12, 12
+_BURST, _ALONE = 12, 15
 """Frames: at most so long a sound, with at least so long a silence after it."""
 _LEFTOVER, _AT_ONCE = 25, -15.0
 """Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""

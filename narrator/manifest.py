@@ -243,7 +243,7 @@ class Chain(_Model):
 class Checks(_Model):
     """What a take must pass before it is kept."""
 
-    recognition: Literal["off", "suspicious", "all"] = "off"
+    recognition: Literal["never", "suspicious", "all"] = "never"
     """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
     text_error: float | None = Field(default=None, ge=0.01, le=1)
     """Share of words that may be heard wrong; by language where it is not set."""

@@ -609,7 +609,7 @@ def _render(
 
 def _ear(checks: manifest.Checks) -> render.Ear | None:
     """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
-    if checks.recognition == "off":
+    if checks.recognition == "never":
         return None
     from narrator import hearing
     from narrator.hearing.whisper import MlxWhisper

@@ -13,6 +13,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import typer
+
+from narrator.cli import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -93,6 +96,27 @@ def test_its_narrator_commands_run_in_the_order_given(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert list((tmp_path / "my-book" / "build").rglob("*.m4b"))
     assert (tmp_path / "book.schema.json").stat().st_size > 1000
+
+
+def console() -> list[list[str]]:
+    """The words of commands that need the model or the reader's own files: shown, not run."""
+    lines = [line for block in blocks("console") for line in block.splitlines()]
+    return [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("words", console(), ids=" ".join)
+def test_what_it_shows_without_running_it_is_a_command_with_these_options(words: list[str]) -> None:
+    if words[0] != "narrator":
+        return
+    group = typer.main.get_command(app)
+    name, *rest = words[1:]
+    command = group.get_command(None, name)
+    if isinstance(command, typer.core.TyperGroup):
+        name, *rest = rest
+        command = command.get_command(None, name)
+    assert command is not None, words
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in rest if word.startswith("--")} <= known
 
 
 def test_its_make_targets_exist() -> None:

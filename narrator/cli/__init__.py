@@ -16,11 +16,22 @@ from typing import Annotated
 import typer
 
 from narrator import __version__
-from narrator.cli import companions, doctor, models, takes, text, voices, work
+from narrator.cli import companions, delivery, doctor, models, takes, text, voices, work
 from narrator.cli.shared import app, err, out
 from narrator.errors import NarratorError
 
-__all__ = ["app", "companions", "doctor", "main", "models", "takes", "text", "voices", "work"]
+__all__ = [
+    "app",
+    "companions",
+    "delivery",
+    "doctor",
+    "main",
+    "models",
+    "takes",
+    "text",
+    "voices",
+    "work",
+]
 
 
 def main() -> None:

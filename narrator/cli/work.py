@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -237,6 +240,13 @@ def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapte
     _run(book, draft, chapter, None, False, as_json, speak=False)
 
 
+def _stay_awake() -> None:
+    """A Mac that is left alone must not fall asleep over a render; its lid may still be closed."""
+    if sys.platform == "darwin":
+        with contextlib.suppress(OSError):
+            subprocess.Popen(["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())])
+
+
 def _run(
     book: Path,
     draft: bool,
@@ -251,6 +261,7 @@ def _run(
 
     cancel = threading.Event()
     stop_on_signals(cancel)
+    _stay_awake()
     began = time.monotonic()
     with (
         err.status("reading the manuscript")

@@ -39,7 +39,8 @@ class Written:
 def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
     """Write a new project in the folder `target`, which must be empty or not there yet.
 
-    `original` is an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError where it is neither, StorageError where it cannot be written.
+    `original` is an EPUB that stays in the project: the read-along edition is made from it. Raises
+    UsageError where the folder is neither, StorageError where it cannot be written.
     """
     files = _files(book, original)
     target = target.resolve()

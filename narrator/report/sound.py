@@ -97,21 +97,25 @@ class Kept:
         key = self._key(path, part)
         self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
         try:
-            with np.load(self.folder / f"{key}.npz", allow_pickle=False) as rows:
-                facts = {name: rows[name] for name in rows.files}
+            facts = self._load(key)
             if part.spectrum:
-                with np.load(self.folder / f"{key}-spectrum.npz", allow_pickle=False) as rows:
-                    facts |= {name: rows[name] for name in rows.files}
+                facts |= self._load(f"{key}-spectrum")
         except (OSError, ValueError, EOFError, zipfile.BadZipFile):
             return None
         try:
             return Curve(
                 float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
                 float(facts["integrated"]), float(facts["spread"]),
-                facts.get("spectrum"), float(facts.get("top", 0.0)),
+                np.asarray(facts["spectrum"], np.uint8) if part.spectrum else None,
+                float(facts["top"]) if part.spectrum else 0.0,
             )  # fmt: skip
         except KeyError:
             return None
+
+    def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
+        data = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
+        with np.load(data, allow_pickle=False) as rows:
+            return {column: rows[column] for column in rows.files}
 
     def keep(self, path: Path, part: Part, curve: Curve) -> None:
         """Raises StorageError."""
