@@ -65,7 +65,7 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[draft,test]'
+	$(PIP) install -e '.[draft,report,test]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml

@@ -507,7 +507,7 @@ _MOST = 1500
 def _repeat(sound: _Sound, latents: Floats | None) -> float:
     """Seconds that come twice: of the spectrum, or of the latents where they say more."""
     shape = _mel(len(sound.hertz), float(sound.hertz[1]))
-    bands = sound.slow @ shape
+    bands = np.einsum("ij,kj->ik", sound.slow, shape)
     logs = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
     heard = _pooled(sound.level[:, None])[:, 0] > sound.quiet
     found = _twice(logs, heard)
@@ -526,7 +526,8 @@ def _twice(frames: Floats, heard: Flags) -> float:
     vectors = frames - frames[heard].mean(axis=0)
     vectors /= vectors[heard].std(axis=0) + 1e-6
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-6
-    gains = (vectors @ vectors.T - _ALIKE).astype(np.float32)
+    # not a BLAS product: its threads spin, and there are other takes
+    gains = np.einsum("ij,kj->ik", vectors, vectors) - np.float32(_ALIKE)
     gains[~heard] = gains[:, ~heard] = -_ALIKE
     gains[np.ix_(~heard, ~heard)] = -0.05  # a rest within a passage breaks no likeness
     return _aligned(gains, _APART) / (1 - _ALIKE) * POOL * HOP
@@ -569,7 +570,7 @@ def _aligned(gains: Floats, apart: int) -> float:
 
 @functools.lru_cache(maxsize=4)
 def _mel(bins: int, width: float) -> Floats:
-    """(bins, 32): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1."""
+    """(32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1."""
     hertz = np.arange(bins) * width
     top = min(7500.0, float(hertz[-1]))
     marks = np.linspace(_mels(100.0), _mels(top), 34)
@@ -577,15 +578,8 @@ def _mel(bins: int, width: float) -> Floats:
     rising = (mels - marks[:-2]) / (marks[1:-1] - marks[:-2])
     falling = (marks[2:] - mels) / (marks[2:] - marks[1:-1])
     shape = np.clip(np.minimum(rising, falling), 0, None)
-    return (shape / np.maximum(shape.sum(axis=0), 1e-9)).astype(np.float32)
+    return np.ascontiguousarray((shape / np.maximum(shape.sum(axis=0), 1e-9)).T, np.float32)
 
 
 def _mels(hertz: float) -> float:
     return 2595 * math.log10(1 + hertz / 700)
-
-
-def check(
-    samples: Floats, rate: int, expected: float, *, capped: bool = False
-) -> tuple[Fault, ...]:
-    """The faults of `examine`."""
-    return examine(samples, rate, expected, capped=capped).faults

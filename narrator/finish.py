@@ -158,8 +158,8 @@ def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str
     return keys.key(
         {
             "chapters": [[sound.title, sound.key] for sound in sounds],
-            "output": project.manifest.output.model_dump(mode="json"),
-            "profiles": [asdict(profile) for profile in project.deliveries],
+            "settings": [asdict(way) for way in _ways(project, ())],
+            "sample": (project.manifest.output.sample or Sample()).model_dump(),
             "tags": asdict(tags),
             "cover": keys.file_content(cover) if cover else None,
         }

@@ -181,9 +181,7 @@ def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
 # -- plan ------------------------------------------------------------------------------------------
 
 
-def engine_for(
-    project: Project, *, draft: bool, tell: Callable[[str], None] = quiet
-) -> Engine:
+def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
     """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
     if draft or project.engine.name == "draft":
         from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for

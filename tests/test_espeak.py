@@ -130,7 +130,7 @@ def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: DraftSessio
     assert samples.ndim == 1
     assert np.array_equal(samples * 32768, np.round(samples * 32768))
     assert 0.1 < np.abs(samples).max() <= 1
-    assert not checks.check(samples, DraftEngine.sample_rate, len(SENTENCE) / 15)
+    assert checks.examine(samples, DraftEngine.sample_rate, len(SENTENCE) / 15)
 
 
 @pytest.mark.parametrize("variant", espeak.VARIANTS)
@@ -140,7 +140,7 @@ def test_a_text_that_ends_in_full_sound_ends_in_silence(
     text = "So I said to Mr."
     voice = Voice("x", draft=DraftVoice(variant=variant))
     samples = say(session, text, voice).samples
-    assert not checks.check(samples, DraftEngine.sample_rate, len(text) / 15)
+    assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
 
 
 def test_half_a_minute_is_spoken_whole(session: DraftSession) -> None:

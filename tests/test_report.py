@@ -86,7 +86,7 @@ def texts(page: str, section: str) -> str:
 def test_every_character_is_accounted_for(written):
     found = written[0].characters
     assert found.balanced
-    assert found.left_out == pipeline.characters("A ferry")
+    assert found.left_out == pipeline.characters("![A ferry](ferry.png)")
     assert found.given_up == pipeline.characters(GIVEN_UP)
     assert found.not_rendered == 0
     assert found.source == found.spoken + found.left_out + found.given_up

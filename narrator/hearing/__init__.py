@@ -47,9 +47,13 @@ HOLE = 3
 class Recogniser(Protocol):
     """Whatever turns speech into text."""
 
-    name: str
-    languages: Collection[str]
-    """ISO 639 codes ("en") that it knows well enough to judge by."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def languages(self) -> Collection[str]:
+        """ISO 639 codes ("en") that it knows well enough to judge by."""
+        ...
 
     def transcribe(self, samples: Samples, rate: int, language: str) -> str:
         """What is said in mono samples, in a language by BCP 47 tag. "" where it hears nothing.

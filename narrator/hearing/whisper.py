@@ -69,7 +69,7 @@ class MlxWhisper:
             why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EngineUnavailable(
                 f"recognition has no model {self._model}: {why}; "
-                "go online once, or set `checks: {recognition: off}`"
+                "go online once, or set `checks: {recognition: never}`"
             ) from error
         return str(found["text"]).strip()
 
@@ -80,7 +80,7 @@ def _package() -> Callable[..., Mapping[str, Any]]:
     except ImportError as error:
         raise EngineUnavailable(
             "recognition needs the package mlx-whisper: pip install 'narrator[recognition]', "
-            "or set `checks: {recognition: off}`"
+            "or set `checks: {recognition: never}`"
         ) from error
     transcribe: Callable[..., Mapping[str, Any]] = mlx_whisper.transcribe
     return transcribe

@@ -7,7 +7,7 @@ Knows nothing of plans, stores and how sound is measured.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -253,7 +253,7 @@ class _Page:
 
     def chapters(self) -> Iterator[str]:
         head = [("n", ""), ("w", "chapter"), ("n", "length"), ("n", "chunks"), ("n", "missing"),
-                ("n", "LUFS"), ("n", "range, LU"), ("", "state")]  # fmt: skip
+                ("n", "LUFS"), ("n", "range, LU"), ("o", "state")]  # fmt: skip
         yield from _section("chapters", "Chapters", _table("Chapters", head, self._chapter_rows()))
 
     def _chapter_rows(self) -> Iterator[str]:
@@ -268,7 +268,7 @@ class _Page:
                 ("n", f"{chapter.missing:,}" if chapter.missing else ""),
                 ("n", _signed(curve.integrated) if curve else ""),
                 ("n", f"{curve.spread:.1f}" if curve else ""),
-                ("" if good else "bad", words),
+                ("o" if good else "o bad", words),
             )
 
     def files(self) -> Iterator[str]:
@@ -278,8 +278,7 @@ class _Page:
             yield from _section("files", "Files", "<p>None has been made yet.</p>")
             return
         head = [("w", "file"), ("n", "size"), ("n", "length"), ("n", "LUFS"), ("n", "RMS, dB"),
-                ("n", "true peak, dBTP"), ("n", "kbit/s"), ("", "profile"),
-                ("w", "checks")]  # fmt: skip
+                ("n", "true peak, dBTP"), ("n", "kbit/s"), ("w", "checks")]  # fmt: skip
         parts = [_table("Delivered files", head, map(self._file_row, sound))]
         for file in sound:
             found = self._checks(file)
@@ -297,12 +296,10 @@ class _Page:
         name = f'<a href="{self._link(file.path)}">{_text(file.name)}</a>'
         found = self.sounds.figures.get(file.path)
         wrong = f'<span class="bad">{escape(file.note)}</span> ' if file.note else ""
-        profile = escape(file.profile.name) if file.profile else ""
         if not isinstance(found, Figures):
             said = f'<span class="bad">{escape(str(found))}</span>' if found else ""
             none = [("n", "")] * 5
-            return _row(("w", name), ("n", _sized(file.bytes)), *none, ("", profile),
-                        ("w", wrong + said))  # fmt: skip
+            return _row(("w", name), ("n", _sized(file.bytes)), *none, ("w", wrong + said))
         failed = [check for check in self._checks(file) if not check.ok]
         verdict = "ok" if not failed else "".join(
             f'<span class="bad">{escape(check.name)}: {escape(check.figure)}'
@@ -318,7 +315,6 @@ class _Page:
             ("n", _signed(loud.rms)),
             ("n", _signed(loud.true_peak)),
             ("n", str(found.bitrate)),
-            ("", profile),
             ("w", wrong + verdict),
         )
 
@@ -349,7 +345,7 @@ class _Page:
                 ("", _text(trouble.place.speaker)),
                 ("bad" if trouble.given_up else "", escape(trouble.outcome)),
                 ("n", str(trouble.tries)),
-                ("w", "<br>".join(map(escape, trouble.faults))),
+                ("w", _faults(trouble.faults)),
                 ("w", _short(trouble.place.text)),
             )
             for trouble in found
@@ -606,6 +602,15 @@ class _Page:
 
 
 _PAUSES = {"speaker": "change of speaker", "scene": "scene", "set by hand": "pause set by hand"}
+
+
+def _faults(faults: Sequence[str]) -> str:
+    """Each once, with how often it was found."""
+    counts = Counter(faults)
+    return "<br>".join(
+        escape(fault) + (f" ({number} times)" if number > 1 else "")
+        for fault, number in counts.items()
+    )
 
 
 def _chapter_state(chapter: Chapter) -> tuple[str, bool]:

@@ -77,7 +77,7 @@ def chapter(curve: Curve, target: float | None, size: Size, name: str) -> str:
     loud.plot(times, readings, color=ACCENT, linewidth=1.3)
     heard = readings[~np.isnan(readings)]
     top = max(-5.0, float(heard.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
-    bottom = min(-40.0, (target or -20.0) - 12)
+    bottom = min(-43.0, (target or -20.0) - 15)  # its lowest mark stays clear of the time
     loud.set_ylim(bottom, top)
     _bare(loud)
     loud.yaxis.set_major_locator(FixedLocator([-60, -50, -40, -30, -20, -10, 0]))
@@ -127,8 +127,9 @@ def paces(
     y = np.clip(y, 0.3, 3.3)
     axes.set_yscale("log")
     axes.axhline(1, color=RULE, linewidth=1)
-    axes.plot(x[usual], y[usual], ".", color=WAVE, markersize=3.5, markeredgewidth=0)
-    axes.plot(x[odd], y[odd], "o", color=WARN, markersize=6, fillstyle="none", markeredgewidth=1.6)
+    small = 4.5 if len(usual) < 1000 else 2.5
+    axes.plot(x[usual], y[usual], "o", color=WAVE, markersize=small, markeredgewidth=0)
+    axes.plot(x[odd], y[odd], "o", color=WARN, markersize=8, fillstyle="none", markeredgewidth=1.6)
     span = max(1.6, float(np.exp(np.abs(np.log(y)).max(initial=0.0))) * 1.1)
     axes.set_ylim(1 / span, span)
     ticks = [0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3]
@@ -154,6 +155,7 @@ def pauses(seconds: Sequence[float], size: Size) -> str:
     axes.grid(axis="y", color=RULE, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.set_xlim(0, most)
+    axes.xaxis.set_major_locator(MaxNLocator(size.ticks, prune="both"))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g} s"))
     _placed(figure, size, above=8, below=26, height=size.height * 0.7)
     return _svg(figure, f"pauses-{size.name}")

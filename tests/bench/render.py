@@ -92,13 +92,13 @@ def small() -> dict[str, Any]:
         "hidden_size": 512,
         "intermediate_size": 1536,
         "num_attention_heads": 4,
-        "num_hidden_layers": 8,
+        "num_hidden_layers": 6,
         "vocab_size": 1024,
     }
     config["residual_lm_num_layers"] = 2
     for name in ("encoder_config", "dit_config"):
-        config[name] |= {"hidden_dim": 256, "ffn_dim": 1024, "num_heads": 2, "num_layers": 3}
-    config["audio_vae_config"] |= {"encoder_dim": 16, "decoder_dim": 256}
+        config[name] |= {"hidden_dim": 256, "ffn_dim": 1024, "num_heads": 2, "num_layers": 2}
+    config["audio_vae_config"] |= {"encoder_dim": 16, "decoder_dim": 128}
     return config
 
 
@@ -155,7 +155,12 @@ def project(folder: Path, model: Path, minutes: float, slots: int, engine: str) 
     said = small_model.CLIP_SAYS
     path = folder / "book.yaml"
     text = MANIFEST.format(
-        model=model, slots=slots, engine=engine, chain=CHAIN, said=said, chapters="\n".join(chapters)
+        model=model,
+        slots=slots,
+        engine=engine,
+        chain=CHAIN,
+        said=said,
+        chapters="\n".join(chapters),
     )
     path.write_text(text, encoding="utf-8")
     return path
@@ -182,6 +187,12 @@ class Clock:
     """Seconds of the main thread by what it did; steps and the rows in them; the judges' work."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    model_cpu: float = 0.0
+    """CPU seconds of the main thread in the model's steps and decoding."""
+    cpu: float = 0.0
+    """CPU seconds of the whole process, while it rendered."""
+    main_cpu: float = 0.0
+    """Those of the main thread."""
     steps: int = 0
     rows: int = 0
     judged: float = 0.0
@@ -205,11 +216,12 @@ def watched(clock: Clock) -> Iterator[None]:
         def instead(*arguments: Any, **options: Any) -> Any:
             if clock.inside:  # the last windows are begun by what waits for them
                 return call(*arguments, **options)
-            clock.inside, began = True, time.perf_counter()
+            clock.inside, began, cpu = True, time.perf_counter(), time.thread_time()
             try:
                 return call(*arguments, **options)
             finally:
                 clock.inside = False
+                clock.model_cpu += time.thread_time() - cpu
                 clock.add(name, began)
 
         return instead
@@ -231,6 +243,22 @@ def watched(clock: Clock) -> Iterator[None]:
             clock.add("waits", began)
         return done
 
+    loop = render.render
+
+    def whole(*arguments: Any, **options: Any) -> None:
+        cpu, main_cpu = time.process_time(), time.thread_time()
+        loop(*arguments, **options)
+        clock.cpu += time.process_time() - cpu
+        clock.main_cpu += time.thread_time() - main_cpu - clock.model_cpu
+
+    def finished(*arguments: Any, **options: Any) -> Any:
+        began = time.perf_counter()
+        made = files_made(*arguments, **options)
+        clock.add("finish", began)
+        return made
+
+    files_made = finish.finish
+
     class Judges(ThreadPoolExecutor):
         def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
             def judge() -> Any:
@@ -248,7 +276,8 @@ def watched(clock: Clock) -> Iterator[None]:
             (voxcpm2.Batch, "decoding", timed("decode", voxcpm2.Batch.decoding)),
             (voxcpm2.Decoding, "push", timed("decode", voxcpm2.Decoding.push)),
             (voxcpm2.Decoding, "speech", timed("decode", voxcpm2.Decoding.speech)),
-            (finish, "finish", timed("finish", finish.finish)),
+            (finish, "finish", finished),
+            (render, "render", whole),
             (render, "wait", waited),
             (render, "ThreadPoolExecutor", Judges),
         ):
@@ -267,7 +296,11 @@ class Program:
     finish: float
     """Files for listeners."""
     own: float
+    own_cpu: float
+    """CPU seconds of `own`."""
     waits: float
+    cpu: float
+    """CPU seconds of everything that `render` took."""
     judged: float
     """CPU seconds of checks, FLAC and disk, in threads."""
     speech: float
@@ -297,6 +330,8 @@ def rendered(path: Path, engine: VoxCPM2Engine) -> tuple[Program, pipeline.Repor
         around=whole - result.wall - seconds["finish"],
         finish=seconds["finish"],
         own=own,
+        own_cpu=clock.main_cpu,
+        cpu=clock.cpu,
         waits=seconds.get("waits", 0.0),
         judged=clock.judged,
         speech=result.seconds,
@@ -346,6 +381,7 @@ class Bare:
     """One run of the model's own loop."""
 
     wall: float
+    cpu: float
     filled: float
     steps: int
     patches: int
@@ -359,7 +395,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
     tasks = (one.task if chains else replace(one.task, parent=None) for one in asked)
     scheduler = Scheduler({task.key: task for task in tasks})
     steps = filled = patches = 0
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     batch = model.batch(slots)
     keys: dict[voxcpm2.Row, str] = {}
     decoding: list[voxcpm2.Decoding] = []
@@ -378,10 +414,10 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
         for one in done:
             decoding.remove(one)
             patches += len(one.speech().latents)
-    wall = time.perf_counter() - began
+    wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     model.forget()
     mx.set_cache_limit(limit)
-    return Bare(wall, filled / steps, steps, patches)
+    return Bare(wall, cpu, filled / steps, steps, patches)
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -405,9 +441,16 @@ class Rounds:
             pairs = zip(self.program, runs, strict=True)
             return statistics.median(p.render / one.wall for p, one in pairs)
 
+        def cpu_over(runs: Sequence[Bare]) -> float:
+            pairs = zip(self.program, runs, strict=True)
+            return statistics.median(p.cpu / one.cpu for p, one in pairs)
+
         return {
             "over_chains": over(self.chains),
             "over_free": over(self.free),
+            "cpu_over_chains": cpu_over(self.chains),
+            "cpu_over_free": cpu_over(self.free),
+            "own_cpu_ms_a_step": of(lambda p: 1000 * p.own_cpu / p.steps),
             "own_share": of(lambda p: p.own / p.render),
             "waits_share": of(lambda p: p.waits / p.render),
             "own_ms_a_step": of(lambda p: 1000 * p.own / p.steps),
@@ -444,7 +487,9 @@ def tell(what: str) -> None:
 
 
 def show(found: Rounds, figures: dict[str, float]) -> None:
-    print(f"\n{'round':6} {'program s':>10} {'chains s':>9} {'free s':>8} {'rows a step of each':>24}")
+    print(
+        f"\n{'round':6} {'program s':>10} {'chains s':>9} {'free s':>8} {'rows a step of each':>24}"
+    )
     for i, (program, chains, free) in enumerate(
         zip(found.program, found.chains, found.free, strict=True), 1
     ):
