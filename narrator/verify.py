@@ -85,6 +85,9 @@ class Figures:
 
 
 BLOCK = 65536
+_OPTIONS = {"advanced_editlist": "0"}
+"""MP4 without a second index for edits in the middle, which audiobooks have none of: it takes 150
+of 360 MB for 26 hours. Edits at the edges, which leave out what coders pad, still count."""
 SOUND = -50.0
 """dB: what is over it for 30 ms is sound, not room."""
 DIGITAL = -96.0
@@ -99,7 +102,7 @@ def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> F
     Raises UserError where it cannot be read or holds no sound.
     """
     try:
-        with av.open(str(path), "r", metadata_errors="replace") as container:
+        with av.open(str(path), "r", options=_OPTIONS, metadata_errors="replace") as container:
             if not container.streams.audio:
                 raise UserError(f"{path}: there is no sound in this file")
             return _figures(path, container, on_progress or (lambda share: None))

@@ -74,6 +74,7 @@ class Watcher:
 
     takes: list[tuple[Step, Record]] = field(default_factory=list)
     retries: list[Step] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     flags: list[Step] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     notes: list[tuple[int, float, str]] = field(default_factory=list)
@@ -93,9 +94,11 @@ class Watcher:
 
     def retried(self, step: Step, faults: Sequence[str]) -> None:
         self.retries.append(step)
+        self.faults += faults
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         self.flags.append(step)
+        self.faults += faults
 
     def running(self, slots: int, busy: float, note: str) -> None:
         self.notes.append((slots, busy, note))

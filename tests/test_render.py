@@ -8,10 +8,10 @@ import pytest
 
 from narrator import errors
 from narrator.engines import Speech
-from narrator.errors import EngineFailure, StorageError
+from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from narrator.plan import Reason
 from narrator.store import Store
-from tests import books
+from tests import books, sounds
 from tests.books import Watcher
 from tests.fakes import RATE, HumEngine, hum
 
@@ -38,6 +38,22 @@ def nan(request):
     return Speech(samples)
 
 
+def chirp():
+    return sounds.tone(0.08, hertz=3000, peak=-6, rate=RATE)
+
+
+def silence(seconds):
+    return sounds.silence(seconds, RATE)
+
+
+def noise(seconds):
+    return sounds.noise(seconds, rms=-30, rate=RATE)
+
+
+def spoken(request):
+    return sounds.voice(request.expected * 0.8, rate=RATE)
+
+
 def crash(request):
     return EngineFailure("the library crashed")
 
@@ -52,6 +68,10 @@ FAULTS = {
         np.concatenate([hum(r).samples, np.zeros(3 * RATE, np.float32), hum(r).samples])
     ),
     "cut": lambda r: Speech(hum(r).samples, stop="cap"),
+    "chirp": lambda r: Speech(np.concatenate([chirp(), silence(0.2), spoken(r), silence(0.2)])),
+    "tail": lambda r: Speech(np.concatenate([spoken(r), silence(0.6), noise(1.5), silence(0.1)])),
+    "repeat": lambda r: Speech(np.concatenate([spoken(r), spoken(r), silence(0.2)])),
+    "level": lambda r: Speech(np.concatenate([silence(0.1), 0.05 * hum(r).samples, silence(0.2)])),
     "engine": crash,
 }
 
@@ -59,11 +79,44 @@ FAULTS = {
 @pytest.mark.parametrize("kind", FAULTS)
 def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
     engine = failing(FAULTS[kind], times=1)
-    report, watcher = books.run(books.write(tmp_path), engine)
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())  # so that the speakers have a usual level
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, engine)
     assert report.complete
     assert report.result.retries == len(watcher.retries) == 1
+    assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
     [record] = [r for s, r in watcher.takes if s.text.startswith(BAD)]
     assert (record.attempt, record.halves) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_that_stays_is_flagged_and_nothing_bad_is_assembled(kind, tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, failing(FAULTS[kind]))
+    assert not report.complete
+    [step] = watcher.flags
+    assert step.text.startswith(BAD)
+    assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
+    assert report.incomplete == (0,)
+    assert ["Evening" in file.name for file in report.finished.files] == [True]
+
+
+def test_an_engine_that_cannot_go_on_ends_the_run_and_costs_no_take(tmp_path):
+    path = books.write(tmp_path)
+
+    def spent(request):
+        raise EngineUnavailable("out of memory with a single chunk")
+
+    with pytest.raises(EngineUnavailable):
+        books.run(path, HumEngine(fault=lambda r: spent(r) if r.text.startswith(BAD) else None))
+    done = {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
+    assert done
+    report, watcher = books.run(path, HumEngine())
+    assert report.complete
+    assert not done & {step.key for step, _ in watcher.takes}
 
 
 def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):

@@ -148,6 +148,15 @@ def test_ffmpegs_own_meters_agree(good: Path) -> None:
     assert float(facts["Peak_level"]) == pytest.approx(found.loudness.peak, abs=0.2)
 
 
+def test_what_a_coder_pads_at_the_start_is_left_out(tmp_path: Path) -> None:
+    sound = roomy(speech(3.0), head=0.5)
+    found = figures(write(tmp_path / "a.m4a", sound, codec="aac"))
+    exact = figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le"))
+    assert found.head == pytest.approx(exact.head, abs=0.011)  # 23 ms of padding would show
+    assert found.seconds == pytest.approx(exact.seconds, abs=0.03)
+    assert found.missing < 0.15
+
+
 def test_stereo_is_measured_as_stereo(tmp_path: Path) -> None:
     mono = roomy(speech(4.0))
     both = write(tmp_path / "s.wav", np.stack([mono, mono], 1), codec="pcm_s16le")

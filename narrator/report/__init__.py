@@ -86,7 +86,7 @@ def write(
     def drawn(done: int, total: int) -> None:
         on_progress("draw", done / max(1, total))
 
-    sounds = page.Sounds(curves, parts, figures)
+    sounds = page.Sounds(curves, parts, figures, kept)
     with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
         for piece in page.pieces(facts, sounds, path.parent, drawn):
             out.write(piece)

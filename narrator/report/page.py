@@ -15,6 +15,7 @@ from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
+from typing import Literal
 from urllib.parse import quote
 
 from narrator import verify
@@ -22,7 +23,7 @@ from narrator.errors import UserError
 from narrator.report import plots
 from narrator.report.facts import Chapter, Facts, File, Place
 from narrator.report.plots import clock
-from narrator.report.sound import Curve, Part
+from narrator.report.sound import Curve, Kept, Part
 from narrator.verify import Figures
 
 SHOWN = 240
@@ -40,6 +41,8 @@ class Sounds:
     parts: Mapping[int, Part]
     """Where in its file each chapter is."""
     figures: Mapping[Path, Figures | UserError]
+    kept: Kept
+    """Where drawn curves are kept."""
 
 
 def pieces(
@@ -544,7 +547,7 @@ class _Page:
         if curve and part and chapter.file:
             target = chapter.target
             line = target.level if target.kind == "LUFS" else None
-            svgs = [plots.chapter(curve, line, size, f"c{chapter.number}") for size in plots.SIZES]
+            svgs = [self._drawn("chapter", chapter, size, line) for size in plots.SIZES]
             data = (
                 f' class="seek" data-player="player-{chapter.number}" '
                 f'data-from="{part.start:.3f}" data-length="{part.seconds:.3f}" '
@@ -561,9 +564,7 @@ class _Page:
                 alt, f"Waveform; short-term loudness in LUFS, over 3 s{dashed}.", svgs, data
             )
             if curve.spectrum is not None:
-                drawn = [
-                    plots.spectrogram(curve, size, f"s{chapter.number}") for size in plots.SIZES
-                ]
+                drawn = [self._drawn("spectrogram", chapter, size, None) for size in plots.SIZES]
                 yield "<details><summary>Spectrogram</summary>"
                 yield _picture(
                     f"Spectrogram of chapter {chapter.number}",
@@ -579,6 +580,25 @@ class _Page:
                 f'aria-label="Chapter {chapter.number}"></audio>'
             )
         yield "</article>"
+
+    def _drawn(
+        self,
+        kind: Literal["chapter", "spectrogram"],
+        chapter: Chapter,
+        size: plots.Size,
+        target: float | None,
+    ) -> str:
+        assert chapter.file is not None
+        index, name = chapter.number - 1, f"{kind}-{chapter.number}"
+        curve = self.sounds.curves[index]
+
+        def draw() -> str:
+            if kind == "chapter":
+                return plots.chapter(curve, target, size, f"{name}-plot")
+            return plots.spectrogram(curve, size, f"{name}-plot")
+
+        recipe = {"drawing": plots.DRAWING, "name": name, "size": size.name, "target": target}
+        return self.sounds.kept.picture(chapter.file.path, self.sounds.parts[index], recipe, draw)
 
     # -- links -------------------------------------------------------------------------------------
 

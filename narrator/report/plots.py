@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from narrator.report.sound import QUIETEST, Curve, mel
 
+DRAWING = 1
+"""Raised when a picture of the same curve would look otherwise: drawn ones are kept."""
 INK, WAVE, ACCENT, RULE, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
 """Stand in for the page's colours while a picture is drawn."""
 _COLOURS = {INK: "muted", WAVE: "wave", ACCENT: "accent", RULE: "rule", WARN: "warn"}

@@ -1,7 +1,8 @@
 """Delivered chapters as curves: waveform, loudness over time, spectrum; in bounded memory.
 
-A file is decoded once, block by block, whatever chapters it holds; curves and figures are kept
-under `build`, so that what has not changed is not decoded again. Knows nothing of pages and plots.
+A file is decoded once, block by block, whatever chapters it holds; curves, figures and what was
+drawn of them are kept under `build`, so that what has not changed is not decoded again. Knows
+nothing of pages and plots.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -133,6 +135,20 @@ class Kept:
                 with archive.open(f"{column}.npy", "w") as file:
                     np.lib.format.write_array(file, np.asarray(row), allow_pickle=False)
         files.write(self.folder / f"{name}.npz", buffer.getvalue())
+
+    def picture(
+        self, path: Path, part: Part, recipe: Mapping[str, object], draw: Callable[[], str]
+    ) -> str:
+        """A drawing of a chapter's curve, drawn unless it is kept; `recipe` is all else that
+        decides it. Raises StorageError."""
+        name = f"{keys.key({'curve': self._key(path, part), **recipe})}.svg.z"
+        self.used.add(name)
+        try:
+            return zlib.decompress((self.folder / name).read_bytes()).decode()
+        except (OSError, zlib.error):
+            drawn = draw()
+        files.write(self.folder / name, zlib.compress(drawn.encode()))
+        return drawn
 
     def figures(self, path: Path) -> Figures | None:
         """What a file measured, if it is still the same."""
@@ -376,28 +392,35 @@ class _Envelope:
 
 
 class _Spectrum:
-    """Mean power of every column and mel band."""
+    """Mean power of every column and mel band, by some frames of each column."""
 
     SIZE = 2048
+    FRAMES = 8
+    """Of a column: more of a long chapter would look no different."""
 
     def __init__(self, rate: int, length: int) -> None:
         self.top = min(rate / 2, 12_000.0)
-        self._hop = self.SIZE // 2
+        self._hop = max(self.SIZE // 2, length // (COLUMNS * self.FRAMES))
         self._per_column = max(1, -(-length // (self._hop * COLUMNS)))  # frames
         self._bands = _mel_bands(rate, self.SIZE, self.top)
         self._window = np.hanning(self.SIZE).astype(np.float32)
         self._rest = np.zeros(0, np.float32)
+        self._skip = 0  # samples to come that lie between two frames
         self._frames = np.zeros((0, BANDS))
         self._columns: list[NDArray[np.float64]] = []
 
     def feed(self, block: Samples) -> None:
-        sound = np.concatenate([self._rest, block])
+        sound = np.concatenate([self._rest, block[self._skip :]])
+        self._skip = max(0, self._skip - len(block))
         count = (len(sound) - self.SIZE) // self._hop + 1
         if count < 1:
             self._rest = sound
             return
         views = np.lib.stride_tricks.sliding_window_view(sound, self.SIZE)[:: self._hop][:count]
-        power = np.square(np.abs(np.fft.rfft(views * self._window, axis=1)))
+        bins = np.fft.rfft(views * self._window, axis=1)
+        # in double precision: what a coder leaves of silence is too small for floats to be fast
+        power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
+        self._skip = max(0, count * self._hop - len(sound))
         self._rest = sound[count * self._hop :]
         frames = np.concatenate([self._frames, power @ self._bands])
         whole = len(frames) // self._per_column
