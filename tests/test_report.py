@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -42,8 +43,7 @@ def faults(request: Request) -> Speech | None:
     if TWICE in request.text and request.attempt == 0:
         return replace(spoken, samples=silent)
     if SLOW in request.text:
-        more = hum(replace(request, expected=request.expected * 1.55))
-        return more
+        return hum(replace(request, expected=request.expected * 1.55))
     return None
 
 
@@ -130,7 +130,7 @@ def test_pauses_are_those_of_the_manifest(book, written):
 def test_pauses_equal_the_gaps_of_the_timeline(written):
     chapter = [pause for pause in written[0].pauses if pause.after.chapter == 0]
     places = [pace.place for pace in written[0].paces if pace.place.chapter == 0]
-    gaps = [after.start - place.stop for place, after in zip(places, places[1:], strict=False)]
+    gaps = [after.start - place.stop for place, after in pairwise(places)]
     assert [pause.seconds for pause in chapter] == pytest.approx(gaps, abs=1e-3)
 
 

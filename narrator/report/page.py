@@ -339,17 +339,17 @@ class _Page:
             said = "<p>Every chunk that is there was good at its first try.</p>"
             yield from _section("retries", "Retries and flags", said)
             return
-        head = [("c", "chunk"), ("s", "source"), ("", "speaker"), ("", "outcome"), ("n", "tries"),
-                ("w", "faults"), ("w", "text")]  # fmt: skip
+        head = [("c", "chunk"), ("c", "outcome"), ("w", "faults"), ("w", "text"), ("n", "tries"),
+                ("", "speaker"), ("s", "source")]  # fmt: skip
         rows = (
             _row(
                 ("c", self._place(trouble.place)),
-                ("s", _text(trouble.place.source)),
-                ("", _text(trouble.place.speaker)),
-                ("bad" if trouble.given_up else "", escape(trouble.outcome)),
-                ("n", str(trouble.tries)),
+                ("c bad" if trouble.given_up else "c", escape(trouble.outcome)),
                 ("w", _faults(trouble.faults)),
                 ("w", _short(trouble.place.text)),
+                ("n", str(trouble.tries)),
+                ("", _text(trouble.place.speaker)),
+                ("s", _text(trouble.place.source)),
             )
             for trouble in found
         )
@@ -368,9 +368,14 @@ class _Page:
             yield from _section("pace", "Pace", "<p>Nothing has been spoken yet.</p>")
             return
         ends = list(accumulate(pace.seconds for pace in paces))
+        times = [end - pace.seconds / 2 for end, pace in zip(ends, paces, strict=True)]
         svgs = [
             plots.paces(
-                ends, [pace.against for pace in paces], [pace.outlier for pace in paces], size
+                times,
+                [pace.against for pace in paces],
+                [pace.outlier for pace in paces],
+                ends[-1],
+                size,
             )
             for size in plots.SIZES
         ]
@@ -385,17 +390,17 @@ class _Page:
             )
         ]
         if odd:
-            head = [("c", "chunk"), ("n", "of usual"), ("n", "of expected"), ("n", "seconds"),
-                    ("", "speaker"), ("s", "source"), ("w", "text")]  # fmt: skip
+            head = [("c", "chunk"), ("n", "of usual"), ("w", "text"), ("n", "seconds"),
+                    ("n", "of expected"), ("", "speaker"), ("s", "source")]  # fmt: skip
             rows = (
                 _row(
                     ("c", self._place(pace.place)),
                     ("n", f"{pace.against:.2f}"),
-                    ("n", f"{pace.ratio:.2f}"),
+                    ("w", _short(pace.place.text)),
                     ("n", f"{pace.seconds:.1f}"),
+                    ("n", f"{pace.ratio:.2f}"),
                     ("", _text(pace.place.speaker)),
                     ("s", _text(pace.place.source)),
-                    ("w", _short(pace.place.text)),
                 )
                 for pace in odd
             )
@@ -445,7 +450,7 @@ class _Page:
                 ("n", "longest"), ("n", "together")]  # fmt: skip
         rows = (
             _row(
-                ("", _PAUSES.get(kind, kind)),
+                ("c", _PAUSES.get(kind, kind)),
                 ("n", f"{len(all_):,}"),
                 ("n", f"{min(all_):.2f} s"),
                 ("n", f"{median(all_):.2f} s"),
@@ -457,8 +462,8 @@ class _Page:
         lengths = [pause.seconds for pause in found]
         longest = sorted(found, key=lambda pause: -pause.seconds)[:LONGEST]
         svgs = [plots.pauses(lengths, size) for size in plots.SIZES]
-        late = [("c", "after chunk"), ("n", "seconds"), ("", "kind"), ("s", "source"),
-                ("w", "text before it")]  # fmt: skip
+        late = [("c", "after chunk"), ("n", "seconds"), ("w", "text before it"), ("c", "kind"),
+                ("s", "source")]  # fmt: skip
         yield from _section(
             "pauses",
             "Pauses",
@@ -477,9 +482,9 @@ class _Page:
                     _row(
                         ("c", self._place(pause.after, end=True)),
                         ("n", f"{pause.seconds:.2f}"),
-                        ("", _PAUSES.get(pause.kind, pause.kind)),
-                        ("s", _text(pause.after.source)),
                         ("w", _short(pause.after.text)),
+                        ("c", _PAUSES.get(pause.kind, pause.kind)),
+                        ("s", _text(pause.after.source)),
                     )
                     for pause in longest
                 ),
@@ -520,13 +525,13 @@ class _Page:
         if not found:
             yield from _section("unspoken", "Left out", "<p>Nothing: all text is spoken.</p>")
             return
-        head = [("n", "chapter"), ("s", "source"), ("", "why"), ("w", "text")]
+        head = [("w", "text"), ("c", "why"), ("s", "source"), ("n", "chapter")]
         rows = (
             _row(
-                ("n", str(item.chapter + 1)),
-                ("s", _text(item.source)),
-                ("", escape(item.reason)),
                 ("w", _short(item.text)),
+                ("c", escape(item.reason)),
+                ("s", _text(item.source)),
+                ("n", str(item.chapter + 1)),
             )
             for item in found
         )
@@ -621,7 +626,7 @@ class _Page:
         )
 
 
-_PAUSES = {"speaker": "change of speaker", "scene": "scene", "set by hand": "pause set by hand"}
+_PAUSES = {"speaker": "change of speaker", "set by hand": "pause set by hand"}
 
 
 def _faults(faults: Sequence[str]) -> str:

@@ -117,9 +117,13 @@ def spectrogram(curve: Curve, size: Size, name: str) -> str:
 
 
 def paces(
-    times: Sequence[float], against: Sequence[float], outliers: Sequence[bool], size: Size
+    times: Sequence[float],
+    against: Sequence[float],
+    outliers: Sequence[bool],
+    total: float,
+    size: Size,
 ) -> str:
-    """Speech rate of every chunk, against its speaker's own, over the length of the book."""
+    """Speech rate of every chunk, against its speaker's own, over `total` seconds of speech."""
     x, y, odd = np.array(times), np.array(against), np.array(outliers, bool)
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     axes = figure.subplots()
@@ -140,7 +144,7 @@ def paces(
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     _bare(axes)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
-    _time_axis(axes, float(x.max(initial=0.0)), size)
+    _time_axis(axes, total, size)
     _placed(figure, size, above=8, below=26)
     return _svg(figure, f"paces-{size.name}")
 
@@ -157,7 +161,7 @@ def pauses(seconds: Sequence[float], size: Size) -> str:
     axes.grid(axis="y", color=RULE, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.set_xlim(0, most)
-    axes.xaxis.set_major_locator(MaxNLocator(size.ticks, prune="both"))
+    axes.xaxis.set_major_locator(MaxNLocator(size.ticks, steps=[1, 2, 5, 10], prune="both"))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g} s"))
     _placed(figure, size, above=8, below=26, height=size.height * 0.7)
     return _svg(figure, f"pauses-{size.name}")

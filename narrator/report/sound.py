@@ -402,7 +402,8 @@ class _Spectrum:
         self.top = min(rate / 2, 12_000.0)
         self._hop = max(self.SIZE // 2, length // (COLUMNS * self.FRAMES))
         self._per_column = max(1, -(-length // (self._hop * COLUMNS)))  # frames
-        self._bands = _mel_bands(rate, self.SIZE, self.top)
+        edges = 700 * (10 ** (np.linspace(0, mel(self.top), BANDS + 1) / 2595) - 1)
+        self._edges = np.rint(edges * self.SIZE / rate).astype(np.intp)
         self._window = np.hanning(self.SIZE).astype(np.float32)
         self._rest = np.zeros(0, np.float32)
         self._skip = 0  # samples to come that lie between two frames
@@ -422,7 +423,10 @@ class _Spectrum:
         power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
         self._skip = max(0, count * self._hop - len(sound))
         self._rest = sound[count * self._hop :]
-        frames = np.concatenate([self._frames, power @ self._bands])
+        # of a band that is narrower than a bin, the bin that it begins in
+        sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
+        bands = sums / np.maximum(1, np.diff(self._edges))
+        frames = np.concatenate([self._frames, bands])
         whole = len(frames) // self._per_column
         full = frames[: whole * self._per_column].reshape(whole, self._per_column, BANDS)
         self._columns += list(full.mean(axis=1))
@@ -440,18 +444,3 @@ class _Spectrum:
 def mel(hertz: float) -> float:
     """The mel scale by O'Shaughnessy, on which equal steps sound alike."""
     return float(2595 * np.log10(1 + hertz / 700))
-
-
-def _mel_bands(rate: int, size: int, top: float) -> NDArray[np.float64]:
-    """Triangles over the bins of an rfft, (bins, bands); each sums to 1."""
-    edges = 700 * (10 ** (np.linspace(0, mel(top), BANDS + 2) / 2595) - 1)
-    hertz = np.fft.rfftfreq(size, 1 / rate)[:, np.newaxis]
-    low, middle, high = edges[:-2], edges[1:-1], edges[2:]
-    width = rate / size  # where bands are narrower than bins, each still has one
-    rise = (hertz - low) / np.maximum(middle - low, width)
-    fall = (high - hertz) / np.maximum(high - middle, width)
-    bands = np.maximum(0, np.minimum(rise, fall))
-    nearest = np.rint(middle / width).astype(np.intp)
-    empty = np.flatnonzero(bands.sum(axis=0) == 0)
-    bands[nearest[empty], empty] = 1
-    return np.asarray(bands / bands.sum(axis=0))

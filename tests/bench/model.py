@@ -12,7 +12,8 @@ On a Linux CPU, MLX's wheel carries the reference BLAS, which is ten times slowe
     apt-get install libopenblas0-pthread
     LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 python tests/bench/model.py
 
-Peak memory is MLX's own count, weights included. The last line is JSON.
+Peak memory is MLX's own count, weights included. The last line is JSON; its `step_seconds`, of one
+step of so many rows, are what `slots.py --costs` reads.
 """
 
 from __future__ import annotations
@@ -388,6 +389,9 @@ def main() -> None:
         "versions": versions,
         "stages_s": results.stages,
         "batches": results.batches,
+        "step_seconds": {
+            rows: rows / row["patches_per_second"] for rows, row in results.batches.items()
+        },
         "peak_mb": results.peak_mb,
         "ratios": results.ratios,
     }

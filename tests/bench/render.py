@@ -34,7 +34,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
@@ -233,8 +233,6 @@ def watched(clock: Clock) -> Iterator[None]:
         clock.steps += 1
         clock.rows += batch.running + len(ended)
         return ended
-
-    wait = render.wait
 
     def waited(futures: Any, *, timeout: float, return_when: str) -> Any:
         began = time.perf_counter()
