@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrator import assemble, export, files, keys, mastering, music
+from narrator import assemble, companions, export, files, keys, mastering, music
 from narrator.assemble import Clip
 from narrator.audio import Samples
 from narrator.errors import DamagedTake, UserError
@@ -23,8 +24,12 @@ from narrator.mastering import Polish
 from narrator.plan import Step
 from narrator.profiles import Profile
 from narrator.render import Cancel
+from narrator.script import Chapter
 from narrator.store import Record, Store
 from narrator.voices import Cast
+
+SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
+"""What finished sound ends in; companions lie beside it."""
 
 
 class Observer(Protocol):
@@ -38,6 +43,10 @@ class Finished:
     """The files of a run and what they measure."""
 
     exported: Exported
+    companions: tuple[Path, ...]
+    """Subtitles, chapter lists and what else lies beside the files."""
+    remarks: tuple[str, ...]
+    """What people should know of the files."""
     states: Mapping[str, str]
     """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
 
@@ -76,7 +85,8 @@ class Finished:
             "files": [str(path) for path in self.files],
             "starts": {str(file.path): file.starts for file in self.exported.files},
             "stale_files": [str(path) for path in self.exported.stale],
-            "remarks": list(self.exported.remarks),
+            "companions": [str(path) for path in self.companions],
+            "remarks": list(self.remarks),
             "chapters": rows,
         }
 
@@ -91,7 +101,7 @@ def folder(project: Project, *, draft: bool) -> Path:
 
 def finish(
     project: Project,
-    titles: Sequence[str],
+    book: Sequence[Chapter],
     cast: Cast,
     steps: Sequence[Step],
     store: Store,
@@ -107,7 +117,7 @@ def finish(
     `whole` says that all chapters of the book are complete, so that book files may be written.
     Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
-    sounds = _sounds(project, titles, cast, steps, store, chapters)
+    sounds = _sounds(project, book, cast, steps, store, chapters)
     for sound in sounds:
         _save_timeline(project, draft, sound)
     if not sounds:
@@ -119,12 +129,12 @@ def finish(
             _ways(project, sounds),
             out=folder(project, draft=draft),
             kept=_work_folder(project, "encoded", draft),
-            total=len(titles),
-            whole=whole and len(sounds) == len(titles),
+            total=len(book),
+            whole=whole and len(sounds) == len(book),
             on_progress=observer.exporting,
             cancel=cancel,
         )
-        if whole and len(sounds) == len(titles):
+        if whole and len(sounds) == len(book):
             export.prune(_work_folder(project, "encoded", draft), exported)
     except export.Cancelled:
         return None
@@ -132,12 +142,55 @@ def finish(
         str(file.path): _state(project, [s for s in sounds if s.number in file.chapters], draft)
         for file in (*exported.files, *exported.samples)
     }
-    return Finished(exported, states)
+    made, remarks = _companions(project, book, steps, sounds, exported, draft, observer)
+    return Finished(exported, made, (*exported.remarks, *remarks), states)
+
+
+def _companions(
+    project: Project,
+    book: Sequence[Chapter],
+    steps: Sequence[Step],
+    sounds: Sequence[ChapterAudio],
+    exported: Exported,
+    draft: bool,
+    observer: Observer,
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """What the manifest wants beside the files, in each profile's folder, and remarks on it."""
+    wanted = project.manifest.output.companions
+    if not wanted:
+        return (), ()
+    spoken = [
+        companions.Spoken(
+            sound.number,
+            book[sound.number - 1],
+            tuple(step.chunk for step in steps if step.chapter == sound.number - 1),
+            sound.timeline,
+        )
+        for sound in sounds
+    ]
+    tags, source = _tags(project, draft), project.manifest.source
+    made: list[Path] = []
+    remarks: dict[str, None] = {}
+    for way in _ways(project, ()):
+        found = companions.write(
+            spoken,
+            [file for file in exported.files if file.folder == way.folder],
+            wanted,
+            tags=tags,
+            book=folder(project, draft=draft)
+            / way.folder
+            / f"{export.book_name(way.name, tags)}.epub",
+            source=project.root / source if source else None,
+            on_progress=partial(observer.exporting, "companions"),
+        )
+        made += found.paths
+        remarks |= dict.fromkeys(found.remarks)
+    return tuple(made), tuple(remarks)
 
 
 def state_of(
     project: Project,
-    titles: Sequence[str],
+    book: Sequence[Chapter],
     cast: Cast,
     steps: Sequence[Step],
     store: Store,
@@ -149,7 +202,7 @@ def state_of(
     chosen = set(chapters)
     if any(step.chapter in chosen and store.find(step.key) is None for step in steps):
         return None
-    return _state(project, _sounds(project, titles, cast, steps, store, chapters), draft)
+    return _state(project, _sounds(project, book, cast, steps, store, chapters), draft)
 
 
 def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str:
@@ -168,7 +221,7 @@ def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str
 
 def _sounds(
     project: Project,
-    titles: Sequence[str],
+    book: Sequence[Chapter],
     cast: Cast,
     steps: Sequence[Step],
     store: Store,
@@ -184,13 +237,17 @@ def _sounds(
     gains = assemble.levels(measured, {name: voice.gain for name, voice in cast.items()})
     level = assemble.spoken(measured, gains)
     tunes = music.tunes(project)
+    played = project.numbered  # credits have no music, and no number in the manifest
+    titles = [book[number].title for number in played]
     sounds = []
     for number in chapters:
         own = [step for step in steps if step.chapter == number]
         clips = _clips(own, records, gains, project.manifest.pauses)
-        pieces = music.pieces(project, tunes, titles, number)
+        pieces: Sequence[music.Piece] = ()
+        if number in played:
+            pieces = music.pieces(project, tunes, titles, played.index(number))
         sounds.append(
-            _chapter(project, number, titles[number], own, clips, pieces, level, records, store)
+            _chapter(project, number, book[number].title, own, clips, pieces, level, records, store)
         )
     return sounds
 
@@ -413,6 +470,8 @@ def check_output(project: Project, rate: int) -> None:
     do not go together, pauses or a cover that a profile refuses.
     """
     bytes_per_second(project, rate)
+    for way in _ways(project, ()):
+        companions.check(project.manifest.output.companions, way.formats, len(project.chapters))
     cover = project.root / project.manifest.cover if project.manifest.cover else None
     picture = export.read_cover(cover) if cover else None
     for profile in project.deliveries:
@@ -450,6 +509,6 @@ def bytes_per_second(project: Project, rate: int) -> float:
 
 
 def products(project: Project, *, draft: bool) -> list[Path]:
-    """Files in the folder of finished ones, current or not, in order."""
+    """Sound in the folder of finished files, current or not, in order."""
     found = folder(project, draft=draft).rglob("*")
-    return sorted(path for path in found if path.suffix != ".part" and path.is_file())
+    return sorted(path for path in found if path.suffix in SOUNDS and path.is_file())

@@ -593,6 +593,11 @@ class Project:
         """The manifest's chapters, between the spoken credits where there are any."""
         return tuple(chapter for chapter, _ in self._chapters())
 
+    @property
+    def numbered(self) -> list[int]:
+        """The places in `chapters` of those that the manifest lists: credits left out."""
+        return [n for n, (_, loc) in enumerate(self._chapters()) if loc[0] == "chapters"]
+
     def chapter_loc(self, number: int) -> Loc:
         """Where a chapter of `chapters` stands in the manifest."""
         return self._chapters()[number][1]

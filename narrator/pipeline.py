@@ -82,20 +82,22 @@ def read(path: Path) -> Manuscript:
     roles = script.Roles(_labels(project), project.narrator, languages)
     chapters: list[Chapter] = []
     lexicon, problems = _lexicon(project)
-    for number in range(len(project.manifest.chapters)):
+    for number in range(len(project.chapters)):
         try:
             chapters.append(_chapter(project, number, roles))
         except ScriptError as error:
             problems += error.problems
-    if len(chapters) == len(project.manifest.chapters):
-        problems += music.problems(project, chapters)
+    if len(chapters) == len(project.chapters):
+        problems += music.problems(project, [chapters[n] for n in project.numbered])
     if problems:
         raise ScriptError(problems)
     spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
     heard = {utterance.chapter for utterance in spoken}
     problems = [
         Problem(
-            project.path, project.line("chapters", n), f"'{chapter.title}' has nothing to speak"
+            project.path,
+            project.line(*project.chapter_loc(n)),
+            f"'{chapter.title}' has nothing to speak",
         )
         for n, chapter in enumerate(chapters)
         if n not in heard
@@ -118,7 +120,7 @@ def _labels(project: Project) -> dict[str, str]:
 
 
 def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
-    settings = project.manifest.chapters[number]
+    settings = project.chapters[number]
     language = settings.language or project.manifest.language
     if settings.file is not None:
         path = project.root / settings.file
@@ -136,7 +138,7 @@ def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
         )
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
-        where = project.line("chapters", number, "lines", i) or 1
+        where = project.line(*project.chapter_loc(number), "lines", i) or 1
         lines.append((where, line if isinstance(line, str) else next(iter(line.items()))))
     return script.read_lines(
         lines,
@@ -316,7 +318,7 @@ def plan(
 def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
     """The manifest's, then the chapter's, then the speaker's own."""
     rules = project.manifest.chain.model_dump()
-    for own in (project.manifest.chapters[chapter].chain, project.speakers[speaker].chain):
+    for own in (project.chapters[chapter].chain, project.speakers[speaker].chain):
         rules |= own.model_dump(exclude_none=True)
     return ChainRules(rules["mode"], rules["max_chunks"])
 
@@ -326,7 +328,7 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
 
 
 def _settings(project: Project, engine: Engine, chapter: int) -> Settings:
-    own = project.manifest.chapters[chapter].engine.model_dump(exclude_none=True)
+    own = project.chapters[chapter].engine.model_dump(exclude_none=True)
     every = {**project.engine.model_dump(), **own}
     used = {name: every[name] for name in engine.uses if name != "seed"}
     return Settings(used, every["seed"] if "seed" in engine.uses else 0)
@@ -550,7 +552,6 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     """Files of every chosen chapter whose takes are all there; of the book, if all are."""
     book = report.plan
     manuscript, chosen = book.manuscript, book.selection.chapters
-    titles = [chapter.title for chapter in manuscript.chapters]
     missing = _missing(book)
     lacking = {step.chapter for step in missing}
     report.accounting = _account(book, missing)
@@ -561,12 +562,14 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
         return
     report.finished = finish.finish(
         manuscript.project,
-        titles,
+        manuscript.chapters,
         manuscript.cast,
         book.steps,
         book.store,
         # a book that is complete is delivered whole, whatever part of it was asked for
-        chapters=[n for n in wanted if n not in lacking] if missing else range(len(titles)),
+        chapters=[n for n in wanted if n not in lacking]
+        if missing
+        else range(len(manuscript.chapters)),
         whole=not missing,
         draft=draft,
         observer=observer,
@@ -850,13 +853,18 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
     manuscript = book.manuscript
     project = manuscript.project
     draft = draft and project.engine.name != "draft"
-    titles = [chapter.title for chapter in manuscript.chapters]
     made = _made(project)
 
     def current(path: Path) -> bool:
         chapters, state = made.get(_in_build(project, path), ([], ""))
         now = finish.state_of(
-            project, titles, manuscript.cast, book.steps, book.store, chapters, draft=draft
+            project,
+            manuscript.chapters,
+            manuscript.cast,
+            book.steps,
+            book.store,
+            chapters,
+            draft=draft,
         )
         return state == now
 
@@ -869,7 +877,7 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
 def _made(project: Project) -> dict[str, tuple[list[int], str]]:
     """Chapters and state of delivered files when they were made, by path within `build`."""
     rows = _load_json(project.build / "made.json", {})
-    known = set(range(len(project.manifest.chapters)))
+    known = set(range(len(project.chapters)))
     try:
         found = {path: (list(row[0]), str(row[1])) for path, row in rows.items()}
         return {path: row for path, row in found.items() if set(row[0]) <= known}

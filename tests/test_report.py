@@ -302,6 +302,20 @@ def test_a_profile_is_held_against_its_files(tmp_path):
     assert "−23.0" in said
 
 
+def test_a_chapter_is_heard_as_the_first_profile_has_it(tmp_path):
+    output = "output: {profile: [audiobookshelf, archive]}"
+    book = rendered(tmp_path, lambda request: None, re.sub(r"output: .*", output, MANIFEST))
+    out = tmp_path / "page.html"
+    found = report.write(book, out, draft=False, on_progress=lambda what, share: None)
+    one, two = found.chapters
+    assert one.file == two.file is not None
+    assert one.file.path.suffix == ".m4b"
+    figures = html.document_fromstring(out.read_text("utf-8")).xpath("//figure[@data-from]")
+    begins = [float(figure.get("data-from")) for figure in figures]
+    assert begins[0] == pytest.approx(0, abs=0.1)
+    assert begins[1] == pytest.approx(one.seconds, abs=0.1)
+
+
 # -- sound -----------------------------------------------------------------------------------------
 
 

@@ -335,6 +335,11 @@ def _print_report(report: Any, wall: float) -> None:
                   f"{short(item['text'])} ({item['faults'][-1]})")  # fmt: skip
     for path in facts["files"]:
         out.print(f"{near(Path(path))}  {sized(Path(path).stat().st_size)}")
+    if found := facts.get("companions"):
+        kinds = ", ".join(sorted({Path(path).suffix[1:] for path in found}))
+        out.print(f"{counted(len(found), 'companion')} beside them: {kinds}")
+    for remark in facts.get("remarks", ()):
+        out.print(remark)
     for stale in facts.get("stale_files", ()):
         out.print(f"{near(Path(stale))}  no longer part of this book")
     text = facts["characters"]

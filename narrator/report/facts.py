@@ -347,7 +347,8 @@ def _chapter(
 ) -> Chapter:
     steps = [step for step in book.steps if step.chapter == number]
     laid = [cue.key for cue in timeline.cues] if timeline else []
-    file = _heard_in(files, number)
+    ways = [profile.name for profile in book.manuscript.project.deliveries]
+    file = _heard_in(files, number, ways)
     return Chapter(
         number=number + 1,
         title=book.manuscript.chapters[number].title,
@@ -389,14 +390,16 @@ def _files(book: BookPlan, draft: bool) -> Iterator[File]:
         )
 
 
-def _heard_in(files: Sequence[File], chapter: int) -> File | None:
-    """The file to hear a chapter in: a current one, of few chapters, that browsers play."""
+def _heard_in(files: Sequence[File], chapter: int, ways: Sequence[str]) -> File | None:
+    """The file to hear a chapter in: a current one, of the first way of delivery, of few chapters,
+    that browsers play."""
     having = [file for file in files if file.sound and chapter in file.chapters]
-    order = [
-        (bool(file.note), len(file.chapters), SOUND.index(file.path.suffix.casefold()))
-        for file in having
-    ]
-    return having[order.index(min(order))] if having else None
+
+    def rank(file: File) -> tuple[bool, int, int, int]:
+        way = ways.index(file.profile.name) if file.profile else 0
+        return bool(file.note), way, len(file.chapters), SOUND.index(file.path.suffix.casefold())
+
+    return min(having, key=rank, default=None)
 
 
 def _target(book: BookPlan, file: File | None) -> Target:

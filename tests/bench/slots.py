@@ -65,9 +65,9 @@ def simulate(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run
             running[key] = math.ceil(tasks[key].seconds / PATCH)
             heads -= tasks[key].parent not in tasks
         if not running:
-            later = max(now, judging[0][0])
-            offered += (later - now) * slots
-            now = later
+            if judging:
+                offered += (judging[0][0] - now) * slots
+                now = judging[0][0]
             continue
         # As many steps as nothing changes in: until a row ends, or a judged take frees its child.
         count, step = min(running.values()), cost(len(running))
