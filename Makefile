@@ -41,7 +41,9 @@ OPENBLAS := $(firstword $(wildcard /usr/lib/*/openblas-pthread/libblas.so.3))
 bench: $(VENV)/.test
 	$(BIN)/python tests/bench/draft.py
 	$(BIN)/python tests/bench/book.py
+	$(BIN)/python tests/bench/long.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 
 # PyTorch and the official package pin other releases than ours: they get an environment of their own.
 parity: $(VENV)-parity/.made

@@ -128,14 +128,14 @@ def finish(
             _tags(project, draft),
             _ways(project, sounds),
             out=folder(project, draft=draft),
-            kept=_work_folder(project, "encoded", draft),
+            kept=work_folder(project, "encoded", draft),
             total=len(book),
             whole=whole and len(sounds) == len(book),
             on_progress=observer.exporting,
             cancel=cancel,
         )
         if whole and len(sounds) == len(book):
-            export.prune(_work_folder(project, "encoded", draft), exported)
+            export.prune(work_folder(project, "encoded", draft), exported)
     except export.Cancelled:
         return None
     states = {
@@ -252,7 +252,7 @@ def _sounds(
     return sounds
 
 
-def _work_folder(project: Project, what: str, draft: bool) -> Path:
+def work_folder(project: Project, what: str, draft: bool) -> Path:
     """Of this manifest alone: a folder may hold several."""
     return project.build / what / f"{project.path.stem}-{'draft' if draft else 'book'}"
 
@@ -364,7 +364,7 @@ def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
         else cue
         for cue in timeline.cues
     )
-    path = _work_folder(project, "timeline", draft) / f"{sound.number:03}.json"
+    path = work_folder(project, "timeline", draft) / f"{sound.number:03}.json"
     data = replace(timeline, cues=cues).to_json().encode()
     with files.storage(path):
         if not path.exists() or path.read_bytes() != data:

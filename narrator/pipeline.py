@@ -853,10 +853,10 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
     manuscript = book.manuscript
     project = manuscript.project
     draft = draft and project.engine.name != "draft"
-    made = _made(project)
+    made = made_of(project)
 
     def current(path: Path) -> bool:
-        chapters, state = made.get(_in_build(project, path), ([], ""))
+        chapters, state = made.get(in_build(project, path), ([], ""))
         now = finish.state_of(
             project,
             manuscript.chapters,
@@ -874,7 +874,7 @@ def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
     ]
 
 
-def _made(project: Project) -> dict[str, tuple[list[int], str]]:
+def made_of(project: Project) -> dict[str, tuple[list[int], str]]:
     """Chapters and state of delivered files when they were made, by path within `build`."""
     rows = _load_json(project.build / "made.json", {})
     known = set(range(len(project.chapters)))
@@ -886,12 +886,12 @@ def _made(project: Project) -> dict[str, tuple[list[int], str]]:
 
 
 def _note_made(project: Project, finished: finish.Finished) -> None:
-    made = _made(project) | {_in_build(project, p): row for p, row in finished.made().items()}
+    made = made_of(project) | {in_build(project, p): row for p, row in finished.made().items()}
     there = {path: row for path, row in made.items() if (project.build / path).exists()}
     _save_json(project.build / "made.json", there)
 
 
-def _in_build(project: Project, path: Path) -> str:
+def in_build(project: Project, path: Path) -> str:
     return path.resolve().relative_to(project.build.resolve()).as_posix()
 
 

@@ -289,31 +289,23 @@ def test_without_the_extra_it_is_one_line(book, monkeypatch, tmp_path):
         report.write(book, tmp_path / "p.html", draft=False, on_progress=lambda what, share: None)
 
 
-def test_a_profile_is_held_against_its_files(tmp_path):
-    output = "output: {profile: [ebu-r128]}"
-    manifest = re.sub(r"output: .*", output, MANIFEST)
-    book = rendered(tmp_path, lambda request: None, manifest)
-    out = tmp_path / "page.html"
-    found = report.write(book, out, draft=False, on_progress=lambda what, share: None)
-    assert found.complete
-    said = texts(out.read_text("utf-8"), "files")
-    assert "against ebu-r128" in said
-    assert "-24 to -22 LUFS" in said
-    assert "−23.0" in said
-
-
-def test_a_chapter_is_heard_as_the_first_profile_has_it(tmp_path):
-    output = "output: {profile: [audiobookshelf, archive]}"
+def test_files_are_held_to_their_profiles_and_the_first_one_is_heard(tmp_path):
+    output = "output: {profile: [audiobookshelf, ebu-r128]}"
     book = rendered(tmp_path, lambda request: None, re.sub(r"output: .*", output, MANIFEST))
     out = tmp_path / "page.html"
     found = report.write(book, out, draft=False, on_progress=lambda what, share: None)
+    assert found.complete
+    page = out.read_text("utf-8")
+    said = texts(page, "files")
+    assert "against ebu-r128" in said
+    assert "-24 to -22 LUFS" in said
+    assert "−23.0" in said
     one, two = found.chapters
     assert one.file == two.file is not None
     assert one.file.path.suffix == ".m4b"
-    figures = html.document_fromstring(out.read_text("utf-8")).xpath("//figure[@data-from]")
+    figures = html.document_fromstring(page).xpath("//figure[@data-from]")
     begins = [float(figure.get("data-from")) for figure in figures]
-    assert begins[0] == pytest.approx(0, abs=0.1)
-    assert begins[1] == pytest.approx(one.seconds, abs=0.1)
+    assert begins == pytest.approx([0, one.seconds], abs=0.1)
 
 
 # -- sound -----------------------------------------------------------------------------------------

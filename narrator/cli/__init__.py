@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from narrator import __version__
-from narrator.cli import companions, delivery, doctor, models, takes, text, voices, work
+from narrator.cli import companions, delivery, doctor, models, report, takes, text, voices, work
 from narrator.cli.shared import app, err, out
 from narrator.errors import NarratorError
 
@@ -27,6 +27,7 @@ __all__ = [
     "doctor",
     "main",
     "models",
+    "report",
     "takes",
     "text",
     "voices",

@@ -303,7 +303,7 @@ def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
 
 def _timeline(book: BookPlan, chapter: int, draft: bool) -> Timeline | None:
     """A chapter's timeline as it was last assembled."""
-    folder = finish._work_folder(book.manuscript.project, "timeline", draft)
+    folder = finish.work_folder(book.manuscript.project, "timeline", draft)
     try:
         return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -374,11 +374,11 @@ def _files(book: BookPlan, draft: bool) -> Iterator[File]:
     project = book.manuscript.project
     folder = finish.folder(project, draft=draft)
     profiles = {profile.name: profile for profile in project.deliveries}
-    made = pipeline._made(project)
+    made = pipeline.made_of(project)
     for path, note in pipeline.products(book, draft=draft):
         name = path.relative_to(folder)
         sound = path.suffix.casefold() in SOUND
-        held = made.get(pipeline._in_build(project, path), ([], ""))[0]
+        held = made.get(pipeline.in_build(project, path), ([], ""))[0]
         yield File(
             path=path,
             name=name.as_posix(),
