@@ -13,14 +13,15 @@ Three ways, interleaved, each from cold caches of references:
               the longest chunks come first
 
 Compared is the wall time of the program's render against each, round by round; the medians count,
-since other work on the machine slows all. "Own" is what the program's main thread does outside the
-model's steps and decoding, "waits" is its waiting for the judges with an idle model: that share is
-the program's on any device. On a CPU judges and model share the cores, so that the wall ratio there
-holds the checks as well; on a GPU they have the CPU to themselves.
+since other work on the machine slows all, and where that is much, only CPU seconds and rows a step
+say something. "Own" is what the program's main thread does outside the model's steps and decoding,
+"waits" is its waiting for the judges with an idle model: those shares are the program's on any
+device. On a CPU judges and model share the cores, so that ratios of wall and CPU hold the checks as
+well; on a GPU the checks have the CPU to themselves.
 
-Without a checkpoint, a random model that ends where the text should: small, but as slow a step on
-two cores as the real one on a good GPU or slower. Chains are of 3 chunks, so that a short text has
-more of them than slots, as a book has. On a Linux CPU, LD_PRELOAD OpenBLAS as in `model`;
+Without a checkpoint, a random model that ends where the text should; it is small, a step of 8 rows
+takes some 50 ms of one x86-64 core. Chains are of 3 chunks, so that a short text has more of them
+than slots, as a book has. On a Linux CPU, LD_PRELOAD OpenBLAS as in `model.py`;
 OPENBLAS_NUM_THREADS=1 leaves cores to the judges. Prints a table; the last line is JSON.
 """
 
@@ -501,6 +502,8 @@ def show(found: Rounds, figures: dict[str, float]) -> None:
     print(f"""
 the program's render took {figures["over_chains"]:.3f} times the model's own loop over chains
                           {figures["over_free"]:.3f} times the one in which nothing waits
+in CPU seconds, checks included: {figures["cpu_over_chains"]:.3f} and \
+{figures["cpu_over_free"]:.3f} times (only with OPENBLAS_NUM_THREADS=1: its threads spin)
 its main thread, outside steps and decoding: {figures["own_share"]:.2%} of the time, \
 {figures["own_ms_a_step"]:.2f} ms a step
 the model idle for the judges:               {figures["waits_share"]:.2%}
