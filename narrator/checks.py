@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -188,6 +188,24 @@ def examine(
     )
     limits = _Limits(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
     return Verdict(figures, tuple(_faults(figures, limits, capped)))
+
+
+def unusual(
+    figures: Mapping[str, float],
+    *,
+    median: float | None,
+    pace: float | None,
+    spread: float = OFF_LEVEL,
+) -> tuple[Fault, ...]:
+    """What of a take that was good by itself is far from its speaker's others.
+
+    `figures` as a record has them; the rest as for `examine`.
+    """
+    known = Figures(**figures)
+    expected = known.seconds / known.ratio if known.ratio else 0.0
+    limits = _Limits(expected, median, spread, pace, math.inf)
+    found = _faults(known, limits, capped=False)
+    return tuple(fault for fault in found if fault.kind in ("level", "long", "short"))
 
 
 def badness(verdict: Verdict) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import platformdirs
 
-from narrator.errors import StorageError
+from narrator.errors import EnvironmentFailed, StorageError
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
@@ -23,10 +23,18 @@ _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 def library() -> Path:
     """The user's own folder for what all projects share: voices, converted models, hashes.
 
-    `$NARRATOR_HOME`, else where the system keeps a user's data. It need not exist.
+    `$NARRATOR_HOME`, else where the system keeps a user's data. It need not exist. Raises
+    EnvironmentFailed where the variable names the home of a user who has none.
     """
     home = os.environ.get("NARRATOR_HOME")
-    return Path(home).expanduser() if home else platformdirs.user_data_path("narrator", False)
+    if not home:
+        return platformdirs.user_data_path("narrator", False)
+    try:
+        return Path(home).expanduser()
+    except RuntimeError as error:
+        raise EnvironmentFailed(
+            f"NARRATOR_HOME={home}: no such home folder; give the folder's whole path"
+        ) from error
 
 
 @contextlib.contextmanager

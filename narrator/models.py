@@ -216,9 +216,18 @@ def _reference(repo: str, revision: str | None) -> Path:
 def _snapshot(repo: str, revision: str | None) -> Path | None:
     """The folder of a revision in the hub's cache, as the cache's own branch and tag names say."""
     reference = _reference(repo, revision)
-    commit = reference.read_text().strip() if reference.is_file() else revision
+    commit = _commit(reference) if reference.is_file() else revision
     path = _storage(repo) / "snapshots" / (commit or "-")
     return path if path.is_dir() else None
+
+
+def _commit(reference: Path) -> str | None:
+    """The commit that a branch or tag is; None where its file is damaged: a pull writes it anew."""
+    try:
+        said = reference.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return said if re.fullmatch("[0-9a-f]{40}", said) else None
 
 
 def _size(path: Path) -> int:
@@ -262,7 +271,7 @@ def _weight_files(path: Path) -> list[Path]:
         return [path / name]
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise _Unfit(f"{index.name} is not a list of shards") from None
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
@@ -292,7 +301,8 @@ def _tensors(file: Path) -> Mapping[str, Any]:
             header = json.loads(opened.read(length))
         header.pop("__metadata__", None)
         end = 8 + length + max((e["data_offsets"][1] for e in header.values()), default=0)
-    except (OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
+            AttributeError):  # fmt: skip
         raise _Unfit(f"{file.name} is damaged") from None
     if end != size:
         raise _Unfit(f"{file.name} is not whole: {size} of {end} bytes")
@@ -302,7 +312,7 @@ def _tensors(file: Path) -> Mapping[str, Any]:
 def _config(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -341,7 +351,7 @@ class _Hashes:
         """A table that is torn or gone costs the time to hash again."""
         try:
             rows = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             rows = {}
         return cls(path, rows if isinstance(rows, dict) else {})
 
@@ -603,6 +613,6 @@ def origin(path: Path) -> str | None:
     """The commit that a conversion was made from."""
     try:
         commit = json.loads((path / ORIGIN).read_bytes())["commit"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
     return str(commit)

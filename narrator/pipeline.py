@@ -8,6 +8,7 @@ order; what each of them decides is theirs. Prints nothing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -23,7 +24,7 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from narrator import files, finish, manifest, music, references, render, script, voices
-from narrator.engines import Engine, quiet
+from narrator.engines import Engine, is_known, quiet
 from narrator.errors import (
     DamagedTake,
     EngineUnavailable,
@@ -254,8 +255,10 @@ class BookPlan:
     why: Mapping[str, Why]
     selection: Selection
     voices: Voices
-    lost: tuple[Pin, ...] = ()
-    """Pins whose text is no longer in the book as it was."""
+    pins: Mapping[str, Pin]
+    """By the take that they hold."""
+    lost: tuple[Pin, ...]
+    """Pins of this manifest and engine whose text is no longer in the book as it was."""
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -275,10 +278,11 @@ def plan(
     *,
     writing: bool = False,
     unpinned: Collection[str] = (),
+    store: Store | None = None,
 ) -> BookPlan:
     """Everything that a render would do, without starting the engine.
 
-    `unpinned` are places whose pins do not count. Raises ManifestError where the engine cannot
+    `unpinned` are places whose pins do not count; `store` is one that is open already. Raises ManifestError where the engine cannot
     speak the cast, StorageError.
     """
     project = manuscript.project
@@ -290,8 +294,9 @@ def plan(
     if problems := engine.problems(manuscript.cast, languages):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     voices = references.settle(project, manuscript.cast, engine)
-    store = Store.open(project.build / "store", writing=writing)
-    pins = store.pins()
+    store = store or Store.open(project.build / "store", writing=writing)
+    pins = {pin.take: pin for pin in store.pins().values()}
+    kept = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
     steps = link(
         manuscript.spoken,
         cast=voices.cast,
@@ -301,18 +306,20 @@ def plan(
         rules=partial(_chain_rules, project),
         settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
         # a pin whose take has gone from the disk holds nothing
-        pins={
-            place: pin.take
-            for place, pin in pins.items()
-            if place not in unpinned and store.find(pin.take)
-        },
+        pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
     )
     ledger = _ledger(_ledger_path(project, engine))
     takes = _Takes(store, voices.contents)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
-    held = {step.place for step in steps if step.pinned}
-    lost = tuple(pin for place, pin in pins.items() if place not in held)
-    return BookPlan(manuscript, engine, store, steps, why, selection, voices, lost)
+    held = {step.key for step in steps if step.pinned}
+    lost = tuple(
+        pin
+        for pin in pins.values()
+        if pin.take not in held
+        and pin.place not in unpinned
+        and (pin.engine, pin.manifest) == (engine.name, project.path.name)
+    )
+    return BookPlan(manuscript, engine, store, steps, why, selection, voices, pins, lost)
 
 
 def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
@@ -473,7 +480,8 @@ class Report:
         """Whether all that was asked for is there."""
         facts = self.accounting
         lost = facts["source"] != sum(n for name, n in facts.items() if name != "source")
-        return not self.result.cancelled and not self.lacking and not lost
+        spoken = not self.lacking and not self.result.flags
+        return not self.result.cancelled and spoken and not lost
 
 
 def run(
@@ -507,21 +515,26 @@ def run(
             book = _cast(book, observer, cancel)
         observer.planned(book)
         if speak:
-            known = {"model": project.engine.model, **engine.identity()}
-            _save_json(_identity_path(project), known)
-            _save_json(_ledger_path(project, engine), ledger_of(book.steps))
+            if is_known(engine):
+                _save_json(_ledger_path(project, engine), ledger_of(book.steps))
+            if "weights" in engine.identity() and is_known(engine):
+                specs = {"model": project.engine.model, "lora_spec": project.engine.lora}
+                _save_json(_identity_path(project), {**specs, **engine.identity()})
         report = Report(book, render.Result(), log=log_path)
+        report.result.cancelled = cancel.is_set()
         while True:
-            damaged = len(book.store.damaged)
+            damaged = len(report.plan.store.damaged)
             try:
-                if speak:
-                    _render(book, report.result, observer, cancel)
+                if speak and not report.result.cancelled:
+                    _render(report.plan, report.result, observer, cancel)
                 _finish(report, draft and project.engine.name != "draft", observer, cancel)
                 break
             except DamagedTake as error:  # it was whole when the plan was made
                 log.warning("%s", error)
-                if not speak or len(book.store.damaged) == damaged:
+                store = report.plan.store
+                if not speak or len(store.damaged) == damaged:
                     raise
+                report.plan = plan(manuscript, engine, selection, store=store)
         result = report.result
         report.stages = {
             "plan": round(planned - began, 2),
@@ -585,7 +598,6 @@ def _render(
 ) -> None:
     project, selection = book.manuscript.project, book.selection
     steps = [step for step in book.steps if step in selection]
-    forced = selection.force and not result.rendered
     checks = project.manifest.checks
     log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
              len(book.todo))  # fmt: skip
@@ -594,12 +606,13 @@ def _render(
         book.engine,
         book.store,
         result,
-        references=_references(book, observer) if book.todo else {},
+        voices=book.voices.contents,
+        reference=_once(partial(book.voices.reference, tell=observer.starting)),
         rules=render.Rules(checks.tries, checks.loudness),
-        forced=lambda step: forced,
+        forced=lambda step: selection.force and step.key not in result.renewed,
         observer=_Logged(observer),
         cancel=cancel,
-        ear=_ear(checks),
+        ear=ear_of(checks),
     )
     if result.rendered >= 5:  # fewer say nothing of the machine
         speeds = _speeds(project)
@@ -608,7 +621,7 @@ def _render(
         _save_json(_speed_path(project), speeds)
 
 
-def _ear(checks: manifest.Checks) -> render.Ear | None:
+def ear_of(checks: manifest.Checks) -> render.Ear | None:
     """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
     if checks.recognition == "never":
         return None
@@ -618,12 +631,9 @@ def _ear(checks: manifest.Checks) -> render.Ear | None:
     return hearing.Listener(MlxWhisper(), checks.recognition, checks.text_error)
 
 
-def _references(book: BookPlan, observer: Observer) -> dict[str, Reference]:
-    """What each speaker that is to be rendered sounds like, ready for the engine."""
-    if not book.engine.clones:
-        return {}
-    speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
-    return {name: book.voices.reference(name, observer.starting) for name in speakers}
+def _once(read: Callable[[str], Reference]) -> Callable[[str], Reference]:
+    """Each speaker's reference is read when it is first wanted, and kept for the run."""
+    return functools.cache(read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -811,9 +821,11 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         for draft in (False, True):
             try:
                 engine = engine_for(manuscript.project, draft=draft)
-                book = plan(manuscript, engine, Selection())
             except EngineUnavailable:
                 continue
+            if not is_known(engine):
+                continue
+            book = plan(manuscript, engine, Selection())
             engines.add(engine.name)
             used |= {step.key for step in book.steps}
     for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name

@@ -62,7 +62,9 @@ class Step:
     recipe: Mapping[str, Any]
     """What the key is the hash of."""
     place: str
-    """Names speaker, spoken text, and which of the book's equal ones it is: what a pin holds."""
+    """Names engine, speaker, spoken text and the text before it: what a pin holds."""
+    words: str
+    """Likewise without the text before it: the place of what is said once in the book."""
     pinned: bool = False
     """Its take was chosen by the author: the key names that take."""
 
@@ -173,10 +175,12 @@ def link(
     """Utterances -> steps, in chains.
 
     `rules` go by chapter and speaker, `settings` by chapter; `pins` are keys of chosen takes by
-    `Step.place`.
+    `Step.place`, and by `Step.words` for what the book says once.
     """
     steps: list[Step] = []
-    everywhere: Counter[tuple[str, str]] = Counter()
+    said = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
+    places: Counter[str] = Counter()
+    before = ""
     contents: dict[tuple[str, str], Mapping[str, Any]] = {}
     for _, group in groupby(spoken, key=lambda u: u.scene):
         scene = list(group)
@@ -193,10 +197,12 @@ def link(
             style = None if parent else chunk.style or voice.style
             text = utterance.spoken.text
             seen[chunk.speaker, style, text] += 1
-            everywhere[chunk.speaker, text] += 1
-            place = keys.key(
-                {"speaker": chunk.speaker, "text": text, "nth": everywhere[chunk.speaker, text]}
-            )
+            where: dict[str, Any] = {"engine": engine.identity.get("name"),
+                                     "speaker": chunk.speaker, "text": text}  # fmt: skip
+            words = keys.key(where)
+            places[words + before] += 1
+            place = keys.key({**where, "before": before, "nth": places[words + before]})
+            before = text
             mode = _mode(engine, own_rules[chunk.speaker], parent is not None, style)
             who = (chunk.speaker, language)
             if who not in contents:
@@ -215,7 +221,11 @@ def link(
             }
             if engine.clones:
                 recipe["mode"] = mode
+                if voice.content is None:
+                    recipe["cast_in"] = voice.language
             pin = pins.get(place)
+            if pin is None and said[chunk.speaker, text] == 1:
+                pin = pins.get(words)
             if pin is not None:
                 parent, recipe = None, {"format": 1, "pinned": pin}
             step = Step(
@@ -229,6 +239,7 @@ def link(
                 parent=parent.key if parent else None,
                 recipe=recipe,
                 place=place,
+                words=words,
                 pinned=pin is not None,
             )
             last[chunk.speaker] = step
@@ -339,11 +350,11 @@ def fits(take: Take | None, step: Step, parent: Take | None, voice: str | None) 
 
     The parent's take must be the one that it continued, the reference the one that it heard: keys
     name recipes, not sounds. `voice` is the content of the voice's reference, None where it is not
-    cast.
+    cast, or the engine imitates nobody.
     """
     if take is None or step.pinned:
         return take is not None
-    heard = take.voiced_by is None or voice is None or take.voiced_by == voice
+    heard = voice is None or take.voiced_by == voice
     return heard and take.prompted_by == (parent.content if parent else None)
 
 
@@ -388,7 +399,7 @@ def survey(
             renewed = step.parent is not None and why[step.parent].render and parent is not None
             voice = takes.voice(step.chunk.speaker)
             if not fits(take, step, parent, voice):
-                recast = take.voiced_by is not None and voice not in (None, take.voiced_by)
+                recast = voice not in (None, take.voiced_by)
                 changes = ("its voice was cast anew",) if recast else ()
                 why[step.key] = Why(Reason.CASCADE, changes)
             else:

@@ -1,8 +1,10 @@
 """Voice presets: one file each, `NAME.voice`, that any project and machine can use.
 
 A preset is a stored zip with fixed dates: `voice.json`, `reference.flac` and, for each encoder that
-has read it, `latents/<fingerprint>.npy`. Such files are passed around, so nothing in them is
-trusted: sizes are bounded, nothing is unpacked to disk, and what is damaged is said in one line.
+has read it, `latents/<fingerprint>.npy` and `latents/<fingerprint>.seal`, a hash of these latents
+and the sound that they were made from. Such files are passed around, so nothing in them is trusted:
+sizes are bounded, nothing is unpacked to disk, what is damaged is said in one line, and latents
+without their seal are left out, since an encoder can make them anew.
 
 A preset's content is a hash of its sound and transcript: what names it in keys and records. Its
 name, description, style and latents are not in it, so they may change without a take going stale.
@@ -82,7 +84,8 @@ class Preset:
     made: Mapping[str, Any] = field(default_factory=dict)
     """How it was made: preparation, engine, casting; for people and for tracing faults."""
     latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    """By the encoder's fingerprint."""
+    """By the encoder's fingerprint. A seal is no proof: an engine looks at them before it uses
+    them."""
 
     @property
     def content(self) -> str:
@@ -139,22 +142,38 @@ def of_clip(
 # -- what the pipeline asks ------------------------------------------------------------------------
 
 
-def content_of(path: Path, transcript: str | None) -> str:
-    """The content of a voice's reference, without decoding it: cheap enough for a plan.
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a plan must know of a reference."""
 
-    Of a preset, what `Preset.content` is. Of a clip, a hash of the file's bytes, its transcript and
-    the version of `clips.prepare`; `reference_of` gives the same. Raises UserError.
+    content: str
+    style: str | None = None
+    """Of every line, as a preset has it."""
+
+
+def content_of(path: Path, transcript: str | None) -> str:
+    """`Glance.content` of a reference. Raises UserError."""
+    return glance(path, transcript).content
+
+
+def glance(path: Path, transcript: str | None) -> Glance:
+    """What a plan must know of a reference, without decoding it: the file is read, once.
+
+    The content is, of a preset, what `Preset.content` is; of a clip, a hash of the file's bytes,
+    its transcript and the version of `clips.prepare`; `reference_of` gives the same. Raises
+    UserError.
     """
     if path.suffix == SUFFIX:
         card, sound, _ = _parts(path, with_latents=False)
         _check_transcript(path, transcript, card.transcript)
-        return _content(sound, card.transcript)
+        return Glance(_content(sound, card.transcript), card.style)
     try:
         recorded = keys.file_content(path)
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     said = " ".join((transcript or "").split())
-    return keys.content(b"clip", str(clips.PREPARATION).encode(), recorded.encode(), said.encode())
+    version = str(clips.PREPARATION).encode()
+    return Glance(keys.content(b"clip", version, recorded.encode(), said.encode()))
 
 
 def reference_of(
@@ -291,7 +310,9 @@ def pack(preset: Preset) -> bytes:
         buffer = io.BytesIO()
         latents = np.ascontiguousarray(preset.latents[fingerprint], np.float32)
         np.save(buffer, latents, allow_pickle=False)
-        parts.append((f"latents/{fingerprint}.npy", buffer.getvalue()))
+        data = buffer.getvalue()
+        parts.append((f"latents/{fingerprint}.npy", data))
+        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, data)))
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
         for name, data in parts:
@@ -304,7 +325,12 @@ def read(path: Path) -> Preset:
     card, sound, packed = _parts(path, with_latents=True)
     try:
         _check_sound(sound)
-        latents = {fingerprint: _array(data) for fingerprint, data in packed.items()}
+        arrays = {name: _array(data) for name, (data, _) in packed.items()}
+        latents = {
+            name: arrays[name]
+            for name, (data, seal) in packed.items()
+            if seal == _seal(name, sound, data)
+        }
         return Preset(
             name=checked(card.name),
             transcript=card.transcript,
@@ -329,7 +355,11 @@ def _damaged(path: Path, reason: object) -> UserError:
     return UserError(Problem(path, None, f"not a voice preset that can be used: {reason}"))
 
 
-def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, dict[str, bytes]]:
+_Packed = Mapping[str, tuple[bytes, bytes]]
+"""Latents and their seal, as bytes, by the encoder's fingerprint."""
+
+
+def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packed]:
     """Description, sound and latents as bytes. Raises UserError."""
     try:
         with path.open("rb") as file:
@@ -345,7 +375,13 @@ def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, dict[str, b
             card = _card(archive.read("voice.json"))
             found = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
             wanted = found if with_latents else {}
-            packed = {fingerprint: archive.read(name) for fingerprint, name in wanted.items()}
+            packed = {
+                fingerprint: (
+                    archive.read(name),
+                    archive.read(seal) if (seal := f"latents/{fingerprint}.seal") in names else b"",
+                )
+                for fingerprint, name in wanted.items()
+            }
             return card, archive.read("reference.flac"), packed
     except KeyError as error:
         raise _damaged(path, f"a part is missing ({error.args[0]})") from None
@@ -414,6 +450,10 @@ def _array(data: bytes) -> NDArray[np.float32]:
     if not np.isfinite(array).all():
         raise _Damage("its latents are not numbers")
     return array
+
+
+def _seal(fingerprint: str, sound: bytes, latents: bytes) -> bytes:
+    return keys.content(b"latents", fingerprint.encode(), sound, latents).encode()
 
 
 def _content(sound: bytes, transcript: str) -> str:

@@ -45,6 +45,8 @@ class _Tally:
         self.titles: list[str] = []
         self.total: Counter[int] = Counter()
         self.done: Counter[int] = Counter()
+        self.keys: set[str] = set()
+        """Of the steps that have ended."""
         self.retries: Counter[int] = Counter()
         self.speech = 0.0
         self.expected = 0.0
@@ -113,6 +115,9 @@ class _Tally:
         return line
 
     def _ended(self, step: Step) -> None:
+        if step.key in self.keys:
+            return  # spoken once more: an outlier, or what continues one
+        self.keys.add(step.key)
         self.done[step.chapter] += 1
         self.expected += step.expected
         self.left = max(0.0, self.left - step.expected)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ import numpy as np
 from narrator import audio, checks
 from narrator.chunk import halve
 from narrator.engines import Engine, Outcome, Prompt, Request, Session, Speech
+from narrator.errors import DamagedTake, UserError
 from narrator.plan import PROMPT_SECONDS, Step, fits
 from narrator.scheduler import Scheduler, Task
 from narrator.store import Flag, Record, Store
@@ -98,6 +99,8 @@ class Result:
     retries: int = 0
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Faults of the steps that were given up, by key."""
+    renewed: set[str] = field(default_factory=set)
+    """Keys of the steps that were rendered: what is forced is forced once."""
     cancelled: bool = False
     slots: int = 0
     """Of the engine, at its end."""
@@ -136,6 +139,8 @@ class _Job:
     parts: tuple[str, ...]
     began: float
     attempt: int = 0
+    first: int = 0
+    """Attempt that it began with: one that was given up before draws other noise."""
     tries: int = 0
     prompted_by: str | None = None
     prompt: Prompt | None = None
@@ -162,7 +167,8 @@ def render(
     store: Store,
     result: Result,
     *,
-    references: Mapping[str, Reference],
+    voices: Mapping[str, str | None],
+    reference: Callable[[str], Reference],
     rules: Rules,
     forced: Callable[[Step], bool],
     observer: Observer,
@@ -171,15 +177,18 @@ def render(
 ) -> None:
     """Render what of `steps` has no fitting take, and add to `result`.
 
-    `references` are the voices of an engine that clones, by speaker. Raises EngineUnavailable,
-    StorageError, and DamagedTake for a prompt that is not what was stored: the next call renders it
-    again. However it ends, every take that passed its checks is in the store.
+    For an engine that clones, `voices` names each speaker's reference by its content, and
+    `reference` gives it. Raises EngineUnavailable, StorageError, UserError for a voice that is not
+    there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
+    ends, every take that passed its checks is in the store.
+
+    Levels and paces are compared with the speaker's medians at the end, over all takes, so that
+    neither order nor slots decide what is an outlier.
     """
     todo = {step.key: step for step in steps}
-    scheduler = Scheduler({k: Task(k, s.parent, s.expected) for k, s in todo.items()})
     began = time.monotonic()
     loop = _Loop(
-        engine, store, todo, scheduler, references, rules, forced, observer, cancel, ear, result
+        engine, store, todo, voices, reference, rules, forced, observer, cancel, ear, result
     )
     try:
         loop.run()
@@ -193,8 +202,8 @@ class _Loop:
         engine: Engine,
         store: Store,
         todo: Mapping[str, Step],
-        scheduler: Scheduler,
-        references: Mapping[str, Reference],
+        voices: Mapping[str, str | None],
+        reference: Callable[[str], Reference],
         rules: Rules,
         forced: Callable[[Step], bool],
         observer: Observer,
@@ -202,49 +211,87 @@ class _Loop:
         ear: Ear | None,
         result: Result,
     ) -> None:
-        self.engine, self.store, self.todo, self.scheduler = engine, store, todo, scheduler
-        self.references, self.rules = references, rules
+        self.engine, self.store, self.todo = engine, store, todo
+        self.scheduler = _scheduler(todo)
+        self.voices, self.reference, self.rules = voices, reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
         self.ear = ear
         self.jobs: dict[str, _Job] = {}
         self.in_engine = 0
         self.judging: dict[Future[_Judged], _Job] = {}
         self.usual: dict[str, Usual] = {}
-        for step in todo.values():
-            if record := store.find(step.key):
-                self._heard(step, record)
+        """By speaker; empty until all takes are in."""
+        self.session: Session | None = None
 
     def run(self) -> None:
-        session: Session | None = None
         workers = ThreadPoolExecutor(2, "judge")
         try:
-            while self.scheduler.left:
-                if self.cancel.is_set():
-                    self.result.cancelled = True
-                    break
-                while self._room(session):
-                    job = self._next()
-                    if job is None:
-                        break
-                    session = session or self.engine.start(self.observer.starting)
-                    session.add(_request(job, self.engine))
-                    job.tries += 1
-                    self.in_engine += 1
-                outcomes = session.advance() if session and self.in_engine else ()
-                for outcome in outcomes:
-                    self.in_engine -= 1
-                    job = self.jobs[outcome.key]
-                    self._submit(workers, job, self._judge, job, outcome, self._usual(job))
-                self._collect(workers, 0.0 if self.in_engine else 0.5)
-                if session:
-                    self._note(session)
-                self.observer.tick()
-            while self.judging:
-                self._collect(workers, 0.5)
+            self._pass(workers)
+            while not self.result.cancelled and self._reject_outliers():
+                self.scheduler = _scheduler(self.todo)
+                self._pass(workers)
         finally:
             workers.shutdown(wait=True)
-            if session:
-                session.close()
+            if self.session:
+                self.session.close()
+
+    def _pass(self, workers: ThreadPoolExecutor) -> None:
+        """Every step that has no fitting take, once through the engine and the checks."""
+        while self.scheduler.left:
+            if self.cancel.is_set():
+                self.result.cancelled = True
+                break
+            while self._room(self.session):
+                job = self._next()
+                if job is None:
+                    break
+                self.session = self.session or self.engine.start(self.observer.starting)
+                self.session.add(_request(job, self.engine))
+                job.tries += 1
+                self.in_engine += 1
+            outcomes = self.session.advance() if self.session and self.in_engine else ()
+            for outcome in outcomes:
+                self.in_engine -= 1
+                job = self.jobs[outcome.key]
+                self._submit(workers, job, self._judge, job, outcome)
+            self._collect(workers, 0.0 if self.in_engine else 0.5)
+            if self.session:
+                self._note(self.session)
+            self.observer.tick()
+        while self.judging:
+            self._collect(workers, 0.5)
+
+    def _reject_outliers(self) -> bool:
+        """Takes of this run far from their speaker's medians become tries, and are tried again."""
+        if "seed" not in self.engine.uses:
+            return False  # it would say the same again
+        self.usual = usual_of(self.todo.values(), self.store, self._fits)
+        found = False
+        for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
+            step, record = self.todo[key], self.store.find(key)
+            usual = self.usual.get(step.chunk.speaker)
+            if record is None or usual is None or record.halves > 1:
+                continue
+            if not self._fits(step, record):
+                continue
+            level, pace = usual.medians()
+            faults = checks.unusual(
+                record.figures, median=level, spread=self.rules.loudness, pace=pace
+            )
+            if faults:
+                found = True
+                self.store.reject(key, tuple(map(str, faults)))
+                job = self._job(step)
+                job.attempt, job.tries = record.attempt + 1, record.tries
+                self.result.seconds -= (record.stop - record.start) / record.sample_rate
+                self.result.expected -= step.expected
+                self.jobs[key] = job
+                self._again(job, tuple(map(str, faults)), requeue=False)
+        return found
+
+    def _fits(self, step: Step, record: Record | None) -> bool:
+        parent = self.store.find(step.parent) if step.parent else None
+        return fits(record, step, parent, self.voices.get(step.chunk.speaker))
 
     def _note(self, session: Session) -> None:
         self.result.slots, self.result.busy = session.slots, session.busy
@@ -260,34 +307,47 @@ class _Loop:
     def _next(self) -> _Job | None:
         """The next step that the engine must speak; steps whose takes fit are done on the way."""
         while (key := self.scheduler.take()) is not None:
-            if key in self.jobs:  # given back for another try
-                return self.jobs[key]
             step = self.todo[key]
-            reference = self.references.get(step.chunk.speaker)
-            parent = self.store.find(step.parent) if step.parent else None
-            record = self.store.find(key)
-            voice = reference.content if reference else None
-            spared = step.pinned or not self.forced(step)
-            if spared and fits(record, step, parent, voice):
+            if key in self.jobs:  # given back for another try
+                self.jobs[key] = self.jobs[key] if self.jobs[key].done else self._placed(key)
+                return self.jobs[key]
+            if key in self.result.flags:
                 self.scheduler.done(key)
                 continue
-            job = _Job(step, (step.text,), time.monotonic(), reference=reference)
-            if parent and step.parent:
-                # it decides this take even where it proves too long to be its prompt
-                job.prompted_by = parent.content
-                job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
-            self.jobs[key] = job
-            return job
+            spared = step.pinned or not self.forced(step)
+            if spared and self._fits(step, self.store.find(key)):
+                self.scheduler.done(key)
+                continue
+            if step.pinned:
+                raise DamagedTake(f"the pinned take of chunk {step.id} has gone")
+            self.jobs[key] = self._job(step)
+            return self.jobs[key]
         return None
 
-    def _heard(self, step: Step, record: Record) -> None:
-        usual = self.usual.setdefault(step.chunk.speaker, Usual())
-        usual.add(record.level, record.figures.get("ratio", 0.0))
+    def _job(self, step: Step) -> _Job:
+        flag = self.store.flag(step.key)
+        first = flag.attempts if flag else 0
+        job = _Job(step, (step.text,), time.monotonic(), attempt=first, first=first)
+        speaker = step.chunk.speaker
+        if self.engine.clones:
+            job.reference = self.reference(speaker)
+            if job.reference.content != self.voices.get(speaker):
+                raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
+        return self._prompted(job)
 
-    def _usual(self, job: _Job) -> tuple[float | None, float | None]:
-        """Level and pace of the speaker's takes so far."""
-        usual = self.usual.get(job.step.chunk.speaker)
-        return usual.medians() if usual else (None, None)
+    def _placed(self, key: str) -> _Job:
+        """A job that is tried again; what it continues may have changed since it was made."""
+        return self._prompted(self.jobs[key])
+
+    def _prompted(self, job: _Job) -> _Job:
+        step = job.step
+        parent = self.store.find(step.parent) if step.parent else None
+        job.prompt = job.prompted_by = None
+        if parent and step.parent:
+            # it decides this take even where it proves too long to be its prompt
+            job.prompted_by = parent.content
+            job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
+        return job
 
     def _submit(
         self,
@@ -298,10 +358,9 @@ class _Loop:
     ) -> None:
         self.judging[workers.submit(work, *arguments)] = job
 
-    def _judge(
-        self, job: _Job, outcome: Outcome, usual: tuple[float | None, float | None]
-    ) -> _Judged:
+    def _judge(self, job: _Job, outcome: Outcome) -> _Judged:
         """In a thread: the checks of one part."""
+        usual = self.usual.get(job.step.chunk.speaker, Usual()).medians()
         if outcome.speech is None:
             return _Judged((f"engine: {outcome.failure}",))
         speech, request = outcome.speech, _request(job, self.engine)
@@ -381,38 +440,58 @@ class _Loop:
             if judged.record:
                 self._finish(job)
                 record = judged.record
-                self._heard(job.step, record)
-                self.result.rendered += 1
+                self.result.rendered += job.step.key not in self.result.renewed
+                self.result.renewed.add(job.step.key)
                 self.result.seconds += (record.stop - record.start) / record.sample_rate
                 self.result.expected += job.step.expected
                 self.observer.rendered(job.step, record)
             elif not judged.faults:
-                job.attempt = 0
+                job.attempt = job.first
                 self.scheduler.put_back(job.step.key)
             else:
                 self._again(job, judged.faults)
 
-    def _again(self, job: _Job, faults: tuple[str, ...]) -> None:
+    def _again(self, job: _Job, faults: tuple[str, ...], *, requeue: bool = True) -> None:
         """Another try, then halves, then the end."""
         job.faults += faults
-        job.attempt += 1
-        if job.attempt >= self.rules.tries:
+        if requeue:
+            job.attempt += 1
+        if job.attempt >= job.first + self.rules.tries:
             halves = halve(job.step.text, job.step.language) if len(job.parts) == 1 else None
             if halves is None:
                 best = min(job.kept)[1] if job.kept else 0
-                self.store.give_up(Flag(job.step.key, tuple(job.faults), best))
+                attempts = job.first + self.rules.tries
+                self.store.give_up(Flag(job.step.key, tuple(job.faults), best, attempts))
                 self.result.flags[job.step.key] = tuple(job.faults)
                 self._finish(job)
                 self.observer.flagged(job.step, job.faults)
                 return
-            job.parts, job.attempt = (_closed(halves[0]), halves[1]), 0
+            job.parts, job.attempt = (_closed(halves[0]), halves[1]), job.first
         self.result.retries += 1
-        self.scheduler.put_back(job.step.key)
+        if requeue:
+            self.scheduler.put_back(job.step.key)
         self.observer.retried(job.step, faults)
 
     def _finish(self, job: _Job) -> None:
         del self.jobs[job.step.key]
         self.scheduler.done(job.step.key)
+
+
+def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
+    return Scheduler({key: Task(key, step.parent, step.expected) for key, step in todo.items()})
+
+
+def usual_of(
+    steps: Iterable[Step], store: Store, is_current: Callable[[Step, Record], bool]
+) -> dict[str, Usual]:
+    """What the takes of each speaker measure, those that are current."""
+    found: dict[str, Usual] = {}
+    for step in steps:
+        record = store.find(step.key)
+        if record and is_current(step, record):
+            usual = found.setdefault(step.chunk.speaker, Usual())
+            usual.add(record.level, record.figures.get("ratio", 0.0))
+    return found
 
 
 # -- one request -----------------------------------------------------------------------------------
@@ -537,7 +616,8 @@ def record_of(
         peak=verdict.figures.peak,
         attempt=request.attempt,
         mode=request.mode,
-        seed=speech.seed,
+        seed=request.seed,
+        noise=speech.seed,
         parameters=dict(request.parameters),
         voiced_by=reference.content if reference and request.mode != "zero-shot" else None,
         figures=asdict(verdict.figures),

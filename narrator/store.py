@@ -15,12 +15,13 @@ import contextlib
 import io
 import json
 import os
+import re
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,9 @@ class Record:
     mode: str = ""
     """What the engine was given: zero-shot, reference, anchored or continuation."""
     seed: int = 0
-    """What the noise was drawn from."""
+    """The manifest's, or the one that was asked for."""
+    noise: int = 0
+    """What the engine drew its noise from: seed, text and attempt."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The engine's: steps, cfg …"""
     halves: int = 1
@@ -92,6 +95,8 @@ class Flag:
     faults: tuple[str, ...]
     best: int = 0
     """Number of the best of its tries; 0 where none was kept."""
+    attempts: int = 0
+    """Attempts that have had their noise: the next run begins after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ class Pin:
     """A try that an author chose for a place in the book."""
 
     place: str
-    """`Step.place`: speaker, spoken text, and which of the equal ones."""
+    """`Step.place`: engine, speaker, spoken text and what is said before it."""
     take: str
     """Key of the take that holds its sound."""
     step: str
@@ -111,6 +116,12 @@ class Pin:
     speaker: str
     text: str
     """Spoken text."""
+    words: str = ""
+    """`Step.words`: the place of what is said once."""
+    engine: str = ""
+    """What spoke it."""
+    manifest: str = ""
+    """Name of the manifest's file that it was pinned in."""
 
 
 @dataclass(slots=True)
@@ -193,8 +204,8 @@ class Store:
         return None if latents is None else np.load(io.BytesIO(latents), allow_pickle=False)
 
     def flag(self, key: str) -> Flag | None:
-        """Why a step was given up, if it was and there is no good take."""
-        return self._flags.get(key) if self.find(key) is None else None
+        """Why a step was given up, if it was since it last had a good take."""
+        return self._flags.get(key)
 
     def stored(self) -> Iterator[tuple[str, int]]:
         """Every take on disk and its size in bytes, in no order."""
@@ -255,6 +266,18 @@ class Store:
                 files.write(path, _pack(record, sound, packed))
         return number
 
+    def reject(self, key: str, faults: tuple[str, ...]) -> None:
+        """A take that proves bad becomes a try. Raises DamagedTake, StorageError."""
+        record, sound, latents = self._open(key)
+        record = replace(record, faults=faults)
+        with self._mutex:
+            number = 1 + max(self._try_numbers(key), default=0)
+            path = self._try_path(key, number)
+            with files.storage(path):
+                files.write(path, _pack(record, sound, latents or b""))
+                self._path(key).unlink()
+            self._entries.pop(key, None)
+
     def tries(self, key: str) -> dict[int, Record]:
         """Tries of a step that are no takes, by number; damaged ones are left out."""
         found: dict[int, Record] = {}
@@ -286,13 +309,12 @@ class Store:
     def pins(self) -> dict[str, Pin]:
         """Pins by place. Raises StorageError where the file is there and cannot be read."""
         try:
-            rows = json.loads(self._pins.read_bytes())
-            return {row["place"]: Pin(**row) for row in rows}
+            return {pin.place: pin for pin in _pins(json.loads(self._pins.read_bytes()))}
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise StorageError(f"{self._pins}: {error.strerror}") from None
-        except (ValueError, TypeError, KeyError) as error:
+        except _NONSENSE as error:
             raise StorageError(
                 f"{self._pins}: not a list of pins ({error}); mend it or delete it, then pin again"
             ) from None
@@ -401,15 +423,18 @@ class Store:
         for line in data[:whole].splitlines():
             try:
                 self._read_row(json.loads(line))
-            except (ValueError, TypeError, KeyError):
+            except _NONSENSE:
                 continue  # a damaged row: its take, if there is one, is read anew
 
     def _read_row(self, row: Mapping[str, Any]) -> None:
         if "flag" in row:
-            self._flags[row["flag"]] = Flag(row["flag"], tuple(row["faults"]), row.get("best", 0))
+            faults, best, attempts = row["faults"], row.get("best", 0), row.get("attempts", 0)
+            flag = _checked(Flag(row["flag"], tuple(faults), best, attempts))
+            self._flags[flag.key] = flag
             return
         record = _record(row["record"])
-        self._entries[record.key] = _Entry(record, row["sha256"], row["size"], row["mtime"])
+        entry = _checked(_Entry(record, row["sha256"], row["size"], row["mtime"]))
+        self._entries[record.key] = entry
         self._flags.pop(record.key, None)
 
     def _rewrite_journal(self) -> None:
@@ -418,8 +443,58 @@ class Store:
         files.write(self._journal, b"".join(keys.canonical(row) + b"\n" for row in rows))
 
 
+# -- rows ------------------------------------------------------------------------------------------
+
+_NONSENSE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a row raises that holds something else than it should."""
+_KEY = re.compile("[0-9a-f]{40}")
+_Row = TypeVar("_Row", Record, _Entry, Flag, Pin)
+
+
+_NUMBERS = frozenset((int, float))  # and no bool
+
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "str": lambda value: type(value) is str,
+    "str | None": lambda value: value is None or type(value) is str,
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) in _NUMBERS,
+    "tuple[str, ...]": lambda value: {str}.issuperset(map(type, value)),
+    "Mapping[str, float]": lambda value: _NUMBERS.issuperset(map(type, value.values())),
+    "Mapping[str, Any]": lambda value: type(value) is dict,
+    "Record": lambda value: type(value) is Record,
+}
+"""By a field's annotation, whether a value from JSON is one."""
+
+
+_FIELDS: Mapping[type[object], Sequence[tuple[str, Callable[[Any], bool]]]] = {
+    kind: [(item.name, _FITS[str(item.type)]) for item in fields(kind)]
+    for kind in (Record, _Entry, Flag, Pin)
+}
+
+
+def _checked(row: _Row) -> _Row:
+    """A row whose fields hold what they should. Raises one of `_NONSENSE`."""
+    for name, fits in _FIELDS[type(row)]:
+        if not fits(getattr(row, name)):
+            raise TypeError(f"{name} is of the wrong type")
+    return row
+
+
 def _record(row: Mapping[str, Any]) -> Record:
-    return Record(**{**row, "faults": tuple(row.get("faults", ()))})
+    record = _checked(Record(**{**row, "faults": tuple(row.get("faults", ()))}))
+    if record.sample_rate <= 0:
+        raise ValueError("no sample rate")
+    return record
+
+
+def _pins(rows: object) -> Iterator[Pin]:
+    if not isinstance(rows, list):
+        raise TypeError("no list")
+    for row in rows:
+        pin = _checked(Pin(**row))
+        if not (_KEY.fullmatch(pin.take) and _KEY.fullmatch(pin.step)):
+            raise ValueError(f"chunk {pin.chunk}: no key of a take")
+        yield pin
 
 
 def _take_row(entry: _Entry) -> dict[str, Any]:
@@ -432,7 +507,12 @@ def _take_row(entry: _Entry) -> dict[str, Any]:
 
 
 def _flag_row(flag: Flag) -> dict[str, Any]:
-    return {"flag": flag.key, "faults": list(flag.faults), "best": flag.best}
+    return {
+        "flag": flag.key,
+        "faults": list(flag.faults),
+        "best": flag.best,
+        "attempts": flag.attempts,
+    }
 
 
 def _parts(
@@ -463,10 +543,14 @@ def _pack(record: Record, sound: bytes, latents: bytes) -> bytes:
 def _unpack(key: str, data: bytes) -> tuple[Record, bytes, bytes | None]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # never unpacked: what a flipped bit calls compressed fails in as many ways as there are
+            if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
+                raise zipfile.BadZipFile("compressed")
             record = _record(json.loads(archive.read("record.json")))
             sound = archive.read("audio.flac")
             latents = archive.read("latents.npy") if "latents.npy" in archive.namelist() else b""
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+    # RuntimeError: encrypted, or of a version to come
+    except (zipfile.BadZipFile, EOFError, RuntimeError, *_NONSENSE) as error:
         raise DamagedTake(f"take {key}: {error}") from None
     if record.key != key or keys.content(sound, latents) != record.content:
         raise DamagedTake(f"take {key} is not what was stored")

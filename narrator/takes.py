@@ -7,9 +7,10 @@ manifest, so it is pinned at once. Knows nothing of the command line.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,30 +34,37 @@ class Try:
     in_use: bool
     pinned: bool
 
+    whole: bool
+    """Whether it speaks all of the chunk: a chunk that fails is also tried in halves."""
+
     @property
     def good(self) -> bool:
-        return not self.record.faults
+        return self.whole and not self.record.faults
 
 
 def tries_of(book: BookPlan, step: Step) -> list[Try]:
     """All that is kept of a chunk, oldest first. Raises StorageError."""
-    pin = book.store.pins().get(step.place)
-    home = pin.step if pin and step.pinned else step.key
-    chosen = pin.number if pin and step.pinned else 0
+    pin = book.pins.get(step.key)
+    home, chosen = (pin.step, pin.number) if pin else (step.key, 0)
     found = dict(book.store.tries(home))
     if take := book.store.find(home):
         found[0] = take
     return [
-        Try(number, record, number == chosen and book.store.find(step.key) is not None,
-            step.pinned and number == chosen)
+        Try(
+            number,
+            record,
+            in_use=number == chosen and book.store.find(step.key) is not None,
+            pinned=pin is not None and number == chosen,
+            whole=record.text == step.text,
+        )
         for number, record in sorted(found.items())
-    ]  # fmt: skip
+    ]
 
 
 def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path) -> list[Path]:
     """Every try as a WAV file to listen to. Raises StorageError, DamagedTake."""
-    pin = book.store.pins().get(step.place)
-    home = pin.step if pin and step.pinned else step.key
+    pin = book.pins.get(step.key)
+    home = pin.step if pin else step.key
     written = []
     for one in tries:
         samples, rate = (
@@ -72,21 +80,23 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
 
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
     """Choose a try for a chunk. Raises UsageError, Locked, StorageError."""
+    held = book.pins.get(step.key)
     with pipeline.locked(book.manuscript.project):
         store = Store.open(book.store.root, writing=True)
-        if step.pinned:
-            held = store.pins()[step.place]
-            return _pin(store, step, held.step, number)
-        return _pin(store, step, step.key, number)
+        return _pin(book, store, step, held.step if held else step.key, number)
 
 
-def _pin(store: Store, step: Step, home: str, number: int) -> Pin:
-    known = sorted(store.tries(home))
-    if number and number not in known:
-        there = ", ".join(map(str, known)) or "none was kept"
+def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pin:
+    tries = store.tries(home)
+    if number and number not in tries:
+        there = ", ".join(map(str, sorted(tries))) or "none was kept"
         raise UsageError(f"chunk {step.id} has no try {number}; tries: {there}")
     if number == 0 and store.find(home) is None:
         raise UsageError(f"chunk {step.id} has no take to pin; render it first")
+    if number and tries[number].text != step.text:
+        raise UsageError(
+            f"try {number} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
+        )
     chosen = Pin(
         place=step.place,
         take=keys.key({"format": 1, "pinned": home, "try": number}),
@@ -95,6 +105,9 @@ def _pin(store: Store, step: Step, home: str, number: int) -> Pin:
         chunk=step.id,
         speaker=step.chunk.speaker,
         text=step.text,
+        words=step.words,
+        engine=book.engine.name,
+        manifest=book.manuscript.project.path.name,
     )
     store.pin(chosen)
     return chosen
@@ -102,9 +115,10 @@ def _pin(store: Store, step: Step, home: str, number: int) -> Pin:
 
 def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
     """Let the manifest decide again; returns the steps that were pinned. Raises Locked."""
-    held = [step for step in steps if step.place in book.store.pins()]
+    held = [step for step in steps if step.pinned]
     with pipeline.locked(book.manuscript.project):
-        Store.open(book.store.root, writing=True).unpin(step.place for step in held)
+        store = Store.open(book.store.root, writing=True)
+        store.unpin(book.pins[step.key].place for step in held)
     return held
 
 
@@ -143,25 +157,28 @@ def retake(
 ) -> list[Retaken]:
     """Speak chunks anew, `count` times each, and pin the first try of each that passes its checks.
 
-    `seed` is that of the first try, the others follow it; without one every try draws fresh noise.
-    `parameters` stand in for the manifest's. Raises UsageError, Locked, EngineUnavailable,
-    StorageError, DamagedTake.
+    `seed` is that of the first try, the others follow it; without one it is drawn. `parameters`
+    stand in for the manifest's. Where `cancel` was set there may be fewer tries. Raises UsageError,
+    Locked, EngineUnavailable, StorageError, DamagedTake.
     """
     project = manuscript.project
-    if unknown := set(parameters) - set(engine.uses):
+    asked = {*parameters, *(() if seed is None else ("seed",))}
+    if unknown := asked - set(engine.uses):
         raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
     with pipeline.locked(project):
         book = pipeline.plan(manuscript, engine, Selection(), writing=True)
         places = {pipeline.find_step(book, name).place for name in chunks}
-        book = pipeline.plan(manuscript, engine, Selection(), writing=True, unpinned=places)
-        steps = [step for step in book.steps if step.place in places]
+        held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
+        book = pipeline.plan(manuscript, engine, Selection(), writing=True, unpinned=held)
+        # steps that share a take are one
+        steps = list({step.key: step for step in book.steps if step.place in places}.values())
         requests = [
             request
             for step in steps
             for request in _requests(book, step, count, seed, parameters, observer)
         ]
         found = _speak(book, requests, observer, cancel)
-        return [_settled(book.store, step, found[step.key]) for step in steps]
+        return [_settled(book, step, found[step.key]) for step in steps]
 
 
 def _requests(
@@ -175,21 +192,21 @@ def _requests(
     prompt = None
     if step.parent:
         parent = book.store.find(step.parent)
-        if parent is None:
+        if parent is None and book.store.flag(step.parent) is None:
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
-        prompt = render.prompt_of(book.store, step.parent, parent, step.expected)
+        if parent is not None:  # one that was given up prompts nobody
+            prompt = render.prompt_of(book.store, step.parent, parent, step.expected)
     reference = None
     if book.engine.clones:
         reference = book.voices.reference(step.chunk.speaker, observer.starting)
-    rules = book.manuscript.project.manifest.checks
-    # beyond every attempt that a render makes, so that the noise is new
-    first = 0 if seed is not None else rules.tries + len(book.store.tries(step.key))
+    # a number that people can read, and ask for again
+    first = secrets.randbelow(1_000_000) if seed is None else seed
     return [
         render.request_of(
             step, book.engine, step.text, step.expected, prompt, reference,
-            attempt=first + n, seed=seed, parameters=parameters,
+            attempt=n, seed=first, parameters=parameters,
         )
         for n in range(count)
     ]  # fmt: skip
@@ -210,6 +227,9 @@ def _speak(
     engine, store = book.engine, book.store
     settings = book.manuscript.project.manifest.checks
     rules = render.Rules(settings.tries, settings.loudness)
+    usual = render.usual_of(book.steps, store, lambda step, record: not book.why[step.key].render)
+    speakers = {step.key: step.chunk.speaker for step in book.steps}
+    ear = pipeline.ear_of(settings)
     found = {request.key: _Found([], []) for request in requests}
     waiting = list(requests)
     flying: dict[tuple[str, int], Request] = {}
@@ -225,10 +245,16 @@ def _speak(
                 if speech is None:
                     kept.failures.append(str(outcome.failure))
                     continue
-                verdict = render.examined(speech, request, engine, rules)
+                medians = usual.get(speakers[request.key], render.Usual()).medians()
+                verdict = render.examined(speech, request, engine, rules, *medians)
                 if not len(speech.samples) or not np.isfinite(speech.samples).all():
                     kept.failures.append("; ".join(map(str, verdict.faults)))
                     continue
+                if ear and not verdict.faults:
+                    heard = ear.faults(
+                        speech.samples, engine.sample_rate, request.text, request.language, verdict
+                    )
+                    verdict = replace(verdict, faults=tuple(heard))
                 record = render.record_of(request.key, request, speech, verdict, engine)
                 samples = np.clip(speech.samples, -1.0, 1.0)
                 latents = render.rested(speech, engine)
@@ -237,11 +263,11 @@ def _speak(
     return found
 
 
-def _settled(store: Store, step: Step, found: _Found) -> Retaken:
+def _settled(book: BookPlan, step: Step, found: _Found) -> Retaken:
     good = [number for number, record in found.tries if not record.faults]
     if good:
         try:
-            _pin(store, step, step.key, good[0])
+            _pin(book, book.store, step, step.key, good[0])
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned = good[0] if good else None

@@ -114,10 +114,10 @@ def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered: Rendere
         assert record.mode == step.mode
         assert record.prompted_by == (parent.content if parent else None)
         assert record.voiced_by == voices.contents[step.chunk.speaker]
-        assert record.seed
+        assert record.seed == 7
         assert (record.tries, record.attempt) == (1, 0)
         assert dict(record.parameters) == {"steps": 2, "cfg": 2.0, "earliest_stop": 0.25}
-    assert len({rendered.record(step).seed for step in rendered.steps}) == len(rendered.steps)
+    assert len({rendered.record(step).noise for step in rendered.steps}) == len(rendered.steps)
 
 
 def test_chains_are_as_the_manifest_says_by_book_speaker_and_chapter(rendered: Rendered):

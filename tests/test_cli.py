@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from narrator import cli
+from narrator.cli import work
 from tests import books
 
 
@@ -264,3 +267,50 @@ def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, book):
     assert narrator("status", book, "--draft")[0] == 0
     code, said, _ = narrator("render", book, "--draft", "--json")
     assert (code, json.loads(said)["rendered"]) == (0, 0)
+
+
+@pytest.fixture
+def signals():
+    """Signals that are as they were again afterwards."""
+    held = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in held.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_second_signal_stops_at_once(name, signals):
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(getattr(signal, name))
+    assert cancel.is_set()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(getattr(signal, name))
+
+
+def test_a_window_that_closes_hangs_up_twice_and_means_it_once(signals):
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGHUP)
+    signal.raise_signal(signal.SIGHUP)
+    assert cancel.is_set()
+
+
+def test_nohup_is_respected(signals):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGHUP)
+    assert not cancel.is_set()
+
+
+def test_a_signal_in_the_middle_of_a_line_is_heard(signals, monkeypatch):
+    class Busy(io.StringIO):
+        def write(self, text: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stderr>'>")
+
+    monkeypatch.setattr(sys, "stderr", Busy())
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGINT)
+    assert cancel.is_set()

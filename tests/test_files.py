@@ -6,7 +6,7 @@ import os
 import pytest
 
 from narrator import files
-from narrator.errors import StorageError
+from narrator.errors import EnvironmentFailed, StorageError
 
 
 def full(*arguments: object) -> None:
@@ -41,3 +41,9 @@ def test_a_folder_that_is_a_file_is_a_storage_error(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError):
         files.write(tmp_path / "file" / "inside", b"x")
+
+
+def test_a_library_in_the_home_of_nobody_is_one_line(monkeypatch):
+    monkeypatch.setenv("NARRATOR_HOME", "~no-such-user-here/books")
+    with pytest.raises(EnvironmentFailed, match="NARRATOR_HOME=~no-such-user-here/books: "):
+        files.library()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from narrator.checks import Figures, Verdict
+from narrator.errors import EngineUnavailable
 from narrator.hearing import Listener, Recogniser, fidelity, is_lettered, most_errors
 
 LONG = (
@@ -173,3 +174,37 @@ def test_only_suspicious_takes_are_heard_where_that_is_asked_for():
     assert listener.faults(samples, 16000, LONG, "en", plain) == ()
     assert not parrot.asked
     assert listener.faults(samples, 16000, LONG, "en", odd)
+
+
+class Failing(Parrot):
+    """A recogniser whose model breaks down."""
+
+    error: Exception = RuntimeError("[matmul] shapes do not fit\nat line 3")
+
+    def transcribe(self, samples: np.ndarray, rate: int, language: str) -> str:
+        raise self.error
+
+
+def test_a_recogniser_that_fails_ends_the_run_since_no_take_passes_unheard():
+    with pytest.raises(EngineUnavailable) as caught:
+        faults(Failing(""), LONG)
+    assert str(caught.value) == (
+        "recognition (parrot) failed: [matmul] shapes do not fit; takes that were stored are kept; "
+        "run again, or set `checks: {recognition: never}`"
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory (00000008)"),
+        RuntimeError("[metal::malloc] Attempting to allocate 5 bytes"),
+        RuntimeError("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED"),
+    ],
+)
+def test_a_recogniser_without_memory_says_what_makes_room(error):
+    parrot = Failing("")
+    parrot.error = error
+    with pytest.raises(EngineUnavailable, match=r"not enough memory to hear takes .*\{slots: 1\}"):
+        faults(parrot, LONG)

@@ -271,7 +271,7 @@ def test_a_take_is_good_while_its_voice_is_not_cast():
 def test_a_pinned_take_stays_whatever_the_recipe_and_force_say():
     [plain] = steps(utterance("One."))
     pinned = {plain.place: "f" * 40}
-    for identity in ({"name": "x"}, {"name": "y"}):
+    for identity in ({"name": "x"}, {"name": "x", "version": 2}):
         made = steps(utterance("One."), identity=identity, pins=pinned)
         assert made[0].key == "f" * 40
         shelf = Shelf({made[0].key: ("A", "whatever", "whoever")})
@@ -285,13 +285,32 @@ def test_what_continues_a_pinned_take_changes_with_it():
     assert pinned[1].key != b.key
 
 
-def test_a_place_is_its_speaker_its_text_and_which_of_the_equal_ones_it_is():
+def test_a_place_is_its_speaker_its_text_and_the_text_before_it():
     a, b, c, d = steps(
         utterance("Yes."), utterance("Yes."), utterance("Yes.", "bob"), utterance("No.")
     )
     assert len({step.place for step in (a, b, c, d)}) == 4
-    [moved] = steps(utterance("Yes.", scene=7, n=3), identity={"name": "other"})
+    assert a.words == b.words != c.words
+    [moved] = steps(utterance("Yes.", scene=7, n=3), identity={"name": "x", "version": 2})
     assert moved.place == a.place
+    [other] = steps(utterance("Yes."), identity={"name": "another engine"})
+    assert other.place != a.place
+
+
+def test_a_pin_stays_with_its_line_when_an_equal_one_is_put_before_it():
+    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*said)[1]
+    pinned = dict.fromkeys((plain.place, plain.words), "f" * 40)
+    more = [utterance("Ready?", "bob"), utterance("Yes."), *said]
+    assert [step.pinned for step in steps(*more, pins=pinned)] == [False, False, False, True]
+
+
+def test_a_pin_of_what_is_said_once_stays_when_the_text_before_it_changes():
+    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*said)[1]
+    pinned = dict.fromkeys((plain.place, plain.words), "f" * 40)
+    other = [utterance("Is it you?", "bob"), utterance("Yes.")]
+    assert [step.pinned for step in steps(*other, pins=pinned)] == [False, True]
 
 
 def test_a_step_that_is_pinned_no_more_says_so():

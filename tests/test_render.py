@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import re
 import threading
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -71,7 +73,7 @@ FAULTS = {
     "chirp": lambda r: Speech(np.concatenate([chirp(), silence(0.2), spoken(r), silence(0.2)])),
     "tail": lambda r: Speech(np.concatenate([spoken(r), silence(0.6), noise(1.5), silence(0.1)])),
     "repeat": lambda r: Speech(np.concatenate([spoken(r), spoken(r), silence(0.2)])),
-    "level": lambda r: Speech(np.concatenate([silence(0.1), 0.05 * hum(r).samples, silence(0.2)])),
+    "level": lambda r: Speech(0.05 * hum(r).samples, hum(r).latents),
     "engine": crash,
 }
 
@@ -86,7 +88,7 @@ def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
     assert report.complete
     assert report.result.retries == len(watcher.retries) == 1
     assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
-    [record] = [r for s, r in watcher.takes if s.text.startswith(BAD)]
+    record = [r for s, r in watcher.takes if s.text.startswith(BAD)][-1]
     assert (record.attempt, record.halves) == (1, 1)
 
 
@@ -353,3 +355,85 @@ def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
     assert report.complete
     report.accounting["spoken"] -= 1
     assert not report.complete
+
+
+# -- what an attack found --------------------------------------------------------------------------
+
+
+def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
+    path, engine = books.write(tmp_path), failing(crash)
+    for _ in range(3):
+        books.run(path, engine)
+    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    asked = [r.attempt for r in engine.requests if r.text == whole]
+    assert asked == list(range(3 * TRIES))
+
+
+def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
+    real = Store.latents
+    left = [1]
+
+    def rot(store, key):
+        if key == child.parent and left:
+            left.pop()
+            stat = torn.stat()
+            torn.write_bytes(bytes([torn.read_bytes()[0] ^ 1]) + torn.read_bytes()[1:])
+            os.utime(torn, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        return real(store, key)
+
+    with mock.patch.object(Store, "latents", rot):
+        report, watcher = books.run(path, engine, force=True)
+    assert not left
+    assert report.complete
+    assert {step.key for step, _ in watcher.takes} == {s.key for s in report.plan.steps}
+
+
+def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    report, _ = books.run(path, HumEngine(fault=crash), force=True)
+    assert not report.complete
+
+
+def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
+    def soft(request):
+        loud = 0.2 if "lamps" in request.text or "left at seven" in request.text else 1.0
+        speech = hum(request)
+        return Speech(speech.samples * np.float32(loud), speech.latents)
+
+    found = []
+    for slots, chapters in ((1, ()), (3, ()), (8, ()), (3, ("2", "1"))):
+        path = books.write(tmp_path / f"{slots}{len(chapters)}")
+        engine = HumEngine(slots=slots, fault=lambda r: None if r.attempt else soft(r))
+        for chapter in chapters or (None,):
+            books.run(path, engine, chapters=[chapter] if chapter else [])
+        book = books.plan(path, engine)
+        found.append([book.store.find(s.key).attempt for s in book.steps])
+    assert found[0] == found[1] == found[2]
+    assert sum(found[0]) == 2
+
+
+def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
+    path = books.write(tmp_path)
+    engine = HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+
+    def soft(request):
+        if request.key != child.parent or request.attempt:
+            return None
+        speech = hum(request)
+        return Speech(speech.samples * np.float32(0.1), speech.latents * 2)
+
+    engine.fault = soft
+    report, _ = books.run(path, engine)
+    assert report.complete
+    store = Store.open(path.parent / "build" / "store")
+    assert store.find(child.parent).attempt == 1
+    assert store.find(child.key).prompted_by == store.find(child.parent).content
+    [number] = store.tries(child.parent)
+    assert "level" in store.tries(child.parent)[number].faults[0]
+    assert report.result.rendered == len({s.key for s in report.plan.steps})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from narrator.errors import DamagedTake, StorageError
-from narrator.store import Flag, Record, Store
+from narrator.store import Flag, Pin, Record, Store
 
 RATE = 8000
 KEY = "ab" + "0" * 38
@@ -218,3 +219,120 @@ def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
         assert not list(disk.rglob("*.part"))
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+# -- rows and headers that hold something else -----------------------------------------------------
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("offset", "bit", "central"),
+    [(10, 64, True), (10, 8, True), (8, 1, True), (6, 1, False), (6, 64, False), (6, 255, True)],
+    ids=["compressed", "deflated", "encrypted", "a bit of its head", "strong", "a later version"],
+)
+def test_a_take_whose_head_was_altered_is_damaged(offset, bit, central, tmp_path):
+    put(tmp_path)
+    path = file_of(tmp_path)
+    data = bytearray(path.read_bytes())
+    start = data.rfind(b"PK\x01\x02") if central else 0
+    data[start + offset] ^= bit
+    path.write_bytes(data)
+    (tmp_path / "journal.jsonl").unlink()
+    store = Store.open(tmp_path)
+    found = store.find(KEY)  # not all of the head says anything of what is in it
+    assert (found is None) == (store.damaged == [KEY])
+    assert found is None or store.read(KEY)
+
+
+def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
+    Store.open(tmp_path, writing=True).put(record(samples=200), sound()[:200])
+    data = file_of(tmp_path).read_bytes()
+    ends = [*range(120), *range(len(data) - 250, len(data))]
+    store, damaged = Store.open(tmp_path), 0
+    for place in ends:
+        for bit in (1, 8, 64, 255):
+            altered = bytearray(data)
+            altered[place] ^= bit
+            (tmp_path / "ab" / f"{KEY}.1.try").write_bytes(altered)
+            try:
+                store.read_try(KEY, 1)
+            except DamagedTake:
+                damaged += 1
+    assert damaged > len(ends)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"level": None}, {"level": True}, {"figures": None}, {"figures": {"end": "x"}},
+        {"samples": "x"}, {"samples": 1.5}, {"content": 5}, {"parameters": [1]}, {"faults": [1]},
+        {"sample_rate": 0}, {"text": None}, {"prompted_by": 3}, {"key": ["x"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_of_the_wrong_types_is_read_from_its_take_again(change, tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    row["record"] |= change
+    journal.write_text(json.dumps(row) + "\n")
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+@pytest.mark.parametrize("change", [{"sha256": 5}, {"size": "x"}, {"mtime": None}, {"record": 3}])
+def test_a_row_of_the_wrong_types_costs_nothing_but_time(change, tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    journal.write_text(json.dumps(row | change) + "\n")
+    store = Store.open(tmp_path)
+    assert (store.find(KEY), store.damaged) == (kept, [])
+
+
+@pytest.mark.parametrize("row", ['{"flag": 3, "faults": []}', '{"flag": "k", "faults": [1]}',
+                                 '{"flag": "k", "faults": ["x"], "best": "1"}'])  # fmt: skip
+def test_a_flag_of_the_wrong_types_is_none(row, tmp_path):
+    put(tmp_path)
+    (tmp_path / "journal.jsonl").write_text(row + "\n")
+    Store.open(tmp_path, writing=True).remove([])
+    assert (tmp_path / "journal.jsonl").read_bytes() == b""
+
+
+def test_a_journal_that_nests_without_end_costs_nothing_but_time(tmp_path):
+    kept = put(tmp_path)
+    (tmp_path / "journal.jsonl").write_bytes(DEEP + b"\n")
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+
+
+PIN = {
+    "place": "p", "take": OTHER, "step": KEY, "number": 1, "chunk": "1.1", "speaker": "ann",
+    "text": "Yes.",
+}  # fmt: skip
+
+
+def test_a_pin_from_before_engines_and_manifests_were_noted_is_read(tmp_path):
+    (tmp_path / "pins.json").write_text(json.dumps([PIN]))
+    assert Store.open(tmp_path).pins() == {"p": Pin(**PIN, manifest="", engine="")}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {}, None, 5, [5], [{"place": "p"}], [PIN | {"take": 5}], [PIN | {"place": ["p"]}],
+        [PIN | {"take": "\0abc"}], [PIN | {"take": "../../etc/passwd"}], [PIN | {"step": ""}],
+        [PIN | {"number": "1"}], [PIN | {"number": True}], [PIN | {"text": None}],
+        [PIN | {"engine": 1}], [PIN | {"other": 1}],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pins_of_the_wrong_types_are_one_line_with_the_way_on(rows, tmp_path):
+    (tmp_path / "pins.json").write_text(json.dumps(rows))
+    with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .* delete it"):
+        Store.open(tmp_path).pins()
+
+
+def test_pins_that_nest_without_end_are_one_line(tmp_path):
+    (tmp_path / "pins.json").write_bytes(DEEP)
+    with pytest.raises(StorageError, match="not a list of pins"):
+        Store.open(tmp_path).pins()

@@ -162,10 +162,52 @@ def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
     books.run(path, engine)
     first = books.plan(path, engine).steps[0]
-    for _ in range(3):
-        retake(path, engine, [first.id])
-    attempts = [r.attempt for r in engine.requests if r.text == first.text]
-    assert len(set(attempts)) == len(attempts) == 4
+    made = [retake(path, engine, [first.id], count=2)[0] for _ in range(3)]
+    drawn = [(r.seed, r.attempt) for r in engine.requests if r.text == first.text]
+    assert len(set(drawn)) == len(drawn) == 7
+    records = [record for one in made for _, record in one.tries]
+    assert [(r.seed, r.attempt) for r in records] == drawn[1:]  # to be asked for again
+
+
+def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    part = next(one for one in takes.tries_of(planned, step) if not one.whole)
+    with pytest.raises(errors.UsageError, match="speaks only a part of it"):
+        takes.pin(planned, step, part.number)
+
+
+def test_a_pin_of_one_engine_says_nothing_to_another(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    planned = books.plan(path, engine)
+    takes.pin(planned, planned.steps[0], 0)
+    other = HumEngine(name="another")
+    assert not books.plan(path, other).steps[0].pinned
+    assert not books.plan(path, other).lost
+    assert books.plan(path, engine).steps[0].pinned
+
+
+def test_chunks_that_share_a_take_are_retaken_once(tmp_path):
+    path = books.write(tmp_path, one=books.ONE + "\n***\n\nann: Yes.\n\n***\n\nann: Yes.\n")
+    engine = HumEngine()
+    books.run(path, engine)
+    a, b = [s for s in books.plan(path, engine).steps if s.text == "Yes."]
+    assert a.key == b.key
+    [made] = retake(path, engine, [a.id, b.id])
+    assert made.pinned == 1
+
+
+def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    parent = next(s for s in books.plan(path, engine).steps if s.key == child.parent)
+    engine.fault = lambda r: EngineFailure("no") if r.key == parent.key else None
+    books.run(path, engine)
+    [made] = retake(path, engine, [child.id])
+    assert made.pinned == 1
+    assert engine.requests[-1].prompt is None
 
 
 def test_a_retake_that_fails_its_checks_is_kept_and_not_pinned(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 import time
@@ -276,3 +278,90 @@ def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
     assert code == 2
     assert "other.yaml" in said
     assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
+
+
+# -- terminals and readers that go away ------------------------------------------------------------
+
+FULL = Path("/dev/full")
+LONG = "# Morning\n\n" + "\n\n".join(
+    f"The ferry number {n} left at seven, as it had on every morning that anyone could remember."
+    for n in range(200)
+)
+
+
+def on_a_terminal(path: Path, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
+    """`narrator render` on a terminal of its own, and the end that a window would hold."""
+    window, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "narrator", "render", str(path), "--draft", *arguments],
+        stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+        env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(terminal)
+    return process, window
+
+
+def wait_for_takes(path: Path, process: subprocess.Popen[bytes], window: int) -> None:
+    journal = path.parent / "build" / "store" / "journal.jsonl"
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+        os.read(window, 4096)
+
+
+def logged(path: Path) -> str:
+    return "".join(log.read_text() for log in (path.parent / "build" / "logs").iterdir())
+
+
+def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
+    path = books.write(tmp_path, one=LONG)
+    process, window = on_a_terminal(path)
+    wait_for_takes(path, process, window)
+    os.close(window)
+    for _ in range(2):  # the shell's, and the system's own
+        os.kill(process.pid, signal.SIGHUP)
+    assert process.wait(60) == 130
+    facts = json.loads((tmp_path / "build" / "report.json").read_text())
+    takes = len(list((tmp_path / "build" / "store").glob("??/*.take")))
+    assert (facts["cancelled"], facts["rendered"]) == (True, takes)
+    assert 0 < takes < facts["chunks"]
+    assert "ERROR" not in logged(path)
+
+
+@pytest.mark.parametrize("form", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
+def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
+    path = books.write(tmp_path)
+    process, window = on_a_terminal(path, *form)
+    os.close(window)  # and no signal: it was started with `disown` or `setsid`
+    assert process.wait(60) == 0
+    assert "ERROR" not in logged(path)
+    assert len(list((tmp_path / "build").rglob("*.wav"))) == 2
+
+
+def test_a_reader_that_has_read_enough_does_not_end_a_render(tmp_path):
+    path = books.write(tmp_path)
+    command = f"{sys.executable} -m narrator render {path} --draft 2>&1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} | head -c 1"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "build").rglob("*.wav"))) == 2
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_an_answer_that_cannot_be_written_is_one_line(tmp_path):
+    path = books.write(tmp_path)
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "narrator", "plan", str(path), "--draft", "--json"],
+            stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr == "error: standard output: No space left on device\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_what_is_said_on_the_way_may_get_lost(tmp_path):
+    path = books.write(tmp_path)
+    with FULL.open("w") as full:
+        command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
+        assert subprocess.run(command, stderr=full).returncode == 0

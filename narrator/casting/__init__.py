@@ -162,8 +162,10 @@ def cast_all(
 ) -> list[list[Candidate]]:
     """The candidates for every part, rendered side by side in the session's slots.
 
-    `on_progress` hears how many of how many are done. A candidate that the engine fails on is one
-    that cannot be used. Empty lists where `cancel` was set before all were there: nothing may be
+    All of them are held at once, with their sound: many voices are cast `at_once`
+    and no more. `on_progress`
+    hears how many of how many are done. A candidate that the engine fails on is one that cannot be
+    used. A part's list is empty where `cancel` was set before all of its were there: nothing may be
     chosen from some of them, since the casting's key promises the best of all.
     """
     asked = [
@@ -178,7 +180,7 @@ def cast_all(
     flying = done = 0
     while done < len(asked):
         if cancel is not None and cancel.is_set():
-            return [[] for _ in parts]
+            break
         while waiting and flying < session.slots:
             session.add(waiting.pop())
             flying += 1
@@ -187,7 +189,13 @@ def cast_all(
             found[place][number] = _judge(number, request, outcome, identity, engine.sample_rate)
             flying, done = flying - 1, done + 1
         on_progress(done, len(asked))
-    return [[numbered[n] for n in sorted(numbered)] for numbered in found]
+    whole = [numbered if len(numbered) == count else {} for numbered in found]
+    return [[numbered[n] for n in sorted(numbered)] for numbered in whole]
+
+
+def at_once(slots: int, count: int = COUNT) -> int:
+    """How many voices to cast at a time: as few as keep so many slots full."""
+    return max(1, math.ceil(slots / count))
 
 
 def _request(part: Part, number: int) -> Request:

@@ -49,9 +49,6 @@ def main() -> None:
     except KeyboardInterrupt:
         err.print("stopped; what was finished is stored")
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone, as `| head` does
-        sys.exit(0)
     except Exception as error:
         logging.getLogger("narrator").exception("internal error")
         err.print(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated, Any, cast
 
 import typer
 from rich.console import Console
+
+from narrator.errors import StorageError
 
 app = typer.Typer(
     help="A manuscript and a cast in, a finished audiobook or podcast out.",
@@ -17,8 +23,55 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
-out = Console(highlight=False, markup=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+_GONE = (errno.EIO, errno.ENXIO, errno.EPIPE)
+"""A terminal was closed; a reader has read enough, as `| head` does."""
+
+
+class _Stream:
+    """A stream that falls silent for good when it cannot be written to any more.
+
+    Who listens is no part of the work: a closed window stops it by its signal, not by an error in
+    the middle of a line. An answer that gets lost for another reason (a full disk) is an error.
+    """
+
+    def __init__(self, stream: IO[str], aside: bool) -> None:
+        """`aside`: what is said there on the way may get lost."""
+        self._stream, self._aside = stream, aside
+
+    def write(self, text: str) -> int:
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self._stream.flush)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except OSError as error:
+            # beneath Python's buffers, which are written again when it ends
+            with contextlib.suppress(OSError), Path(os.devnull).open("wb") as nothing:
+                os.dup2(nothing.fileno(), self._stream.fileno())
+            if not self._aside and error.errno not in _GONE:
+                raise StorageError(f"standard output: {error.strerror}") from None
+
+
+class _Console(Console):
+    @property
+    def file(self) -> IO[str]:
+        return cast(IO[str], _Stream(super().file, self.stderr))
+
+    @file.setter
+    def file(self, file: IO[str]) -> None:
+        self._file = file
+
+
+out = _Console(highlight=False, markup=False, soft_wrap=True)
+err = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
 Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out
 from narrator.cli.work import plan_of, stop_on_signals
+from narrator.errors import UsageError
 from narrator.progress import LineProgress
 
 Chunk = Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")]
@@ -59,6 +60,8 @@ def _row(one: Any) -> dict[str, Any]:
         "level": record.level,
         "mode": record.mode,
         "seed": record.seed,
+        "attempt": record.attempt,
+        "whole": one.whole,
         "parameters": dict(record.parameters),
         "figures": dict(record.figures),
     }
@@ -71,6 +74,8 @@ def _table(tries: list[Any]) -> Table:
         state = "pinned" if one.pinned else "in use" if one.in_use else ""
         if record.faults:
             state = "; ".join(record.faults)
+        if not one.whole:
+            state = f"a part of it: {state or 'good'}"
         ratio = record.figures.get("ratio", 0.0)
         settings = ", ".join(f"{name} {value}" for name, value in record.parameters.items())
         table.add_row(
@@ -79,7 +84,7 @@ def _table(tries: list[Any]) -> Table:
             f"{(record.stop - record.start) / record.sample_rate:.1f}",
             f"{ratio:.2f}" if ratio else "",
             f"{record.level:.1f}",
-            str(record.seed or ""),
+            f"{record.seed}+{record.attempt}" if record.noise else "",
             " ".join(filter(None, (record.mode, settings))),
         )
     return table
@@ -117,6 +122,8 @@ def retake(
             _print_retaken(one)
         if any(one.pinned for one in found):
             out.print("`narrator render` makes the files anew, and what continues these chunks")
+    if cancel.is_set():
+        raise typer.Exit(130)
     if any(one.pinned is None for one in found):
         raise typer.Exit(1)
 
@@ -174,7 +181,9 @@ def unpin(
         takes.forget(planned, planned.lost)
         out.print(f"{counted(len(planned.lost), 'pin')} forgotten")
         return
-    steps = [pipeline.find_step(planned, name) for name in chunks or ()]
+    if not chunks:
+        raise UsageError("name the chunks to unpin, or --lost")
+    steps = [pipeline.find_step(planned, name) for name in chunks]
     held = takes.unpin(planned, steps)
     for step in steps:
         out.print(f"{step.id}: {'no longer pinned' if step in held else 'was not pinned'}")

@@ -288,16 +288,24 @@ def _run(
 
 
 def stop_on_signals(cancel: threading.Event) -> None:
-    """The first signal ends the run after what is in flight is stored, the second at once."""
+    """The first signal ends the run after what is in flight is stored, the second at once.
+
+    A window that closes hangs up twice, by its shell and by the system, and means it once; under
+    `nohup` it means nothing.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         if cancel.is_set():
-            raise KeyboardInterrupt
+            if number != signal.SIGHUP:
+                raise KeyboardInterrupt
+            return
         cancel.set()
-        err.print("stopping: storing what is finished (again to stop at once)")
+        with contextlib.suppress(RuntimeError):  # it may have come in the middle of a line
+            err.print("stopping: storing what is finished (again to stop at once)")
 
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, stop)
+        if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:
+            signal.signal(name, stop)
 
 
 def _print_lost(book: Any) -> None:

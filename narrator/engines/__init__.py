@@ -73,6 +73,15 @@ class Outcome:
     failure: EngineFailure | None = field(default=None)
 
 
+def is_known(engine: Engine) -> bool:
+    """Whether its identity names what it speaks with.
+
+    Without its weights, and without a memory of them, it does not: its keys are nobody's takes, and
+    no take can be told to be unused.
+    """
+    return not str(engine.identity().get("weights", "")).startswith("absent:")
+
+
 def quiet(what: str) -> None:
     """Tell nobody what takes long."""
 

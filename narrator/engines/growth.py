@@ -55,7 +55,7 @@ class Growth:
             self.slots = 2 * rows
 
     def lower(self, rows: int) -> None:
-        """Memory did not hold so many rows."""
+        """Memory did not hold so many rows, those that are being decoded included."""
         self.slots = max(1, min(self.slots, rows) // 2)
         self.settled = self.lowered = True
 
@@ -79,7 +79,7 @@ def _notes(path: Path) -> dict[str, Any]:
     """What was learnt; nothing where the file is torn: it is learnt again."""
     try:
         notes = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return notes if isinstance(notes, dict) else {}
 

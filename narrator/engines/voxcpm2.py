@@ -44,6 +44,10 @@ SAMPLER = 1
 """Raised when the same request would give other samples with the same weights."""
 SLICE = 0.5
 """Seconds that `advance` works before it returns."""
+HEAD = 8
+"""Patches of a reference that are encoded to see whether latents that came with it are its own."""
+ALIKE = 0.05
+"""How far such latents may lie apart, as a share of the largest: devices round differently."""
 HORIZON = 29.0
 """Seconds of prompt and speech together: the model was trained within about 30."""
 LANGUAGES = frozenset(
@@ -63,9 +67,10 @@ class VoxCPM2Engine:
 
     `root` is what a relative `model` or `lora` folder is looked for under, `cache` the folder of
     encoded references, `memory` the one of what was learnt of this machine (the user's library
-    unless set). `remembered` is an identity of before: its weights stand for a model that is not
-    here, as long as its `model`, if it has one, is the settings'. Naming the bytes of a model takes
-    seconds the first time, and is told.
+    unless set). `remembered` is an identity of before, as read from a file: its weights stand for
+    a model that is not here, as long as its `model`, if it has one, is the settings', and its LoRA
+    for one that is not here if its `lora_spec` is. Naming the bytes of a model takes seconds the
+    first time, and is told.
     """
 
     name = "voxcpm2"
@@ -79,7 +84,7 @@ class VoxCPM2Engine:
         cache: Path,
         root: Path | None = None,
         memory: Path | None = None,
-        remembered: Mapping[str, Any] = MappingProxyType({}),
+        remembered: object = MappingProxyType({}),
         tell: Callable[[str], None] = quiet,
     ) -> None:
         self.settings = settings
@@ -95,7 +100,8 @@ class VoxCPM2Engine:
         self.sample_rate = _sample_rate(config, self._first_generation)
         self._cache = cache
         self._memory = (memory or files.library()) / "slots.json"
-        self._remembered = remembered
+        # a torn or altered file remembers nothing
+        self._remembered = remembered if isinstance(remembered, Mapping) else {}
         self._model: voxcpm2.VoxCPM2 | None = None
         self._encoded: dict[tuple[str, Side], Latents] = {}
         self.beside: Any = None
@@ -111,11 +117,11 @@ class VoxCPM2Engine:
         found: dict[str, Any] = {
             "name": self.name,
             "sampler": SAMPLER,
-            "weights": self._named("weights", self._found, self.settings.model),
+            "weights": self._weights(),
             "dtype": self.settings.dtype,
         }
         if self._found_lora is not None:
-            found["lora"] = self._named("lora", self._found_lora, str(self.settings.lora))
+            found["lora"] = self._lora(self._found_lora)
         return found
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
@@ -156,17 +162,25 @@ class VoxCPM2Engine:
         return self._load(quiet).encoder_fingerprint
 
     def encoded(self, reference: Reference) -> Mapping[str, Latents]:
-        """The latents of a clip to be imitated, by `encoder_fingerprint`. As `encode`."""
-        return {self.encoder_fingerprint: self.encode(reference)}
+        """The latents of a clip to be imitated, by `encoder_fingerprint`.
+
+        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
+        `encode` fails on, and StorageError.
+        """
+        try:
+            return {self.encoder_fingerprint: self.encode(reference)}
+        except EngineFailure as error:
+            raise EngineUnavailable(str(error)) from error
 
     def encode(
         self, reference: Reference, side: Side = "right", tell: Callable[[str], None] = quiet
     ) -> Latents:
         """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
 
-        Encoded once, and kept in the cache's folder; `reference.latents` are the right side's.
-        Loads the model. Raises EngineUnavailable, EngineFailure for a clip that it cannot take,
-        StorageError.
+        Encoded once, and kept in the cache's folder; `reference.latents` are the right side's, and
+        come from anywhere: those that are not of this sound are told, and not used. Loads the
+        model. Raises EngineUnavailable, also out of memory, EngineFailure for a clip that it cannot
+        take, StorageError.
         """
         import voxcpm2
 
@@ -174,28 +188,44 @@ class VoxCPM2Engine:
         if name in self._encoded:
             return self._encoded[name]
         model = self._load(tell)
-        known = reference.latents.get(model.encoder_fingerprint) if side == "right" else None
         path = self._cache / f"{reference.content}-{model.encoder_fingerprint[:16]}-{side}.npz"
-        latents = _read_latents(path) if known is None else known
-        if latents is None:
-            tell("encoding a voice …")
-            try:
+        given = reference.latents.get(model.encoder_fingerprint) if side == "right" else None
+        try:
+            if given is not None and not _of_sound(model, reference, given):
+                tell("a voice was kept with latents that are not of its sound: they are not used")
+                given = None
+            latents = _read_latents(path, model, reference) if given is None else given
+            if latents is None:
+                tell("encoding a voice …")
                 latents = model.encode(
                     reference.samples, sample_rate=reference.rate, pad=side
                 ).astype(np.float32)
-            except (voxcpm2.VoxCPM2Error, RuntimeError, MemoryError) as error:
-                raise EngineFailure(f"VoxCPM2 cannot read the reference: {_line(error)}") from error
-            with files.replacing(path) as temporary, temporary.open("wb") as file:
-                np.savez(file, latents=latents)
+                with files.replacing(path) as temporary, temporary.open("wb") as file:
+                    np.savez(file, latents=latents)
+        except (voxcpm2.VoxCPM2Error, RuntimeError, MemoryError) as error:
+            if _is_memory(error):
+                what = f"out of memory while a voice is encoded ({_line(error)}): {_TOO_BIG}"
+                raise _OutOfMemory(what) from error
+            raise EngineFailure(f"VoxCPM2 cannot read the reference: {_line(error)}") from error
         self._encoded[name] = latents
         return latents
 
     # -- the model
 
-    def _named(self, kind: str, found: models.Model, spec: str) -> str:
+    def _weights(self) -> str:
+        if self._found.path is not None:
+            return self._found.weights
+        spec = self.settings.model
+        same = self._remembered.get("model", spec) == spec
+        return self._recalled("weights", spec, same)
+
+    def _lora(self, found: models.Model) -> str:
         if found.path is not None:
             return found.weights
-        same = self._remembered.get("model", self.settings.model) == self.settings.model
+        spec = str(self.settings.lora)
+        return self._recalled("lora", spec, self._remembered.get("lora_spec") == spec)
+
+    def _recalled(self, kind: str, spec: str, same: bool) -> str:
         remembered = self._remembered.get(kind) if same else None
         return remembered if isinstance(remembered, str) else f"absent:{spec}"
 
@@ -232,6 +262,10 @@ class VoxCPM2Engine:
         return self._model
 
 
+class _OutOfMemory(EngineUnavailable):
+    """Memory did not hold the encoding of a voice beside what else there was."""
+
+
 _ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
 _TOO_BIG = (
     "close other programs, use the 8-bit model (`narrator models pull --8bit`), "
@@ -245,7 +279,7 @@ def _config(path: Path | None) -> Mapping[str, Any]:
         return {}
     try:
         data = json.loads((path / "config.json").read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -277,6 +311,12 @@ class _Job:
     asked: voxcpm2.Request
     suspect: bool = False
     """It was there when a step failed: it is tried once more, alone."""
+    cramped: bool = False
+    """Memory did not hold it in the fewest rows: it is tried once more, alone."""
+
+    @property
+    def alone(self) -> bool:
+        return self.suspect or self.cramped
 
 
 class VoxCPM2Session:
@@ -309,13 +349,16 @@ class VoxCPM2Session:
         self._report()
 
     def add(self, request: Request) -> None:
-        """Take a request on; what is wrong with it comes back as its outcome."""
+        """Take a request on; what is wrong with it comes back as its outcome.
+
+        Raises EngineUnavailable where memory does not hold the encoding of its voice, StorageError.
+        """
         import voxcpm2
 
         if self._first is None:
             self._first = time.monotonic()
         try:
-            self._enter(_Job(request, self._asked(request)))
+            self._enter(_Job(request, self._roomy(request)))
         except voxcpm2.VoxCPM2Error as error:
             self._fail(request, str(error))
         except EngineFailure as error:
@@ -375,7 +418,7 @@ class VoxCPM2Session:
             job = self._jobs[row]
             self._decoding.append((job, decoding))
             del self._jobs[row]
-            if job.suspect:
+            if job.alone:
                 self._finish(job, decoding)
         self._resize()
         return bool(ended)
@@ -398,7 +441,7 @@ class VoxCPM2Session:
         self._jobs[self._batch.add(job.asked)] = job
 
     def _resize(self) -> None:
-        alone = any(job.suspect for job in self._jobs.values())
+        alone = any(job.alone for job in self._jobs.values())
         self._batch.slots = 1 if alone else self._growth.slots
 
     def _report(self) -> None:
@@ -414,19 +457,22 @@ class VoxCPM2Session:
     def _recover(self, error: Exception) -> None:
         """Put everything in flight back at the start; the same seeds make the same takes.
 
-        Out of memory: fewer slots. Else it is not known which row is at fault: each is tried alone,
-        and the ones that fail again have failed.
+        Out of memory: fewer slots, and where there is nothing to lower, what ran is tried once
+        more, alone. Else it is not known which row is at fault: each is tried alone, and the ones
+        that fail again have failed.
         """
-        jobs = [job for job, _ in self._decoding] + list(self._jobs.values())
+        jobs = self._in_flight()
         if _is_memory(error):
-            if self._batch.slots == 1:
-                raise EngineUnavailable(
-                    f"out of memory with a single chunk ({_line(error)}): {_TOO_BIG}"
-                ) from error
-            self._growth.lower(len(self._jobs))
-            self._trouble = f"slots lowered to {self._growth.slots}: out of memory"
-            if not self._fixed:
-                remember(self._memory, _machine(self._engine), self._growth)
+            # Rows that were about to join count, too: reading them takes memory.
+            rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
+            ran = rows + len(self._decoding)
+            if not self._lower(ran):
+                if jobs[0].cramped:
+                    raise EngineUnavailable(
+                        f"out of memory with a single chunk ({_line(error)}): {_TOO_BIG}"
+                    ) from error
+                for job in jobs[:ran]:
+                    job.cramped = True
         elif jobs[0].suspect:
             failed = jobs.pop(0)
             self._fail(failed.request, _line(error))
@@ -439,6 +485,33 @@ class VoxCPM2Session:
         else:
             for job in jobs:
                 job.suspect = True
+        self._restart(jobs)
+
+    def _roomy(self, request: Request) -> voxcpm2.Request:
+        """`_asked`; a voice that does not fit beside what runs is encoded alone."""
+        try:
+            return self._asked(request)
+        except _OutOfMemory:
+            self._lower(self._batch.running + len(self._decoding))
+            self._restart(self._in_flight())
+            return self._asked(request)
+
+    def _in_flight(self) -> list[_Job]:
+        """What runs comes before what waits."""
+        return [job for job, _ in self._decoding] + list(self._jobs.values())
+
+    def _lower(self, ran: int) -> bool:
+        """Fewer slots, since memory did not hold what ran; False where that was one row, or there
+        is one slot."""
+        if ran < 2 or self._growth.slots == 1:
+            return False
+        self._growth.lower(ran)
+        self._trouble = f"slots lowered to {self._growth.slots}: out of memory"
+        if not self._fixed:
+            remember(self._memory, _machine(self._engine), self._growth)
+        return True
+
+    def _restart(self, jobs: Sequence[_Job]) -> None:
         self._decoding.clear()
         self._jobs.clear()
         self._model.forget()
@@ -538,7 +611,8 @@ def _line(error: Exception) -> str:
 # -- memory ----------------------------------------------------------------------------------------
 
 _OUT_OF_MEMORY = re.compile(
-    r"out ?of ?memory|insufficient memory|unable to allocate|failed to allocate"
+    r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
+    r"|(?:unable|failed) to allocate|cannot allocate|ALLOC(?:ATION)?_FAILED"
     r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
     re.IGNORECASE,
 )
@@ -584,14 +658,52 @@ def _device_memory() -> int:
     return machine.memory().total
 
 
-def _read_latents(path: Path) -> Latents | None:
+def _fits(model: voxcpm2.VoxCPM2, reference: Reference, latents: Latents) -> bool:
+    """Whether latents are as many numbers as the sound has, and numbers."""
+    config = model.config
+    count = math.ceil(reference.seconds / _patch_seconds(model))
+    return (
+        latents.dtype == np.float32
+        and latents.shape[1:] == (config.patch_size, config.feat_dim)
+        and abs(len(latents) - count) <= 1
+        and bool(np.isfinite(latents).all())
+    )
+
+
+def _of_sound(model: voxcpm2.VoxCPM2, reference: Reference, latents: Latents) -> bool:
+    """Whether latents from elsewhere can be a reference's: they fit, and begin as its own do.
+
+    The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
+    """
+    import voxcpm2
+
+    if not _fits(model, reference, latents):
+        return False
+    # one more patch: resampling looks ahead a little
+    stop = round((HEAD + 1) * _patch_seconds(model) * reference.rate)
+    try:
+        head = model.encode(reference.samples[:stop], sample_rate=reference.rate)[:HEAD]
+    except voxcpm2.VoxCPM2Error:  # nothing is heard there: it is encoded whole
+        return False
+    given = latents[: len(head)]
+    apart = np.abs(given - head[: len(given)]).max()
+    return bool(apart <= ALIKE * np.abs(head).max())
+
+
+def _patch_seconds(model: voxcpm2.VoxCPM2) -> float:
+    """Of sound that the encoder makes one patch of."""
+    config = model.config
+    return config.patch_size * config.vae.hop / config.vae.sample_rate
+
+
+def _read_latents(path: Path, model: voxcpm2.VoxCPM2, reference: Reference) -> Latents | None:
     """What was encoded before; None where nothing is, or what is there is damaged."""
     try:
         with np.load(path) as stored:  # a zip file: its checksums are tested
             latents = stored["latents"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return latents if latents.ndim == 3 and latents.dtype == np.float32 else None
+    return latents if _fits(model, reference, latents) else None
 
 
 def _growth(engine: VoxCPM2Engine, memory: Path) -> Growth:

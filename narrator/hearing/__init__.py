@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import checks
+from narrator.errors import EngineUnavailable
 from narrator.normalize import Lexicon, normalize
 
 Samples = NDArray[np.float32]
@@ -42,6 +44,8 @@ LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
 """Errors that a short text must have: one name that is misheard proves nothing."""
 HOLE = 3
 """Words or characters in a row that are named when they are missing or added."""
+_MEMORY = re.compile("memory|alloc", re.IGNORECASE)
+"""In what a device says when it has no room."""
 
 
 class Recogniser(Protocol):
@@ -141,18 +145,35 @@ class Listener:
     ) -> Sequence[checks.Fault]:
         """What a take that should say `text` does not say, or says besides.
 
-        Takes in languages that the recogniser does not know pass unheard. Raises EngineUnavailable.
+        Takes in languages that the recogniser does not know pass unheard. Raises EngineUnavailable,
+        also where the recogniser breaks down: no other take may pass unheard.
         """
         if _primary(language) not in self._recogniser.languages:
             return ()
         if self._mode == "suspicious" and not checks.suspicious(verdict.figures):
             return ()
-        found = fidelity(text, self._recogniser.transcribe(samples, rate, language), language)
+        found = fidelity(text, self._transcribed(samples, rate, language), language)
         limit = most_errors(language) if self._error is None else self._error
         least = LEAST_LETTERS if is_lettered(language) else LEAST_WORDS
         if found.count < least or (found.error <= limit and found.window <= max(WINDOW, limit)):
             return ()
         return (checks.Fault("text", _detail(found), round(8 + 4 * min(found.error, 3.0), 3)),)
+
+    def _transcribed(self, samples: Samples, rate: int, language: str) -> str:
+        try:
+            return self._recogniser.transcribe(samples, rate, language)
+        except (RuntimeError, MemoryError) as error:  # all that MLX raises
+            why = next(iter(str(error).splitlines()), "") or type(error).__name__
+            if isinstance(error, MemoryError) or _MEMORY.search(why):
+                raise EngineUnavailable(
+                    f"not enough memory to hear takes ({why}): close other programs, set fewer "
+                    "chunks side by side (`engine: {slots: 1}`), "
+                    "or set `checks: {recognition: never}`"
+                ) from error
+            raise EngineUnavailable(
+                f"recognition ({self._recogniser.name}) failed: {why}; takes that were stored are "
+                "kept; run again, or set `checks: {recognition: never}`"
+            ) from error
 
 
 def _detail(found: Fidelity) -> str:
