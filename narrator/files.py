@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -87,3 +89,16 @@ def storage(path: Path) -> Iterator[None]:
             errno.EPERM: "no right to write there",
         }.get(error.errno or 0, error.strerror or str(error))
         raise StorageError(f"{path}: {reason}") from error
+
+
+def load_json(path: Path, default: Any) -> Any:
+    """A small file of our own; one that is torn or gone costs its convenience, nothing else."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return default
+
+
+def save_json(path: Path, value: Any) -> None:
+    """Raises OSError."""
+    write(path, json.dumps(value, ensure_ascii=False).encode())

@@ -15,7 +15,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,162 +23,38 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from narrator import files, finish, manifest, music, references, render, script, voices
+from narrator import files, finish, manifest, music, products, references, render
 from narrator.engines import Engine, is_known, quiet
 from narrator.errors import (
     DamagedTake,
-    EngineUnavailable,
     Locked,
     ManifestError,
     Problem,
-    ScriptError,
     StorageError,
     UsageError,
     UserError,
     nearest,
 )
 from narrator.manifest import Project
-from narrator.normalize import Entry, Lexicon
+from narrator.manuscript import Manuscript, characters, source_and_left_out
+from narrator.manuscript import read as read
 from narrator.plan import (
-    SILENT,
     ChainRules,
     EngineFacts,
     Reason,
     Settings,
     Step,
-    Utterance,
     Why,
     fits,
     ledger_of,
     link,
     survey,
-    utterances,
 )
 from narrator.references import Voices
-from narrator.script import Chapter
 from narrator.store import Pin, Record, Store
-from narrator.voices import Cast, Reference
+from narrator.voices import Reference
 
 log = logging.getLogger("narrator")
-
-
-# -- text ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Manuscript:
-    """A project's whole text, ready to be spoken by any engine."""
-
-    project: Project
-    chapters: tuple[Chapter, ...]
-    cast: Cast
-    spoken: tuple[Utterance, ...]
-
-
-def read(path: Path) -> Manuscript:
-    """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
-    project = manifest.load(path)
-    cast = voices.resolve(project)
-    languages = {name: voice.language for name, voice in cast.items() if voice.language}
-    roles = script.Roles(_labels(project), project.narrator, languages)
-    chapters: list[Chapter] = []
-    lexicon, problems = _lexicon(project)
-    for number in range(len(project.chapters)):
-        try:
-            chapters.append(_chapter(project, number, roles))
-        except ScriptError as error:
-            problems += error.problems
-    if len(chapters) == len(project.chapters):
-        problems += music.problems(project, [chapters[n] for n in project.numbered])
-    if problems:
-        raise ScriptError(problems)
-    spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
-    heard = {utterance.chapter for utterance in spoken}
-    problems = [
-        Problem(
-            project.path,
-            project.line(*project.chapter_loc(n)),
-            f"'{chapter.title}' has nothing to speak",
-        )
-        for n, chapter in enumerate(chapters)
-        if n not in heard
-    ]
-    if problems:
-        raise ScriptError(problems)
-    whole = tuple(
-        replace(chapter, left_out=(*chapter.left_out, *silent[number]))
-        for number, chapter in enumerate(chapters)
-    )
-    return Manuscript(project, whole, cast, spoken)
-
-
-def _labels(project: Project) -> dict[str, str]:
-    return {
-        label.casefold(): name
-        for name, speaker in project.speakers.items()
-        for label in (name, *speaker.aliases)
-    }
-
-
-def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
-    settings = project.chapters[number]
-    language = settings.language or project.manifest.language
-    if settings.file is not None:
-        path = project.root / settings.file
-        try:
-            text = script.decode(path.read_bytes(), path)
-        except OSError as error:
-            raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-        return script.read_chapter(
-            text,
-            path=path,
-            title=settings.title,
-            language=language,
-            roles=roles,
-            speaker=settings.speaker,
-        )
-    lines: list[tuple[int, str | tuple[str, str]]] = []
-    for i, line in enumerate(settings.lines or ()):
-        where = project.line(*project.chapter_loc(number), "lines", i) or 1
-        lines.append((where, line if isinstance(line, str) else next(iter(line.items()))))
-    return script.read_lines(
-        lines,
-        path=project.path,
-        title=settings.title,
-        language=language,
-        roles=roles,
-        speaker=settings.speaker,
-    )
-
-
-def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
-    """The lexicon; or one of the entries that work, and what is wrong with the others."""
-    entries = [
-        Entry(
-            say=entry.say,
-            word=entry.word,
-            pattern=entry.pattern,
-            language=entry.language,
-            speaker=entry.speaker,
-            case=entry.case,
-        )
-        for entry in project.lexicon
-    ]
-    try:
-        return Lexicon(entries), []
-    except (ValueError, OverflowError):
-        pass  # entry by entry, to say which
-    good: list[Entry] = []
-    problems: list[Problem] = []
-    for i, entry in enumerate(entries):
-        try:
-            Lexicon([*good, entry])
-        except (ValueError, OverflowError) as error:
-            place = i if isinstance(project.manifest.lexicon, tuple) else str(entry.word)
-            problems.append(Problem(project.path, project.line("lexicon", place), str(error)))
-        else:
-            good.append(entry)
-    return Lexicon(good), problems
 
 
 # -- plan ------------------------------------------------------------------------------------------
@@ -196,7 +72,7 @@ def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = q
         project.engine,
         root=project.root,
         cache=project.build / "voices",
-        remembered=_load_json(_identity_path(project), {}),
+        remembered=files.load_json(_identity_path(project), {}),
         tell=tell,
     )
 
@@ -282,8 +158,8 @@ def plan(
 ) -> BookPlan:
     """Everything that a render would do, without starting the engine.
 
-    `unpinned` are places whose pins do not count; `store` is one that is open already. Raises ManifestError where the engine cannot
-    speak the cast, StorageError.
+    `unpinned` are places whose pins do not count; `store` is one that is open already. Raises
+    ManifestError where the engine cannot speak the cast, StorageError.
     """
     project = manuscript.project
     languages = sorted({u.language for u in manuscript.spoken})
@@ -308,7 +184,7 @@ def plan(
         # a pin whose take has gone from the disk holds nothing
         pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
     )
-    ledger = _ledger(_ledger_path(project, engine))
+    ledger = ledger_in(_ledger_path(project, engine))
     takes = _Takes(store, voices.contents)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
     held = {step.key for step in steps if step.pinned}
@@ -367,9 +243,9 @@ def _ledger_path(project: Project, engine: Engine) -> Path:
     return project.build / f"ledger-{project.path.stem}-{engine.name}.json"
 
 
-def _ledger(path: Path) -> list[dict[str, Any]]:
+def ledger_in(path: Path) -> list[dict[str, Any]]:
     """The steps of a last render; those alone that are whole."""
-    rows = _load_json(path, [])
+    rows = files.load_json(path, [])
     kinds = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
     return [
         row
@@ -380,22 +256,10 @@ def _ledger(path: Path) -> list[dict[str, Any]]:
 
 def _speeds(project: Project) -> dict[str, float]:
     """Expected seconds of speech that each engine rendered a second here."""
-    rows = _load_json(_speed_path(project), {})
+    rows = files.load_json(_speed_path(project), {})
     if not isinstance(rows, dict):
         return {}
     return {k: float(v) for k, v in rows.items() if isinstance(v, int | float) and v > 0}
-
-
-def _load_json(path: Path, default: Any) -> Any:
-    """A small file of our own; one that is torn or gone costs its convenience, nothing else."""
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return default
-
-
-def _save_json(path: Path, value: Any) -> None:
-    files.write(path, json.dumps(value, ensure_ascii=False).encode())
 
 
 # -- what a plan says ------------------------------------------------------------------------------
@@ -516,10 +380,10 @@ def run(
         observer.planned(book)
         if speak:
             if is_known(engine):
-                _save_json(_ledger_path(project, engine), ledger_of(book.steps))
+                files.save_json(_ledger_path(project, engine), ledger_of(book.steps))
             if "weights" in engine.identity() and is_known(engine):
                 specs = {"model": project.engine.model, "lora_spec": project.engine.lora}
-                _save_json(_identity_path(project), {**specs, **engine.identity()})
+                files.save_json(_identity_path(project), {**specs, **engine.identity()})
         report = Report(book, render.Result(), log=log_path)
         report.result.cancelled = cancel.is_set()
         while True:
@@ -542,7 +406,7 @@ def run(
             "finish": round(time.monotonic() - planned - result.wall, 2),
         }
         facts = summary(report)
-        _save_json(project.build / "report.json", facts)
+        files.save_json(products.own(project, "report"), facts)
         log.info("end: %s", json.dumps(facts, ensure_ascii=False))
         if not speak and report.incomplete:
             names = ", ".join(str(n + 1) for n in report.incomplete)
@@ -589,7 +453,7 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
         cancel=cancel,
     )
     if report.finished:
-        _note_made(manuscript.project, report.finished)
+        products.note(manuscript.project, report.finished)
     report.result.cancelled = cancel.is_set()
 
 
@@ -618,7 +482,7 @@ def _render(
         speeds = _speeds(project)
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)
-        _save_json(_speed_path(project), speeds)
+        files.save_json(_speed_path(project), speeds)
 
 
 def ear_of(checks: manifest.Checks) -> render.Ear | None:
@@ -691,23 +555,6 @@ def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
         else:
             found["not_rendered"] += size
     return {**source_and_left_out(book.manuscript), **found}
-
-
-def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
-    """Characters of all lines and of what is left out, and of the latter alone."""
-    lines = (line for c in manuscript.chapters for s in c.scenes for line in s.lines)
-    unsaid = [item for chapter in manuscript.chapters for item in chapter.left_out]
-    left_out = sum(characters(item.text) for item in unsaid)
-    twice = sum(characters(item.text) for item in unsaid if item.reason == SILENT)
-    return {
-        "source": sum(characters(line.text) for line in lines) + left_out - twice,
-        "left_out": left_out,
-    }
-
-
-def characters(text: str) -> int:
-    """Characters but white space: the same however a text is cut."""
-    return sum(not character.isspace() for character in text)
 
 
 def summary(report: Report) -> dict[str, Any]:
@@ -794,7 +641,7 @@ def _logging(project: Project) -> Iterator[Path]:
         handler.close()
 
 
-# -- looking, cleaning -----------------------------------------------------------------------------
+# -- looking ---------------------------------------------------------------------------------------
 
 
 def find_step(book: BookPlan, name: str) -> Step:
@@ -806,107 +653,6 @@ def find_step(book: BookPlan, name: str) -> Step:
     raise UsageError(f"no chunk '{name}'; chunks are named chapter.number, 1.1 to {last}")
 
 
-def unreferenced(project: Project) -> list[tuple[str, int]]:
-    """Takes, with their sizes, that no manifest in the project's folder refers to.
-
-    A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
-    where one of the folder's manifests is not valid: its takes would look unused.
-    """
-    used: set[str] = set()
-    engines: set[str] = set()
-    for path in sorted(project.root.glob("*.y*ml")):
-        if path != project.path and not manifest.is_manifest(path):
-            continue
-        manuscript = read(path)
-        for draft in (False, True):
-            try:
-                engine = engine_for(manuscript.project, draft=draft)
-            except EngineUnavailable:
-                continue
-            if not is_known(engine):
-                continue
-            book = plan(manuscript, engine, Selection())
-            engines.add(engine.name)
-            used |= {step.key for step in book.steps}
-    for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
-        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
-        if stem != project.path.stem and any(project.root.glob(f"{stem}.*")):
-            used |= {row["key"] for row in _ledger(ledger)}
-    store = Store.open(project.build / "store")
-    for pin in store.pins().values():
-        used |= {pin.take, pin.step}
-    sizes = dict(store.stored())
-    for key, size in store.tried().items():
-        sizes[key] = sizes.get(key, 0) + size
-    return [
-        (key, size)
-        for key, size in sizes.items()
-        # takes of an engine that is not installed here cannot be told apart: they stay
-        if key not in used and _spoken_by(store, key) in engines | {None}
-    ]
-
-
-def _spoken_by(store: Store, key: str) -> str | None:
-    """The engine of a take or of its tries; None where what is there is damaged."""
-    record = store.find(key) or next(iter(store.tries(key).values()), None)
-    return record.engine if record else None
-
-
-def collect(project: Project) -> tuple[int, int]:
-    """Delete unreferenced takes; their number and bytes. Raises Locked, StorageError."""
-    with locked(project):
-        unused = [key for key, _ in unreferenced(project)]
-        store = Store.open(project.build / "store", writing=True)
-        return len(unused), store.remove(unused)
-
-
-def products(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
-    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
-    manuscript = book.manuscript
-    project = manuscript.project
-    draft = draft and project.engine.name != "draft"
-    made = made_of(project)
-
-    def current(path: Path) -> bool:
-        chapters, state = made.get(in_build(project, path), ([], ""))
-        now = finish.state_of(
-            project,
-            manuscript.chapters,
-            manuscript.cast,
-            book.steps,
-            book.store,
-            chapters,
-            draft=draft,
-        )
-        return state == now
-
-    return [
-        (path, "" if current(path) else "not of the project as it is now")
-        for path in finish.products(project, draft=draft)
-    ]
-
-
-def made_of(project: Project) -> dict[str, tuple[list[int], str]]:
-    """Chapters and state of delivered files when they were made, by path within `build`."""
-    rows = _load_json(project.build / "made.json", {})
-    known = set(range(len(project.chapters)))
-    try:
-        found = {path: (list(row[0]), str(row[1])) for path, row in rows.items()}
-        return {path: row for path, row in found.items() if set(row[0]) <= known}
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return {}
-
-
-def _note_made(project: Project, finished: finish.Finished) -> None:
-    made = made_of(project) | {in_build(project, p): row for p, row in finished.made().items()}
-    there = {path: row for path, row in made.items() if (project.build / path).exists()}
-    _save_json(project.build / "made.json", there)
-
-
-def in_build(project: Project, path: Path) -> str:
-    return path.resolve().relative_to(project.build.resolve()).as_posix()
-
-
 def reasons(book: BookPlan) -> dict[Reason, int]:
     """How many selected steps there are for each reason."""
     counts: dict[Reason, int] = {}
@@ -914,3 +660,16 @@ def reasons(book: BookPlan) -> dict[Reason, int]:
         reason = book.why[step.key].reason
         counts[reason] = counts.get(reason, 0) + 1
     return counts
+
+
+def listed(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
+    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
+    manuscript = book.manuscript
+    return products.listed(
+        manuscript.project,
+        manuscript.chapters,
+        manuscript.cast,
+        book.steps,
+        book.store,
+        draft=draft and manuscript.project.engine.name != "draft",
+    )

@@ -491,6 +491,8 @@ def _pins(rows: object) -> Iterator[Pin]:
     if not isinstance(rows, list):
         raise TypeError("no list")
     for row in rows:
+        if not isinstance(row, dict):
+            raise TypeError("a row that is no object")
         pin = _checked(Pin(**row))
         if not (_KEY.fullmatch(pin.take) and _KEY.fullmatch(pin.step)):
             raise ValueError(f"chunk {pin.chunk}: no key of a take")

@@ -19,7 +19,8 @@ import numpy as np
 from narrator import audio, files, keys, pipeline, render
 from narrator.engines import Engine, Request
 from narrator.errors import DamagedTake, UsageError
-from narrator.pipeline import BookPlan, Manuscript, Selection
+from narrator.manuscript import Manuscript
+from narrator.pipeline import BookPlan, Selection
 from narrator.plan import Step
 from narrator.store import Pin, Record, Store
 

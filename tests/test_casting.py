@@ -161,6 +161,23 @@ def test_a_stopped_casting_has_no_candidates_to_choose_from():
         casting.choose(found)
 
 
+def test_what_was_complete_when_a_casting_was_stopped_can_be_chosen_from():
+    engine, cancel = StageEngine(slots=1), threading.Event()
+
+    def stop(done: int, total: int) -> None:
+        if done == 4:
+            cancel.set()
+
+    parts = [Part(ADA, "en"), Part(DRAWN, "en"), Part(Voice("Eve"), "en")]
+    found = casting.cast_all(engine.start(), engine, parts, cancel=cancel, on_progress=stop)
+    assert [len(candidates) for candidates in found] == [3, 0, 0]
+
+
+@pytest.mark.parametrize(("slots", "voices"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 3), (64, 22)])
+def test_as_few_voices_at_once_as_keep_the_slots_full(slots, voices):
+    assert casting.at_once(slots) == voices
+
+
 # -- the choice ------------------------------------------------------------------------------------
 
 

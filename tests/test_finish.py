@@ -96,7 +96,7 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
     assert sample.chapters == (2,)
     assert 15 <= sample.seconds <= 28.1
     assert sample.path in finished(report).files
-    states = dict(pipeline.products(report.plan, draft=False))
+    states = dict(pipeline.listed(report.plan, draft=False))
     assert states[sample.path] == ""
     profile = report.plan.manuscript.project.profile("mine")
     for file in finished(report).files:

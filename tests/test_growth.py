@@ -100,7 +100,9 @@ def test_what_memory_did_not_hold_may_be_tried_again(tmp_path: Path) -> None:
     assert (found.slots, found.settled) == (8, False)
 
 
-@pytest.mark.parametrize("torn", ["", "{", "[]", '{"this": {"slots": -3}}', '{"this": 7}', "\xff"])
+@pytest.mark.parametrize(
+    "torn", ["", "{", "[]", "[" * 100_000, '{"this": {"slots": -3}}', '{"this": 7}', "\xff"]
+)
 def test_a_torn_file_costs_finding_it_again(tmp_path: Path, torn: str) -> None:
     path = tmp_path / "slots.json"
     path.write_text(torn, "latin-1")

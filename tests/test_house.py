@@ -28,9 +28,10 @@ FLOORS = (
     {"engines", "scheduler", "assemble", "hearing", "presets", "verify"},
     {"render", "export", "importers", "casting", "music", "measure"},
     {"references", "companions"},
-    {"finish"},
+    {"finish", "manuscript"},
+    {"products"},
     {"pipeline"},
-    {"progress", "takes", "report"},
+    {"progress", "takes", "report", "upkeep"},
     {"cli"},
     {"__main__"},
 )

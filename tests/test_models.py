@@ -102,6 +102,27 @@ def test_a_newer_snapshot_counts_only_when_the_branch_means_it(cache, source):
     assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
 
 
+@pytest.mark.parametrize(
+    "torn", [b"\xff\xfe", b"", b"\0", b"../../../etc", b"a" * 5000, b"main"], ids=str
+)
+def test_a_damaged_branch_of_the_cache_is_a_model_that_is_not_here(cache, source, torn):
+    snapshot = hubs.cached(cache, source)
+    (snapshot.parents[1] / "refs" / "main").write_bytes(torn)
+    model = models.find("openbmb/VoxCPM2")
+    assert (model.path, model.weights) == (None, "")
+    assert "`narrator models pull openbmb/VoxCPM2`" in model.note
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
+def test_json_that_is_nested_without_end_is_a_damaged_file(cache, source, tmp_path, name):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_text("[" * 100_000)
+    model = models.find(str(folder))
+    assert model.path is None
+    assert name in model.note
+
+
 def test_the_same_bytes_have_the_same_name_wherever_they_lie(cache, source):
     hubs.cached(cache, source)
     assert models.find("openbmb/VoxCPM2").weights == models.find(str(source)).weights

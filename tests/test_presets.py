@@ -89,6 +89,30 @@ def test_a_fingerprint_is_no_path(ada, fingerprint):
         ada.with_latents(fingerprint, LATENTS)
 
 
+def test_latents_count_only_with_the_sound_that_they_were_made_from(kept):
+    seal = "latents/enc-1.seal"
+    with zipfile.ZipFile(kept) as archive:
+        own = archive.read(seal)
+    whole = kept.read_bytes()
+    for changes in (
+        {seal: None},
+        {seal: b"x" * 64},
+        {"latents/enc-1.npy": npy(-LATENTS)},
+        {"reference.flac": flac(np.ones(4800) / 4)},
+    ):
+        kept.write_bytes(whole)
+        assert not presets.read(repacked(kept, changes)).latents
+    kept.write_bytes(whole)
+    assert list(presets.read(repacked(kept, {seal: own})).latents) == ["enc-1"]
+
+
+def test_another_encoder_s_seal_is_no_seal(kept):
+    with zipfile.ZipFile(kept) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    moved = {f"latents/enc-2.{kind}": parts[f"latents/enc-1.{kind}"] for kind in ("npy", "seal")}
+    assert list(presets.read(repacked(kept, moved)).latents) == ["enc-1"]
+
+
 def test_the_reference_is_what_is_kept(kept, ada):
     reference = presets.read(kept).to_reference()
     assert (reference.content, reference.rate) == (ada.content, clips.RATE)
@@ -112,6 +136,13 @@ def test_a_plan_knows_a_preset_by_the_content_that_a_render_uses(kept):
     assert reference.content == presets.content_of(kept, None) == presets.read(kept).content
 
 
+def test_a_glance_has_content_and_style_and_decodes_nothing(kept, monkeypatch):
+    whole = presets.read(kept)
+    monkeypatch.setattr(presets.soundfile, "SoundFile", None)
+    monkeypatch.setattr(presets.audio, "decode", None)
+    assert presets.glance(kept, None) == presets.Glance(whole.content, "amused")
+
+
 @pytest.fixture
 def recording(tmp_path):
     path = tmp_path / "ada.wav"
@@ -131,6 +162,7 @@ def test_a_clip_s_content_is_bytes_transcript_and_preparation(recording, tmp_pat
     content = presets.content_of(recording, TEXT)
     moved = shutil.copy(recording, tmp_path / "eve.wav")
     assert presets.content_of(moved, TEXT) == content
+    assert presets.glance(moved, TEXT) == presets.Glance(content, None)
     assert presets.content_of(recording, f"  {TEXT}\n") == content
     assert presets.content_of(recording, TEXT[:-1]) != content
     monkeypatch.setattr(clips, "PREPARATION", 99)

@@ -18,6 +18,7 @@ from lxml import html
 from narrator import pipeline, report
 from narrator.engines import Request, Speech
 from narrator.errors import EnvironmentFailed
+from narrator.manuscript import characters
 from narrator.report import Facts, facts, sound
 from narrator.report.sound import Kept, Part
 from tests import books
@@ -86,8 +87,8 @@ def texts(page: str, section: str) -> str:
 def test_every_character_is_accounted_for(written):
     found = written[0].characters
     assert found.balanced
-    assert found.left_out == pipeline.characters("![A ferry](ferry.png)")
-    assert found.given_up == pipeline.characters(GIVEN_UP)
+    assert found.left_out == characters("![A ferry](ferry.png)")
+    assert found.given_up == characters(GIVEN_UP)
     assert found.not_rendered == 0
     assert found.source == found.spoken + found.left_out + found.given_up
 

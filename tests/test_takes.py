@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from narrator import errors, pipeline, takes
+from narrator import errors, pipeline, takes, upkeep
 from narrator.engines import Speech
 from narrator.errors import EngineFailure
 from narrator.plan import Reason
@@ -100,7 +100,7 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_pat
     sound = planned.store.read_try(step.key, 1)[0]
     path.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
     report, _ = books.run(path, HumEngine(), force=True)
-    pipeline.collect(pipeline.read(path).project)
+    upkeep.collect(pipeline.read(path).project)
     planned, step = step_of(path, HumEngine())
     assert step.pinned
     assert planned.why[step.key].reason is Reason.PINNED

@@ -130,6 +130,21 @@ def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> No
         assert engine.identity()["weights"] == expected
 
 
+def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path: Path) -> None:
+    remembered = {"model": "nobody/model", "weights": "w1", "lora": "l1", "lora_spec": "me/voice-a"}
+    for lora, expected in (("me/voice-a", "l1"), ("me/voice-b", "absent:me/voice-b")):
+        settings = EngineSettings(model="nobody/model", lora=lora)
+        engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
+        assert (engine.identity()["weights"], engine.identity()["lora"]) == ("w1", expected)
+
+
+@pytest.mark.parametrize("torn", [[], None, "w1", 5, {"weights": ["w1"], "model": "nobody/model"}])
+def test_a_damaged_memory_remembers_nothing(tmp_path: Path, torn: Any) -> None:
+    settings = EngineSettings(model="nobody/model")
+    engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=torn)
+    assert engine.identity()["weights"] == "absent:nobody/model"
+
+
 def test_missing_weights_name_the_three_ways_on(tmp_path: Path) -> None:
     engine = VoxCPM2Engine(EngineSettings(model=str(tmp_path / "gone")), cache=tmp_path)
     with pytest.raises(EngineUnavailable) as caught:
@@ -443,12 +458,61 @@ def test_a_clip_is_encoded_once(
 
 
 def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
-    engine = make()
-    known = {engine.encoder_fingerprint: latents(4)}
-    assert np.array_equal(engine.encode(replace(clip(), latents=known)), latents(4))
-    other = replace(clip(content="c2"), latents={"another encoder": latents(4)})
-    assert not np.array_equal(engine.encode(other), latents(4))
-    assert len(list((tmp_path / "voices").iterdir())) == 1
+    engine, voice = make(), clip(3.0)
+    (own,) = engine.encoded(voice).values()
+    (tmp_path / "voices").rename(tmp_path / "encoded")
+    theirs = own.copy()
+    theirs[-1] += 0.1  # to be known by
+    given = replace(voice, latents={engine.encoder_fingerprint: theirs})
+    assert np.array_equal(make().encode(given), theirs)
+    assert not (tmp_path / "voices").exists()
+    other = replace(voice, latents={"another encoder": theirs})
+    assert np.array_equal(make().encode(other), own)
+
+
+def test_latents_are_looked_at_for_less_than_encoding_takes(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, voice = make(), clip(8.0)
+    given = replace(voice, latents=engine.encoded(voice))
+    encode, heard = voxcpm2.VoxCPM2.encode, []
+
+    def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
+        heard.append(len(audio) / sample_rate)
+        return encode(self, audio, sample_rate=sample_rate, pad=pad)
+
+    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
+    make().encode(given)
+    assert 1 < sum(heard) < 2
+
+
+WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "negated": lambda own: -own,
+    "louder than numbers are": lambda own: own * np.float32(1e30),
+    "not numbers": lambda own: own * np.float32(np.nan),
+    "one patch": lambda own: own[:1],
+    "none": lambda own: own[:0],
+    "forty times as long": lambda own: np.tile(own, (40, 1, 1)),
+    "of another width": lambda own: np.zeros((len(own), 4, 8), np.float32),
+    "flat": lambda own: own[:, :, 0],
+    "later": lambda own: np.roll(own, 1, axis=0),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(make: Make, kind: str) -> None:
+    engine, voice, told = make(), clip(3.0), list[str]()
+    own = engine.encode(voice)
+    wrong = replace(voice, latents={engine.encoder_fingerprint: WRONG[kind](own)})
+    assert np.array_equal(make().encode(wrong, tell=told.append), own)
+    assert any("not of its sound" in line for line in told)
+
+
+def test_latents_of_our_own_that_do_not_fit_are_made_anew(make: Make, tmp_path: Path) -> None:
+    own = make().encode(clip(3.0))
+    (path,) = (tmp_path / "voices").iterdir()
+    np.savez(path, latents=own[:5])
+    assert np.array_equal(make().encode(clip(3.0)), own)
 
 
 def test_a_full_disk_is_not_hidden(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -512,6 +576,130 @@ def test_a_decode_that_does_not_fit_is_tried_again(
     assert_alike(speak(session, FEW), alone)
     assert failed
     session.close()
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> list[int]:
+    """Decodings, counted from 1, of which some run out of memory."""
+    speech, counted = generate.Decoding.speech, list[int]()
+
+    def scarce(self: generate.Decoding) -> Any:
+        counted.append(len(counted) + 1)
+        if when(counted[-1]):
+            raise RuntimeError(OUT)
+        return speech(self)
+
+    monkeypatch.setattr(generate.Decoding, "speech", scarce)
+    return counted
+
+
+def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the last of them is decoded with nothing beside it
+    tries = failing(monkeypatch, lambda number: number == len(FEW))
+    session = make(slots=8).start()
+    assert_alike(speak(session, FEW), alone)
+    assert len(tries) == len(FEW) + 1
+    assert (session.slots, session.note) == (8, "8 slots")
+    session.close()
+
+
+def test_takes_that_are_decoded_count_as_rows_that_ran(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, lambda number: number == 1)
+    session = make(slots=8).start()
+    monkeypatch.setattr(room, "lengths", lambda *_: (3, 3))  # all of them end with one step
+    assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
+    assert session.slots == 4  # half of eight that were decoded, while no row ran
+    session.close()
+
+
+def test_a_single_slot_is_tried_once_more(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, lambda number: number == 2)
+    session = make(slots=1).start()
+    assert_alike(speak(session, FEW), alone)
+    session.close()
+
+
+def test_a_single_slot_is_not_tried_for_ever(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = failing(monkeypatch, lambda number: number > 1)
+    session = make(slots=1).start()
+    with pytest.raises(EngineUnavailable, match="single chunk"):
+        speak(session, FEW)
+    assert len(tries) <= 4
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        (OUT, True),
+        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", True),
+        ("CUDNN_STATUS_ALLOC_FAILED", True),
+        ("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", True),
+        ("CUDA_ERROR_OUT_OF_MEMORY", True),
+        ("mmap: Cannot allocate memory", True),
+        ("cudaMallocAsync(&data, size, stream) failed: out of memory", True),
+        ("[METAL] Command buffer execution failed: Insufficient Memory", True),
+        ("Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)", False),
+        ("[matmul] Last dimension of first input with shape (1,2)", False),
+    ],
+)
+def test_out_of_memory_is_known_by_its_words(said: str, memory: bool) -> None:
+    assert room._is_memory(RuntimeError(said)) == memory
+
+
+def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """An encoder that runs out of memory so many times."""
+    encode, left = voxcpm2.VoxCPM2.encode, [None] * times
+
+    def scarce(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
+        if left:
+            left.pop()
+            raise RuntimeError(OUT)
+        return encode(self, audio, sample_rate=sample_rate, pad=pad)
+
+    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", scarce)
+
+
+def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make(slots=4).start()
+    first = [each for each in MIXED if each.reference is None][:4]
+    for each in first:
+        session.add(replace(each, expected=3.0, parameters={"earliest_stop": 0.9}))
+    assert not session.advance()
+    cramped(monkeypatch, 1)
+    session.add(MIXED[1])
+    assert (session._growth.slots, session._batch.running) == (2, 0)
+    outcomes = dict[str, Outcome]()
+    while len(outcomes) < 5:
+        outcomes |= {outcome.key: outcome for outcome in session.advance()}
+    assert not any(outcome.failure for outcome in outcomes.values())
+    assert said(outcomes[MIXED[1].key]).patches == said(alone[MIXED[1].key]).patches
+    session.close()
+
+
+def test_a_voice_that_fits_nowhere_is_the_machines(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make(slots=4)
+    session = engine.start()
+    cramped(monkeypatch, 9)
+    with pytest.raises(EngineUnavailable, match="8-bit"):
+        session.add(MIXED[1])
+    session.close()
+    with pytest.raises(EngineUnavailable, match="while a voice is encoded"):
+        engine.encoded(clip())
+
+
+def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make: Make) -> None:
+    with pytest.raises(EngineUnavailable, match="cannot read the reference"):
+        make().encoded(replace(clip(), samples=np.zeros(1, np.float32)))
 
 
 def test_one_poisoned_row_fails_alone(

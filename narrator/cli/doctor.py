@@ -22,8 +22,8 @@ from narrator.progress import clock
 
 if TYPE_CHECKING:
     from narrator.machine import Device, Memory
+    from narrator.manuscript import Manuscript
     from narrator.models import Model
-    from narrator.pipeline import Manuscript
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 WORK = 2e9

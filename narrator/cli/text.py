@@ -46,6 +46,7 @@ def check(
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
     from narrator import pipeline
+    from narrator.manuscript import characters, source_and_left_out
 
     manuscript = pipeline.read(book)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
@@ -56,8 +57,8 @@ def check(
         _print_changes(manuscript)
     for item in left_out:
         out.print(f"{near(item.path)}:{item.line}: left out, {item.reason}: {short(item.text)}")
-    counts = pipeline.source_and_left_out(manuscript)
-    said = sum(pipeline.characters(u.chunk.text) for u in manuscript.spoken)
+    counts = source_and_left_out(manuscript)
+    said = sum(characters(u.chunk.text) for u in manuscript.spoken)
     words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
     seconds = sum(u.expected for u in manuscript.spoken)
     speakers = {u.chunk.speaker for u in manuscript.spoken}

@@ -148,7 +148,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
     planned = plan_of(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.store.flag(s.key)]
-    files = pipeline.products(planned, draft=draft)
+    files = pipeline.listed(planned, draft=draft)
     if as_json:
         out.print_json(
             data={
@@ -372,14 +372,14 @@ def gc(
     delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
 ) -> None:
     """Show takes that no manifest in the folder refers to; `--delete` removes them."""
-    from narrator import manifest, pipeline
+    from narrator import manifest, upkeep
 
     project = manifest.load(book)
     if delete:
-        count, size = pipeline.collect(project)
+        count, size = upkeep.collect(project)
         out.print(f"deleted {counted(count, 'take')}, {sized(size)}")
         return
-    unused = pipeline.unreferenced(project)
+    unused = upkeep.unreferenced(project)
     if not unused:
         out.print("every take is in use")
         return

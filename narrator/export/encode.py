@@ -23,7 +23,7 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
 from narrator import keys, mastering
-from narrator.audio import Samples, as_channels, as_frame, decoded, resampled
+from narrator.audio import SILENCE, Samples, as_channels, as_frame, decoded, resampled
 from narrator.errors import ExportError, UserError
 from narrator.files import replacing, storage
 from narrator.loudness import Loudness, Target, master, measure
@@ -84,6 +84,13 @@ class Encoding:
     def bytes_per_second(self) -> float:
         """About what it needs on disk; lossless as FLAC of 24 bits."""
         return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate * self.channels
+
+    @property
+    def join(self) -> float:
+        """Seconds that a chapter is longer at most, within a book, than its sound: coders put a
+        delay of up to two packets before it and fill up its last one."""
+        frames = {"aac": 1024, "mp3": 1152, "opus": 960}
+        return 3 * frames.get(self.codec, 0) / self.sample_rate
 
 
 def encoding(
@@ -164,6 +171,9 @@ class Job:
     """Where encoded files are kept."""
     room_tone: float | None = None
     """dB RMS of noise under everything."""
+    speech: Callable[[], Iterator[Samples]] | None = None
+    """The words alone where there is music, of equal length: they are brought to the target as far
+    as it accepts the mix, lest music makes a chapter's words louder or quieter than the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +203,14 @@ def export_chapters(
     workers: int | None = None,
     on_progress: Callable[[int, float], None] | None = None,
     cancel: Cancel | None = None,
-) -> list[Encoded]:
-    """Encode chapters side by side; the results are in the order of the jobs.
+) -> list[Encoded | ExportError]:
+    """Encode chapters side by side; the results are in the order of the jobs, an error for each
+    that cannot be encoded or brought to its target: the others are made all the same.
 
     In threads: FFmpeg and libsndfile work without the interpreter's lock, so two threads take 0.55
     of the time of one on two cores, and share one process's memory. `on_progress` hears (job, share
-    done), from one thread at a time. Raises ExportError, StorageError, Cancelled and what `blocks`
-    raises; the other chapters then stop too, and what was finished stays for the next run.
+    done), from one thread at a time. Raises StorageError, Cancelled and what `blocks` raises; the
+    other chapters then stop too, and what was finished stays for the next run.
     """
     failed = threading.Event()
     lock = threading.Lock()
@@ -207,7 +218,7 @@ def export_chapters(
     def stopped() -> bool:
         return failed.is_set() or (cancel is not None and cancel.is_set())
 
-    def work(number: int) -> Encoded:
+    def work(number: int) -> Encoded | ExportError:
         def report(share: float) -> None:
             if stopped():
                 raise Cancelled
@@ -217,6 +228,9 @@ def export_chapters(
 
         try:
             return encode_chapter(jobs[number], report)
+        except ExportError as error:
+            report(1.0)
+            return error
         except BaseException:
             failed.set()
             raise
@@ -255,6 +269,7 @@ def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
         "room_tone": [job.room_tone, mastering.PERIOD],
+        "by": "speech" if job.speech else "sound",
     }
     path = job.folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
     kept = _recall(path, job.encoding)
@@ -281,7 +296,7 @@ def _reach_target(
         raise ExportError(f"chapter '{job.title}' is silent")
     as_it_is = target.kind == "as it is"
     level = target.level_of(before)
-    gain = _Gain(level if as_it_is else target.level, level)
+    gain = _Gain(level if as_it_is else _wanted(job, level), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
         if as_it_is or before.peak + gain.value <= ceiling:
@@ -304,11 +319,37 @@ def _reach_target(
         if not as_it_is:
             gain.correct(target.level_of(measured))
         ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
+    hushed = before.integrated - before.rms > HUSHED and target.kind == "dB RMS"
     raise ExportError(
         f"chapter '{job.title}' measures {target.level_of(measured):.1f} {target.kind} and "
-        f"{measured.true_peak:.1f} dBTP, not {target}; a lower output.loudness leaves its peaks "
-        "more room"
+        f"{measured.true_peak:.1f} dBTP, not {target}; "
+        + (
+            "much of it is silence: make one chapter of it and the next, or shorten pauses.tail"
+            if hushed
+            else "a lower loudness (of `output`, or of a profile of your own) leaves its peaks "
+            "more room"
+        )
     )
+
+
+HUSHED = 4.0
+"""dB that RMS lies below the loudness of the words where a good half of a chapter is silence."""
+EDGE = 0.15
+"""dB that a mix is kept from the bounds of what its target accepts: encoding moves it a little."""
+
+
+def _wanted(job: Job, level: float) -> float:
+    """The level to bring a chapter to, which has `level` now: where music moves it, the one that
+    brings its words to the target, within what the target accepts of the whole."""
+    target = job.target
+    if job.speech is None:
+        return target.level
+    speech = as_channels(job.speech(), job.encoding.channels)
+    words = target.level_of(measure(speech, job.rate, true_peak=False))
+    if words <= SILENCE:
+        return target.level
+    wanted = target.level + level - words
+    return min(max(wanted, target.lowest + EDGE), target.highest - EDGE)
 
 
 class _Gain:

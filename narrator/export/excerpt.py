@@ -29,6 +29,8 @@ class ChapterAudio:
     to five times for each codec, from a thread."""
     channels: int = 1
     """Of what `blocks` gives: 2 where there is music in stereo."""
+    speech: Callable[[], Iterator[Samples]] | None = None
+    """The words alone, in one channel, where `blocks` has music too; as long as that."""
 
 
 LEAD = 0.75
@@ -60,6 +62,7 @@ def excerpt(
     after = min((cue.start for cue in line.cues if cue.start >= last), default=line.length)
     fades = min(round(FADE * rate), first - before), min(round(FADE * rate), after - last)
     window = _Window(first - lead, length, first, last, fades)
+    words = sound.speech
     cues = tuple(
         replace(cue, start=cue.start - first + lead, stop=cue.stop - first + lead) for cue in held
     )
@@ -68,8 +71,9 @@ def excerpt(
         title=title,
         key=keys.key({"excerpt": 1, "of": sound.key, "from": first, "to": last}),
         timeline=Timeline(rate, length, cues),
-        blocks=lambda: _cut(sound, window),
+        blocks=lambda: _cut(sound.blocks, window, sound.channels),
         channels=sound.channels,
+        speech=None if words is None else lambda: _cut(words, window, 1),
     )
 
 
@@ -94,15 +98,17 @@ class _Window:
         return (0.5 - 0.5 * np.cos(np.pi * edge)).astype(np.float32)
 
 
-def _cut(sound: ChapterAudio, window: _Window) -> Iterator[Samples]:
+def _cut(
+    blocks: Callable[[], Iterator[Samples]], window: _Window, channels: int
+) -> Iterator[Samples]:
     """The window's samples; silent where the chapter has none."""
     end = window.begin + window.length
     at = window.begin  # of the next sample to give
     position = 0  # of the block in the chapter
     if at < 0:
-        yield silent(-at, sound.channels)
+        yield silent(-at, channels)
         at = 0
-    for block in sound.blocks():
+    for block in blocks():
         low, high = max(at - position, 0), min(end - position, len(block))
         position += len(block)
         if low < high:
@@ -112,4 +118,4 @@ def _cut(sound: ChapterAudio, window: _Window) -> Iterator[Samples]:
         if at >= end:
             return
     if at < end:
-        yield silent(end - at, sound.channels)
+        yield silent(end - at, channels)

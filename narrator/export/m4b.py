@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from narrator.errors import ExportError
 from narrator.export.encode import Encoded, Encoding, opened
-from narrator.export.tags import GENRE, Cover, Tags, three_letters
+from narrator.export.tags import GENRE, Cover, Tags, Track, three_letters
 
 FRAME = 1024
 """Samples of an AAC packet."""
@@ -31,7 +31,8 @@ CLOCK = 1000
 CHUNK = 32
 """Packets that lie together: the granule in which players look things up."""
 MOST_NERO = 255
-"""Chapters that a `chpl` list can count. The QuickTime track has no such limit."""
+"""Chapters that a `chpl` list can count; a file of more has none, rather than one that ends early.
+The QuickTime track has no such limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,16 @@ class _Part:
 
 
 def write(
-    path: Path, chapters: Sequence[tuple[str, Encoded]], tags: Tags, cover: Cover | None
+    path: Path,
+    chapters: Sequence[tuple[str, Encoded]],
+    tags: Tags,
+    cover: Cover | None,
+    track: Track | None = None,
 ) -> tuple[int, ...]:
     """Join encoded chapters (title, sound); returns the sample at which each begins.
 
-    A chapter begins where its own timeline has its zero. Raises ExportError, OSError.
+    A chapter begins where its own timeline has its zero. `track` is set where the file is a part of
+    its book. Raises ExportError, OSError.
     """
     parts = [_read(encoded) for _, encoded in chapters]
     code = chapters[0][1].encoding
@@ -68,7 +74,7 @@ def write(
     head = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
     wide = payload > 0xF000_0000  # 64-bit offsets
     names = [title for title, _ in chapters]
-    meta = _atom(b"udta", _metadata(tags, cover), _nero(names, starts, rate))
+    meta = _atom(b"udta", _metadata(tags, cover, track), _nero(names, starts, rate))
 
     def movie(base: int) -> bytes:
         return _movie(
@@ -321,18 +327,20 @@ def _cut(text: str, most: int) -> bytes:
 
 
 def _nero(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
+    if len(titles) > MOST_NERO:
+        return b""
     rows = []
-    for title, start in list(zip(titles, starts, strict=True))[:MOST_NERO]:
+    for title, start in zip(titles, starts, strict=True):
         text = _cut(title, 255)
         rows.append(struct.pack(">QB", round(start * 10_000_000 / rate), len(text)) + text)
     return _full(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
 
 
-def _metadata(tags: Tags, cover: Cover | None) -> bytes:
+def _metadata(tags: Tags, cover: Cover | None, track: Track | None) -> bytes:
     items = [
         _text_item(kind, value)
         for kind, value in (
-            (b"\xa9nam", tags.title),
+            (b"\xa9nam", track.title if track else tags.title),
             (b"\xa9ART", tags.author),
             (b"aART", tags.author),
             (b"\xa9alb", tags.title),
@@ -358,6 +366,9 @@ def _metadata(tags: Tags, cover: Cover | None) -> bytes:
         )
         if value
     ]
+    if track and track.number:
+        place = _u16(0, track.number, track.total, 0)
+        items.append(_atom(b"trkn", _data(0, place)))
     items.append(_atom(b"stik", _data(21, b"\x02")))  # audiobook
     items.append(_atom(b"pgap", _data(21, b"\x01")))  # no gap
     if cover:

@@ -40,3 +40,8 @@ def path_of(template: str, facts: Mapping[str, str]) -> Path:
         if text:
             names.append(file_name(text))
     return Path(*(names or ["_"]))
+
+
+def folded(path: Path) -> str:
+    """Equal for paths that some file system takes for one: macOS and Windows look past case."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path.as_posix()).casefold())

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from narrator import finish, loudness, pipeline
+from narrator import finish, loudness, pipeline, products
 from narrator.assemble import Timeline
 from narrator.loudness import Target
+from narrator.manuscript import characters, source_and_left_out
 from narrator.pipeline import BookPlan
 from narrator.plan import Step, fits
 from narrator.profiles import Profile
@@ -294,8 +295,8 @@ def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
             fate = "spoken"
         else:
             fate = "given_up" if book.store.flag(step.key) else "not_rendered"
-        found[fate] += pipeline.characters(step.chunk.text)
-    return Accounting(**pipeline.source_and_left_out(book.manuscript), **found)
+        found[fate] += characters(step.chunk.text)
+    return Accounting(**source_and_left_out(book.manuscript), **found)
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -374,11 +375,11 @@ def _files(book: BookPlan, draft: bool) -> Iterator[File]:
     project = book.manuscript.project
     folder = finish.folder(project, draft=draft)
     profiles = {profile.name: profile for profile in project.deliveries}
-    made = pipeline.made_of(project)
-    for path, note in pipeline.products(book, draft=draft):
+    made = products.made_of(project)
+    for path, note in pipeline.listed(book, draft=draft):
         name = path.relative_to(folder)
         sound = path.suffix.casefold() in SOUND
-        held = made.get(pipeline.in_build(project, path), ([], ""))[0]
+        held = made.get(products.in_build(project, path), ([], ""))[0]
         yield File(
             path=path,
             name=name.as_posix(),

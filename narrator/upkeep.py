@@ -1,0 +1,67 @@
+"""What of a project's takes may go: those that no manifest in its folder refers to.
+
+Errs on the side of keeping: takes of an engine that cannot be asked here stay.
+"""
+
+from __future__ import annotations
+
+from narrator import manifest, pipeline
+from narrator import manuscript as manuscripts
+from narrator.engines import is_known
+from narrator.errors import EngineUnavailable
+from narrator.manifest import Project
+from narrator.store import Store
+
+
+def unreferenced(project: Project) -> list[tuple[str, int]]:
+    """Takes, with their sizes, that no manifest in the project's folder refers to.
+
+    A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
+    where one of the folder's manifests is not valid: its takes would look unused.
+    """
+    used: set[str] = set()
+    engines: set[str] = set()
+    for path in sorted(project.root.glob("*.y*ml")):
+        if path != project.path and not manifest.is_manifest(path):
+            continue
+        manuscript = manuscripts.read(path)
+        for draft in (False, True):
+            try:
+                engine = pipeline.engine_for(manuscript.project, draft=draft)
+            except EngineUnavailable:
+                continue
+            if not is_known(engine):
+                continue
+            book = pipeline.plan(manuscript, engine, pipeline.Selection())
+            engines.add(engine.name)
+            used |= {step.key for step in book.steps}
+    for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
+        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
+        if stem != project.path.stem and any(project.root.glob(f"{stem}.*")):
+            used |= {row["key"] for row in pipeline.ledger_in(ledger)}
+    store = Store.open(project.build / "store")
+    for pin in store.pins().values():
+        used |= {pin.take, pin.step}
+    sizes = dict(store.stored())
+    for key, size in store.tried().items():
+        sizes[key] = sizes.get(key, 0) + size
+    return [
+        (key, size)
+        for key, size in sizes.items()
+        # takes of an engine that is not installed here cannot be told apart: they stay
+        if key not in used and _spoken_by(store, key) in engines | {None}
+    ]
+
+
+def _spoken_by(store: Store, key: str) -> str | None:
+    """The engine of a take or of its tries; None where what is there is damaged."""
+    record = store.find(key) or next(iter(store.tries(key).values()), None)
+    return record.engine if record else None
+
+
+def collect(project: Project) -> tuple[int, int]:
+    """Delete unreferenced takes; their number and bytes. Raises Locked, StorageError."""
+    with pipeline.locked(project):
+        unused = [key for key, _ in unreferenced(project)]
+        store = Store.open(project.build / "store", writing=True)
+        return len(unused), store.remove(unused)
