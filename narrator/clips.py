@@ -140,6 +140,9 @@ def read(path: Path) -> Recording:
     """All channels of a sound file. Raises UserError for what is none, or is far too long."""
     try:
         with path.open("rb") as file:
+            if not file.read(1):  # FFmpeg reports an exception of its own on an empty file
+                raise _Unfit("not a sound file that can be read: it is empty")
+            file.seek(0)
             try:
                 return _read_sndfile(soundfile.SoundFile(file))
             except soundfile.LibsndfileError:

@@ -12,6 +12,7 @@ import functools
 import json
 import logging
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -99,25 +100,34 @@ class Selection:
 def select(
     manuscript: Manuscript, chapters: Sequence[str], speakers: Sequence[str], force: bool
 ) -> Selection:
-    """Chapters by number or title, speakers by name. Raises UsageError."""
+    """Chapters by number ("3"), range ("2-5") or title, speakers by name. Raises UsageError."""
     titles = [chapter.title for chapter in manuscript.chapters]
     numbers: set[int] = set()
     for name in chapters:
-        folded = [title.casefold() for title in titles]
-        if name.isdecimal() and len(name) < 6 and 1 <= int(name) <= len(titles):
-            numbers.add(int(name) - 1)
-        elif name.casefold() in folded:
-            numbers.add(folded.index(name.casefold()))
-        else:
-            guess = nearest(name, titles)
-            hint = f"did you mean '{guess}'?" if guess else f"give 1 to {len(titles)}, or a title"
-            raise UsageError(f"no chapter '{name}'; {hint}")
+        numbers |= _numbers(name, titles)
     for name in speakers:
         if name not in manuscript.cast:
             guess = nearest(name, list(manuscript.cast))
             hint = f"did you mean '{guess}'?" if guess else f"cast: {', '.join(manuscript.cast)}"
             raise UsageError(f"no speaker '{name}'; {hint}")
     return Selection(frozenset(numbers), frozenset(speakers), force)
+
+
+def _numbers(name: str, titles: Sequence[str]) -> set[int]:
+    """Chapters, counted from 0, that a name stands for. Raises UsageError."""
+    folded = [title.casefold() for title in titles]
+    if name.casefold() in folded:
+        return {folded.index(name.casefold())}
+    if span := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", name):
+        first, last = int(span[1]), int(span[2] or span[1])
+        if 1 <= first <= last <= len(titles):
+            return set(range(first - 1, last))
+    inside = [number for number, title in enumerate(folded) if name.casefold() in title]
+    if len(inside) == 1 and len(name) > 2:
+        return set(inside)
+    guess = nearest(name, titles)
+    hint = f"give 1 to {len(titles)}, a range as 2-3, or a title; for several, --chapter again"
+    raise UsageError(f"no chapter '{name}'; " + (f"did you mean '{guess}'?" if guess else hint))
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,8 @@ def pin(book: BookPlan, step: Step, number: int) -> Pin:
 def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pin:
     tries = store.tries(home)
     if number and number not in tries:
-        there = ", ".join(map(str, sorted(tries))) or "none was kept"
+        numbers = [*([0] if store.find(home) else []), *sorted(tries)]
+        there = ", ".join(map(str, numbers)) or "none was kept"
         raise UsageError(f"chunk {step.id} has no try {number}; tries: {there}")
     if number == 0 and store.find(home) is None:
         raise UsageError(f"chunk {step.id} has no take to pin; render it first")
@@ -163,8 +164,9 @@ def retake(
     Locked, EngineUnavailable, StorageError, DamagedTake.
     """
     project = manuscript.project
-    asked = {*parameters, *(() if seed is None else ("seed",))}
-    if unknown := asked - set(engine.uses):
+    if "seed" not in engine.uses:
+        raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
+    if unknown := set(parameters) - set(engine.uses):
         raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
     with pipeline.locked(project):
         book = pipeline.plan(manuscript, engine, Selection(), writing=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from narrator import pipeline
+from narrator.errors import UsageError
 from narrator.plan import Reason
 from tests import books
 from tests.books import MANIFEST, ONE
@@ -149,3 +151,25 @@ def test_other_quotation_marks_render_nothing(tmp_path, engine):
 
 def test_the_case_of_a_language_tag_renders_nothing(tmp_path, engine):
     assert edited(tmp_path, engine, manifest=MANIFEST.replace("en-GB", "en-gb")) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (["2"], {1}),
+        (["1-2"], {0, 1}),
+        (["evening"], {1}),
+        (["morn"], {0}),
+        (["1", "Evening"], {0, 1}),
+    ],
+)
+def test_chapters_are_chosen_by_number_range_title_or_a_part_of_it(tmp_path, given, found):
+    manuscript = pipeline.read(books.write(tmp_path))
+    assert pipeline.select(manuscript, given, (), False).chapters == found
+
+
+@pytest.mark.parametrize("given", ["3", "2-1", "0", "1-3", "n", "1,2"])
+def test_a_chapter_that_is_not_there_is_said(tmp_path, given):
+    manuscript = pipeline.read(books.write(tmp_path))
+    with pytest.raises(UsageError, match=f"no chapter '{given}'"):
+        pipeline.select(manuscript, [given], (), False)

@@ -28,7 +28,6 @@ from narrator.audio import Samples, decoded
 from narrator.errors import ExportError, StorageError, UserError
 from narrator.export import ChapterAudio, Encoded, Exported, Settings, Tags, encode, m4b
 from narrator.export.names import file_name
-from narrator.export.tags import read_cover
 from narrator.loudness import measure, target
 from narrator.profiles import PROFILES
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
@@ -423,7 +422,7 @@ def test_a_cover_of_the_wrong_shape_or_size_is_refused_before_anything_runs(
 
 def test_a_cover_that_fits_stays_as_it_is(tmp_path: Path) -> None:
     path = large(tmp_path / "c.png", 100, 100)
-    cover = read_cover(path)
+    cover = export.read_cover(path)
     assert export.fitted(cover, path, square=True, pixels=(50, 200)) is cover
 
 
@@ -667,7 +666,7 @@ def test_a_cover_that_is_no_image_is_one_clear_error(tmp_path: Path, data: bytes
 
 def test_a_missing_cover_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.jpg: the cover cannot be read"):
-        read_cover(tmp_path / "none.jpg")
+        export.read_cover(tmp_path / "none.jpg")
 
 
 # -- many chapters, long books ---------------------------------------------------------------------

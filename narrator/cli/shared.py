@@ -76,7 +76,7 @@ err = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
 Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
 Chapters = Annotated[
-    list[str] | None, typer.Option("--chapter", "-c", help="A chapter's number or title.")
+    list[str] | None, typer.Option("--chapter", "-c", help="A chapter: 3, 2-5, or a title.")
 ]
 Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
 Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]

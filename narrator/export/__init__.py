@@ -7,8 +7,8 @@ nothing of text, takes and manifests.
     encode.py      one chapter -> one encoded file at its target loudness; many side by side
     m4b.py         the M4B writer
     containers.py  MP3, Opus, FLAC, WAV through FFmpeg
-    tags.py        book facts, language codes, reading a cover
-    cover.py       a cover as a platform wants it
+    tags.py        book facts, language codes
+    cover.py       a cover, read whole and as a platform wants it
     excerpt.py     the retail sample: a cut from a chapter
     names.py       file names from templates
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 from narrator import keys
 from narrator.errors import UserError
 from narrator.export import containers, m4b
-from narrator.export.cover import fitted
+from narrator.export.cover import fitted, read_cover
 from narrator.export.encode import (
     Cancel,
     Cancelled,
@@ -37,7 +37,7 @@ from narrator.export.encode import (
 )
 from narrator.export.excerpt import ChapterAudio, excerpt
 from narrator.export.names import file_name, path_of
-from narrator.export.tags import GENRE, Cover, Tags, Track, named, read_cover, three_letters
+from narrator.export.tags import GENRE, Cover, Tags, Track, named, three_letters
 from narrator.files import replacing, storage, sweep
 from narrator.loudness import Target
 

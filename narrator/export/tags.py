@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrator.errors import UserError
-
 GENRE = "Audiobook"
 
 
@@ -109,41 +107,6 @@ class Cover:
     @property
     def mime(self) -> str:
         return f"image/{self.kind}"
-
-
-def read_cover(path: Path) -> Cover:
-    """Raises UserError where the file cannot be read or is no JPEG or PNG."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error
-    size = _png_size(data) or _jpeg_size(data)
-    if size is None:
-        raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
-    return Cover(data, "png" if data.startswith(b"\x89PNG") else "jpeg", *size)
-
-
-def _png_size(data: bytes) -> tuple[int, int] | None:
-    if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR" or len(data) < 24:
-        return None
-    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-
-
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
-    if not data.startswith(b"\xff\xd8\xff"):
-        return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
-        if marker == 0xFF:  # a fill byte
-            at += 1
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
-            return int.from_bytes(width), int.from_bytes(height)
-        else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4])
-    return None
 
 
 # -- language --------------------------------------------------------------------------------------
