@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from narrator import assemble, companions, export, files, keys, mastering, music
 from narrator.assemble import Clip
 from narrator.audio import Samples
-from narrator.errors import DamagedTake, UserError
+from narrator.errors import DamagedTake, Problem, UserError
 from narrator.export import ChapterAudio, Exported, ListenerFile, Settings, Tags
 from narrator.loudness import target
 from narrator.manifest import Pauses, Project, Sample
@@ -45,10 +45,14 @@ class Finished:
     exported: Exported
     companions: tuple[Path, ...]
     """Subtitles, chapter lists and what else lies beside the files."""
+    stale: tuple[Path, ...]
+    """Companions that are no longer made, and were altered since they were: they are left."""
     remarks: tuple[str, ...]
     """What people should know of the files."""
     states: Mapping[str, str]
     """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
+    folder: Path
+    """Where the files are."""
 
     @property
     def files(self) -> list[Path]:
@@ -57,6 +61,19 @@ class Finished:
     @property
     def _delivered(self) -> tuple[ListenerFile, ...]:
         return (*self.exported.files, *self.exported.samples)
+
+    @property
+    def failures(self) -> list[Problem]:
+        """A line for each reason why files are missing, naming them."""
+        return [
+            Problem(
+                None,
+                None,
+                f"{failure.why}; not delivered: "
+                + ", ".join(path.relative_to(self.folder).as_posix() for path in failure.paths),
+            )
+            for failure in self.exported.failed
+        ]
 
     def made(self) -> dict[Path, tuple[list[int], str]]:
         """The chapters of each file, counted from 0, and their state."""
@@ -84,7 +101,8 @@ class Finished:
         return {
             "files": [str(path) for path in self.files],
             "starts": {str(file.path): file.starts for file in self.exported.files},
-            "stale_files": [str(path) for path in self.exported.stale],
+            "stale_files": [str(path) for path in (*self.exported.stale, *self.stale)],
+            "failed": [str(problem) for problem in self.failures],
             "companions": [str(path) for path in self.companions],
             "remarks": list(self.remarks),
             "chapters": rows,
@@ -115,35 +133,43 @@ def finish(
     """Assemble and export chapters (counted from 0) whose takes are all there.
 
     `whole` says that all chapters of the book are complete, so that book files may be written.
-    Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
+    Files that cannot be made are `Finished.failures`, beside those that were. Returns None when it
+    was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
     sounds = _sounds(project, book, cast, steps, store, chapters)
     for sound in sounds:
         _save_timeline(project, draft, sound)
     if not sounds:
         return None
+    whole = whole and len(sounds) == len(book)
+    kept = work_folder(project, "encoded", draft)
+    ways, unsampled = _with_samples(project, sounds)
     try:
         exported = export.export(
             sounds,
             _tags(project, draft),
-            _ways(project, sounds),
+            ways,
             out=folder(project, draft=draft),
-            kept=work_folder(project, "encoded", draft),
+            kept=kept,
             total=len(book),
-            whole=whole and len(sounds) == len(book),
+            whole=whole,
+            channels=_channels(project, book, steps),
             on_progress=observer.exporting,
             cancel=cancel,
         )
-        if whole and len(sounds) == len(book):
-            export.prune(work_folder(project, "encoded", draft), exported)
+        if whole:
+            export.prune(kept, exported)
     except export.Cancelled:
         return None
     states = {
         str(file.path): _state(project, [s for s in sounds if s.number in file.chapters], draft)
         for file in (*exported.files, *exported.samples)
     }
-    made, remarks = _companions(project, book, steps, sounds, exported, draft, observer)
-    return Finished(exported, made, (*exported.remarks, *remarks), states)
+    whole = whole and not exported.failed
+    made, remarks = _companions(project, book, steps, sounds, exported, whole, draft, observer)
+    stale = companions.tidy(kept / "companions.json", made, whole=whole)
+    remarks = (*exported.remarks, *(unsampled if whole else ()), *remarks)
+    return Finished(exported, made, stale, remarks, states, folder(project, draft=draft))
 
 
 def _companions(
@@ -152,10 +178,14 @@ def _companions(
     steps: Sequence[Step],
     sounds: Sequence[ChapterAudio],
     exported: Exported,
+    whole: bool,
     draft: bool,
     observer: Observer,
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """What the manifest wants beside the files, in each profile's folder, and remarks on it."""
+    """What the manifest wants beside the files, in each profile's folder, and remarks on it.
+
+    A read-along is of the whole book, or stays as it is.
+    """
     wanted = project.manifest.output.companions
     if not wanted:
         return (), ()
@@ -171,15 +201,21 @@ def _companions(
     tags, source = _tags(project, draft), project.manifest.source
     made: list[Path] = []
     remarks: dict[str, None] = {}
-    for way in _ways(project, ()):
+    for way in _ways(project):
+        epub = (
+            folder(project, draft=draft) / way.folder / f"{export.book_name(way.name, tags)}.epub"
+        )
+        delivered = [file for file in exported.files if file.folder == way.folder]
+        along = "readalong" in wanted and any(map(companions.plays, delivered))
+        if along and not whole:
+            old = "; the one that is there is of an earlier render" if epub.exists() else ""
+            remarks[f"{epub.name} is made when all chapters are there{old}"] = None
         found = companions.write(
             spoken,
-            [file for file in exported.files if file.folder == way.folder],
-            wanted,
+            delivered,
+            [kind for kind in wanted if kind != "readalong" or (along and whole)],
             tags=tags,
-            book=folder(project, draft=draft)
-            / way.folder
-            / f"{export.book_name(way.name, tags)}.epub",
+            book=epub,
             source=project.root / source if source else None,
             on_progress=partial(observer.exporting, "companions"),
         )
@@ -211,7 +247,7 @@ def _state(project: Project, sounds: Sequence[ChapterAudio], draft: bool) -> str
     return keys.key(
         {
             "chapters": [[sound.title, sound.key] for sound in sounds],
-            "settings": [asdict(way) for way in _ways(project, ())],
+            "settings": [asdict(way) for way in _ways(project)],
             "sample": (project.manifest.output.sample or Sample()).model_dump(),
             "tags": asdict(tags),
             "cover": keys.file_content(cover) if cover else None,
@@ -348,11 +384,15 @@ def _chapter(
 
     speech = assemble.sound_key(timeline, clips, content)
 
+    def words() -> Iterator[Samples]:
+        return assemble.stream(timeline, clips, read)
+
     def blocks() -> Iterator[Samples]:
-        return music.mix(assemble.stream(timeline, clips, read), timeline, layers)
+        return music.mix(words(), timeline, layers)
 
     key, channels = music.sound_key(speech, layers), music.channels(layers)
-    return ChapterAudio(number + 1, title, key, timeline, blocks, channels)
+    alone = words if layers else None
+    return ChapterAudio(number + 1, title, key, timeline, blocks, channels, alone)
 
 
 def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
@@ -376,7 +416,30 @@ def _polish(project: Project, speaker: str) -> Polish:
     return Polish(wanted.high_pass, wanted.de_ess or 0.0)
 
 
-def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> list[Settings]:
+def _channels(project: Project, book: Sequence[Chapter], steps: Sequence[Step]) -> int:
+    """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
+    any music that plays in it is in stereo."""
+    if not project.manifest.music:
+        return 1
+    marked = {
+        mark.name.casefold()
+        for step in steps
+        for piece in step.chunk.pieces
+        for mark in piece.line.marks
+        if mark.name is not None
+    }
+    titles = [book[number].title for number in project.numbered]
+    tunes = music.tunes(project)
+    playing = {
+        piece.tune
+        for chapter in range(len(titles))
+        for piece in music.pieces(project, tunes, titles, chapter)
+        if piece.entry.name is None or piece.entry.name.casefold() in marked
+    }
+    return max((tune.channels for tune in playing), default=1)
+
+
+def _ways(project: Project) -> list[Settings]:
     """How the book is delivered: to each profile in its own folder, or as `output` says."""
     output = project.manifest.output
     if not project.deliveries:
@@ -391,10 +454,10 @@ def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> list[Settings]:
                 genre="Podcast" if output.loudness == "podcast" else "Audiobook",
             )
         ]
-    return [_way(project, profile, sounds) for profile in project.deliveries]
+    return [_way(profile) for profile in project.deliveries]
 
 
-def _way(project: Project, profile: Profile, sounds: Sequence[ChapterAudio]) -> Settings:
+def _way(profile: Profile) -> Settings:
     return Settings(
         formats=profile.formats,
         target=profile.target,
@@ -411,8 +474,24 @@ def _way(project: Project, profile: Profile, sounds: Sequence[ChapterAudio]) -> 
         genre=profile.genre,
         cover_square=profile.cover_square,
         cover_pixels=profile.cover_pixels,
-        sample=_sample(project, profile, sounds),
     )
+
+
+def _with_samples(
+    project: Project, sounds: Sequence[ChapterAudio]
+) -> tuple[list[Settings], tuple[str, ...]]:
+    """`_ways` with the retail samples of profiles that ask for one, and remarks on those that
+    cannot be cut: the book is delivered without."""
+    asking = {profile.name: profile for profile in project.deliveries if profile.sample}
+    ways, remarks = [], []
+    for way in _ways(project):
+        if profile := asking.get(way.folder):
+            try:
+                way = replace(way, sample=_sample(project, profile, sounds))
+            except UserError as error:
+                remarks.append(f"no retail sample for {profile.name}: {error}")
+        ways.append(way)
+    return ways, tuple(remarks)
 
 
 def _sample(
@@ -465,12 +544,18 @@ def _tags(project: Project, draft: bool) -> Tags:
     )
 
 
+def check_names(project: Project, titles: Sequence[str]) -> None:
+    """Raises UserError where two files of a book with these chapters, its credits among them, would
+    have one name."""
+    export.check_names(titles, _tags(project, draft=False), _ways(project))
+
+
 def check_output(project: Project, rate: int) -> None:
     """Raises UserError where the manifest's output cannot be made: formats, rates and bitrates that
     do not go together, pauses or a cover that a profile refuses.
     """
     bytes_per_second(project, rate)
-    for way in _ways(project, ()):
+    for way in _ways(project):
         companions.check(project.manifest.output.companions, way.formats, len(project.chapters))
     cover = project.root / project.manifest.cover if project.manifest.cover else None
     picture = export.read_cover(cover) if cover else None
@@ -501,7 +586,7 @@ def bytes_per_second(project: Project, rate: int) -> float:
             bitrate=way.bitrate,
             channels=way.channels or 1,
         )
-        for way in _ways(project, ())
+        for way in _ways(project)
         for format in way.formats
     ]
     # encoded chapters are kept beside the files that are joined from them

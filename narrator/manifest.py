@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 import types
 import typing
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -70,9 +73,46 @@ Texts = Annotated[
 Seconds = Annotated[float, Field(ge=0, le=60)]
 
 
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    first: set[str] = set()
+    for value in values:
+        if value.casefold() in first:
+            raise ValueError(f"'{value}' stands twice")
+        first.add(value.casefold())
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+"""Of a list in which everything stands once, whatever its case: folders are named by it."""
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date as manifests have it: YYYY, YYYY-MM or YYYY-MM-DD."""
+    if not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){0,2}", text):
+        return False
+    try:
+        date.fromisoformat(text + "-01-01"[len(text) - 4 :])
+    except ValueError:
+        return False
+    return True
+
+
+def _dated(text: str) -> str:
+    if not is_date(text):
+        raise ValueError(f"must be YYYY, YYYY-MM or YYYY-MM-DD, a day that is, not {text!r}")
+    return text
+
+
+Date = Annotated[Text, AfterValidator(_dated)]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
     )
 
 
@@ -294,6 +334,7 @@ Formats = Annotated[
     tuple[Format, ...],
     BeforeValidator(_as_list, json_schema_input_type=Format | tuple[Format, ...]),
     Field(min_length=1),
+    Distinct,
 ]
 
 
@@ -325,14 +366,16 @@ class Output(_Model):
     name: Text = "{author} - {title}"
     """Name of the book's file, from {title}, {author}, {narrator}, {series}, {part}, {year},
     {publisher}, {language}; `/` makes folders."""
-    profile: Texts | None = None
+    profile: Annotated[Texts, Distinct] | None = None
     """One or several of acx, audiobookshelf, apple-podcasts, spotify, ebu-r128, archive, and those
     under `profiles`, instead of the keys above: files go to a folder for each."""
     sample: Sample | None = None
     """The retail sample of profiles that ask for one; three minutes of the first chapter where it
     is not set."""
     mastering: Mastering = Mastering()
-    companions: tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...] = ()
+    companions: Annotated[
+        tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...], Distinct
+    ] = ()
     """What lies beside the files: subtitles with speakers (vtt, srt), chapter lists (chapters:
     Podcasting 2.0, cue), labels for an audio editor, an EPUB that is read along (readalong)."""
 
@@ -345,6 +388,9 @@ class Output(_Model):
                 "under `profiles`, with a `base`"
             )
         return self
+
+
+Pixels = Annotated[int, Field(ge=1, le=65_535)]
 
 
 class ProfileSettings(_Model):
@@ -377,13 +423,15 @@ class ProfileSettings(_Model):
     bitrate_mode: Literal["constant", "variable"] | None = None
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
     channels: Literal[1, 2] | None = None
-    sample: tuple[float, float] | None = None
+    sample: (
+        tuple[Annotated[float, Field(ge=0, le=300)], Annotated[float, Field(ge=5, le=300)]] | None
+    ) = None
     """Seconds of the retail sample, least and most; null for none."""
     credits: bool | None = None
     """Whether opening and closing credits must be there."""
     cover: bool | None = None
     cover_square: bool | None = None
-    cover_pixels: tuple[int, int] | None = None
+    cover_pixels: tuple[Pixels, Pixels] | None = None
     """Of the longer side: a smaller cover is refused, a larger one scaled down."""
     genre: Text | None = None
     book_name: Text | None = None
@@ -400,6 +448,20 @@ class ProfileSettings(_Model):
             span = getattr(self, name)
             if span is not None and span[0] > span[1]:
                 raise ValueError(f"`{name}` is least and most: {list(span)} runs backwards")
+        for name in ("head", "tail"):
+            span = getattr(self, name)
+            if span is not None and span[1] - span[0] < 2 * profiles.EDGE - 1e-9:
+                raise ValueError(
+                    f"`{name}` needs {2 * profiles.EDGE:g} s between least and most: "
+                    f"sound is not found to the hundredth, and {list(span)} leaves no room"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> ProfileSettings:
+        changes = {key: getattr(self, key) for key in self.model_fields_set - {"base"}}
+        if fault := profiles.contradiction(self.base, changes):
+            raise ValueError(fault)
         return self
 
 
@@ -515,7 +577,7 @@ class Manifest(_Model):
     identifiers: dict[Text, Text] = {}
     series: SeriesChoice | None = None
     publisher: Text | None = None
-    date: Text | None = None
+    date: Date | None = None
     description: Text | None = None
     genre: Text | None = None
     copyright: Text | None = None
@@ -825,7 +887,7 @@ class _Nodes:
                     Problem(self.path, line, "a key must be a single word or text")
                 )
                 continue
-            key = str(key_node.value)
+            key = self._readable(key_node, line)
             if key in first:
                 message = f"'{key}' stands twice; first on line {first[key]}"
                 self.problems.append(Problem(self.path, line, message))
@@ -835,10 +897,22 @@ class _Nodes:
             result[key] = self.value(value_node, (*loc, key))
         return result
 
-    def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
-        if any("\ud800" <= character <= "\udfff" for character in node.value):
+    def _readable(self, node: yaml.ScalarNode, line: int) -> str:
+        """A scalar's text; what tags, XML and file names cannot hold is noted, and replaced."""
+        text = str(node.value)
+        wrong = [character for character in text if _is_unreadable(character)]
+        if not wrong:
+            return text
+        found = wrong[0]
+        if "\ud800" <= found <= "\udfff":
             message = "half of a surrogate pair, which is no character"
-            raise ManifestError(Problem(self.path, line, message))
+        else:
+            message = f"{found!r} in a text, which is no character that can be shown: take it out"
+        self.problems.append(Problem(self.path, line, message))
+        return "".join("\ufffd" if _is_unreadable(character) else character for character in text)
+
+    def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
+        node.value = self._readable(node, line)
         if node.tag == "tag:yaml.org,2002:timestamp":
             return node.value
         try:
@@ -853,6 +927,13 @@ class _Nodes:
             value = _Decimal(value)
             value.written = node.value
         return value
+
+
+def _is_unreadable(character: str) -> bool:
+    """Controls but tab and line breaks, halves of surrogate pairs, and what XML 1.0 has not."""
+    if character in "\t\n\r":
+        return False
+    return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
 
 
 # -- messages --------------------------------------------------------------------------------------
@@ -1108,9 +1189,14 @@ def _check_delivery(
                 wrong(f"{'.'.join(loc)}: no field {{{field}}}; use {names}", *loc)
 
     template(output.name, NAME_FIELDS, "output", "name")
+    folders: dict[str, str] = {}
     for name, own in manifest.profiles.items():
-        if name in profiles.PROFILES:
+        first = folders.setdefault(name.casefold(), name)
+        if name.casefold() in profiles.PROFILES:
             wrong(f"'{name}' is a platform's profile: give yours another name", "profiles", name)
+        elif first != name:
+            wrong(f"'{name}' and '{first}' would share a folder: give one another name",
+                  "profiles", name)  # fmt: skip
         if re.search(r'[<>:"/\\|?*\s.]', name):
             wrong(f"a profile names a folder: letters, digits, - and _, not {name!r}",
                   "profiles", name)  # fmt: skip
@@ -1123,6 +1209,14 @@ def _check_delivery(
         titles = [chapter.title for chapter in manifest.chapters]
         if output.sample.chapter not in chapters:
             unknown("chapter", output.sample.chapter, titles, "output", "sample", "chapter")
+    length = (output.sample or Sample()).seconds
+    known = {**profiles.PROFILES, **manifest.profiles}
+    for name in output.profile or ():
+        span = project.profile(name).sample if name in known else None
+        if span is not None and length < span[0]:
+            wrong(f"profile {name} asks for a sample of {span[0]:g} s or more: raise "
+                  f"output.sample.seconds, which is {length:g}",
+                  "output", "sample", "seconds")  # fmt: skip
     _check_credits(project, wrong, unknown)
 
 

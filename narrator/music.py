@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import av
 import av.error
@@ -30,6 +32,7 @@ from narrator.errors import ManifestError, Problem, UserError, nearest
 from narrator.loudness import measure
 from narrator.manifest import Music, Project
 from narrator.plan import Utterance
+from narrator.profiles import Profile
 from narrator.script import Chapter, Mark
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
@@ -221,7 +224,16 @@ def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
                 found.append(_problem(project, f"{what}; set `chapters`", number))
     for chapter_read in chapters:
         found += _marks_problems(chapter_read, _names(project))
-    return found
+    return [*found, *_credits_problems(project)]
+
+
+def _credits_problems(project: Project) -> Iterator[Problem]:
+    spoken = project.manifest.credits
+    for key in ("opening", "closing"):
+        text = (getattr(spoken, key) if spoken else None) or ""
+        if mark := re.search(r"(?<!\\)\[music:[^\[\]]*\]?", text, re.IGNORECASE):
+            what = f"credits.{key}: no music plays under credits: leave {mark[0]} out"
+            yield Problem(project.path, project.line("credits", key), what)
 
 
 def _header(path: Path) -> float | None:
@@ -279,6 +291,102 @@ def _chapters(entry: Music, titles: Sequence[str]) -> list[int]:
         return []
     found = [_chapter(name, titles) for name in entry.chapters]
     return sorted({n for n in found if n is not None}) if found else list(range(len(titles)))
+
+
+# -- what music and a platform say of each other ---------------------------------------------------
+
+Part = Literal["head", "tail", "under", "whole"]
+"""Where music sounds in a chapter: before its first word, after its last, somewhere between them,
+all through it."""
+
+
+def parts(project: Project, spoken: Sequence[Sequence[Utterance]], chapter: int) -> set[Part]:
+    """Where music sounds in a chapter of the manifest, counted from 0, as far as the text tells.
+
+    `spoken` are the chunks of each of those chapters.
+    """
+    found: set[Part] = set()
+    for entry in project.manifest.music:
+        found |= _parts(project, entry, spoken, chapter)
+    return found
+
+
+def clashes(
+    project: Project, spoken: Sequence[Sequence[Utterance]], profile: Profile
+) -> Iterator[Problem]:
+    """Entries that sound where a profile asks for quiet; `spoken` as in `parts`."""
+    for number, entry in enumerate(project.manifest.music):
+        found: set[Part] = set()
+        for chapter in range(len(spoken)):
+            found |= _parts(project, entry, spoken, chapter)
+        kind = f"an {entry.place}" if entry.place != "bed" else "a bed"
+        where: Part
+        for where, demand, asked in (
+            ("head", "head", profile.head),
+            ("tail", "tail", profile.tail),
+            ("whole", "noise_floor", profile.noise_floor),
+        ):
+            if where in found and asked is not None:
+                place = "all through a chapter" if where == "whole" else f"in a chapter's {where}"
+                what = (
+                    f"{kind} sounds {place}, where profile {profile.name} asks for quiet: leave it "
+                    f"out, or deliver to a profile of your own with `{demand}: null`"
+                )
+                yield _problem(project, what, number)
+                break
+
+
+def _parts(
+    project: Project, entry: Music, spoken: Sequence[Sequence[Utterance]], chapter: int
+) -> set[Part]:
+    own = spoken[chapter]
+    if entry.name is not None:
+        return _called(project, entry, own)
+    titles = [project.chapters[n].title for n in project.numbered]
+    if chapter not in _chapters(entry, titles):
+        return set()
+    if entry.place != "bed":
+        return {"head"} if entry.place == "intro" else {"tail"}
+    scenes = own[-1].scene - own[0].scene + 1
+    return _reach(
+        project, entry, own, first=entry.scene in (None, 1), last=entry.scene in (None, scenes)
+    )
+
+
+def _called(project: Project, entry: Music, own: Sequence[Utterance]) -> set[Part]:
+    """Where a bed sounds that the script calls."""
+    name = (entry.name or "").casefold()
+    heard = on = first = stopped = False
+    for one in own:
+        for mark, share in _marks(one.chunk):
+            ours = mark.name is not None and mark.name.casefold() == name
+            if on and not ours and one is own[-1] and share >= 1:
+                break  # it fades out after the last words
+            first |= ours and one is own[0] and share == 0
+            stopped |= on and not ours
+            heard, on = heard or ours, ours
+    if not heard:
+        return set()
+    found = _reach(project, entry, own, first=first, last=on)
+    return found - {"whole"} if stopped else found
+
+
+def _reach(
+    project: Project, entry: Music, own: Sequence[Utterance], *, first: bool, last: bool
+) -> set[Part]:
+    """Of a bed that begins with the first words, or is meant to end with the last."""
+    found: set[Part] = {"under"}
+    if first:
+        found.add("head")
+    if last and entry.loop is False:
+        try:
+            length = entry.seconds or _header(project.root / entry.file)
+        except _NoMusic:
+            length = None  # said elsewhere
+        last = length is None or length >= sum(one.expected for one in own)
+    if last:
+        found.add("tail")
+    return found | {"whole"} if first and last else found
 
 
 # -- where music lies ------------------------------------------------------------------------------

@@ -380,6 +380,7 @@ def run(
         planned = time.monotonic()
         for folder in (project.build, *(project.build / "timeline").glob("*")):
             files.sweep(folder)
+        references.sweep(project)
         if (
             project.manifest.music
         ):  # a file that is no sound must not be found after hours of speech

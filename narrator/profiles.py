@@ -192,16 +192,61 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
-def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
-    """A profile by another name, with fields changed.
+EDGE = 0.1
+"""Seconds by which heads and tails are planned within what is asked for: sound begins and ends up
+to 0.06 s from where a take was laid, as it is measured."""
 
-    A bitrate of its own is demanded as such where its mode is constant. Raises KeyError for a base
-    that does not exist.
+NEAR = 1.0
+"""dB that room tone must lie under a noise floor at least."""
+
+
+def within(span: Span) -> Span:
+    """The seconds of silence to plan for a head or tail, least and most."""
+    return (span[0] + EDGE if span[0] > 0 else 0.0), span[1] - EDGE
+
+
+def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
+    """A profile by another name, with fields changed, and without demands of its base that the
+    changed ones make void: bitrates are MP3's, marks are those of books.
+
+    A bitrate of its own is demanded as such where it is constant and all that is lossy is MP3.
+    Raises KeyError for a base that does not exist.
     """
     given = {field.name for field in fields(Profile)} & changes.keys()
     profile = replace(PROFILES[base], name=name, **{key: changes[key] for key in given})
-    if "bitrate" in given and profile.bitrates is not None and profile.bitrate is not None:
-        profile = replace(profile, bitrates=(profile.bitrate, profile.bitrate))
-    if "bitrate_mode" in given and profile.bitrate_mode == "variable":
+    if not _LOSSY & set(profile.formats) <= {"mp3"}:
+        # AAC and Opus vary about their bitrate, and no frame of theirs states it
+        mode = profile.bitrate_mode if "bitrate_mode" in given else None
+        profile = replace(profile, bitrates=None, bitrate_mode=mode)
+    elif profile.bitrate is None or profile.bitrate_mode == "variable":
         profile = replace(profile, bitrates=None)
+    elif "bitrate" in given and profile.bitrates is not None:
+        profile = replace(profile, bitrates=(profile.bitrate, profile.bitrate))
+    if "opus" in profile.formats and "sample_rate" not in given and profile.sample_rate:
+        profile = replace(profile, sample_rate=48000)  # the one rate that Opus gives back
+    if "wav" in profile.formats:  # holds neither
+        profile = replace(profile, marks=False, cover=False)
+    if profile.files == "chapters" and "m4b" not in profile.formats:
+        profile = replace(profile, marks=False)
     return profile
+
+
+_LOSSY = {"m4b", "mp3", "opus"}
+
+
+def contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
+    """Why files of a `custom` profile could not pass it, in words; None where they can."""
+    profile = custom("", base, changes)
+    tone, floor = profile.room_tone, profile.noise_floor
+    if tone is not None and floor is not None and tone > floor - NEAR:
+        return (
+            f"a `room_tone` of {tone:g} dB is no quieter than the `noise_floor` of {floor:g}: "
+            f"{floor - NEAR:g} or lower"
+        )
+    if changes.get("bitrate_mode") and "m4b" in profile.formats:
+        return "`bitrate_mode` is not for m4b, which has none to choose: leave it out"
+    if "opus" in profile.formats and profile.sample_rate not in (None, 48000):
+        return f"opus is 48000 Hz always: leave `sample_rate: {profile.sample_rate}` out"
+    if changes.get("cover") and "wav" in profile.formats:
+        return "a WAV file holds no cover: leave `cover` or that format out"
+    return None

@@ -17,6 +17,7 @@ from pathlib import Path
 import av
 import av.error
 import numpy as np
+from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
@@ -72,6 +73,10 @@ class Figures:
     clipped_at: float
     damaged: int
     """Packets that cannot be decoded."""
+    invalid: int
+    """Samples that are no numbers, or beyond any level; they are measured as silence."""
+    changes: int
+    """How often sample rate or channels change within."""
     missing: float
     """Seconds that the file states and does not hold."""
     tags: dict[str, str]
@@ -94,6 +99,10 @@ DIGITAL = -96.0
 """dB: what stays under it is digital silence; a step of 16 bits is at -90."""
 FULL = 0.9995
 """Of full scale: samples at it were cut off."""
+LOUDEST = 1e4
+"""Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
+SLOWEST = 1000
+"""Hz: a lower sample rate is no sound's."""
 
 
 def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> Figures:
@@ -114,13 +123,18 @@ def _figures(
     path: Path, container: InputContainer, on_progress: Callable[[float], None]
 ) -> Figures:
     stream = container.streams.audio[0]
+    if stream.codec_context is None:
+        raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
     rate = stream.rate
+    if rate < SLOWEST:
+        raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
     decoder = _Decoder(container, stream, on_progress)
     meter = _Meter(rate)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
     tags = {**stream.metadata, **container.metadata}
-    mode, note = _bitrate_mode(path, stream, decoder)
+    header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
+    mode = _bitrate_mode(stream, decoder)
     average = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
     return Figures(
         path=path,
@@ -130,7 +144,7 @@ def _figures(
         channels=stream.channels,
         bitrate=min(decoder.rates) if mode == "constant" else average,
         bitrate_mode=mode,
-        bitrate_note=note,
+        bitrate_note=f"{header.name} header" if header.name else "",
         noise_floor=meter.floor(),
         head=meter.head,
         tail=loudness.seconds - meter.last_sound,
@@ -140,16 +154,22 @@ def _figures(
         clipped=meter.clipped,
         clipped_at=meter.clipped_at,
         damaged=decoder.damaged,
-        missing=_missing(stream, mode, loudness.seconds),
+        invalid=decoder.invalid,
+        changes=decoder.changes,
+        missing=_missing(stream, decoder, header, loudness.seconds),
         tags={name.casefold(): value for name, value in tags.items()},
         cover=_cover(container),
         marks=tuple(_marks(container)),
     )
 
 
-def _missing(stream: AudioStream, mode: str, seconds: float) -> float:
+def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: float) -> float:
     """Of the stated length, where a format states it and does not guess it from the bitrate."""
-    if mode in ("constant", "variable") or stream.duration is None or stream.time_base is None:
+    if _is_mp3(stream):
+        lost = header.frames - decoder.packets
+        # some coders count the frame of the header too
+        return lost * decoder.frame / stream.rate if lost > 1 else 0.0
+    if stream.duration is None or stream.time_base is None:
         return 0.0
     return max(0.0, float(stream.duration * stream.time_base) - seconds)
 
@@ -178,42 +198,69 @@ class _Decoder:
         self.stream = stream
         self.on_progress = on_progress
         self.bytes = 0
+        self.packets = 0
+        self.frame = 0
+        """Samples of the longest frame."""
         self.damaged = 0
+        self.invalid = 0
+        self.changes = 0
         self.rates: set[int] = set()
         """kbit/s of MP3 frames."""
+        self._mp3 = _is_mp3(stream)
+        self._kind: tuple[int, int] | None = None  # rate and channels of the last frame
+        self._resamplers: dict[tuple[int, str, str], AudioResampler] = {}
 
     def blocks(self) -> Iterator[Samples]:
-        layout = "stereo" if self.stream.channels > 2 else None
-        resampler = AudioResampler(format="fltp", layout=layout)
         length = (self.container.duration or 0) / av.time_base * self.stream.rate
         waiting: list[Samples] = []
         count = done = 0
         for packet in self.container.demux(self.stream):
-            for channels in self._decoded(packet, resampler):
+            for channels in self._decoded(packet):
                 waiting.append(channels[0] if len(channels) == 1 else channels.T)
                 count += channels.shape[1]
             if count >= BLOCK:
                 done += count
-                yield np.concatenate(waiting)
+                yield self._valid(np.concatenate(waiting))
                 waiting, count = [], 0
                 self.on_progress(min(1.0, done / max(length, 1)))
         if count:
-            yield np.concatenate(waiting)
+            yield self._valid(np.concatenate(waiting))
         self.on_progress(1.0)
 
-    def _decoded(
-        self, packet: Packet[AudioStream], resampler: AudioResampler
-    ) -> Iterator[NDArray[np.float32]]:
+    def _decoded(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
         if packet.size:
             self.bytes += packet.size
-            if self.stream.codec_context.name.startswith("mp3"):
+            self.packets += 1
+            if self._mp3:
                 self.rates.add(_mp3_bitrate(bytes(packet)[:4]))
         try:
             for frame in packet.decode():
-                for even in resampler.resample(frame):
+                self.frame = max(self.frame, frame.samples)
+                for even in self._resampler(frame).resample(frame):
                     yield np.asarray(even.to_ndarray(), np.float32)
         except av.error.InvalidDataError:
             self.damaged += 1
+
+    def _resampler(self, frame: AudioFrame) -> AudioResampler:
+        """For frames like this one, to the stream's rate and channels, two of them at most."""
+        kind = frame.sample_rate, frame.layout.nb_channels
+        self.changes += self._kind not in (None, kind)
+        self._kind = kind
+        like = frame.sample_rate, frame.layout.name, frame.format.name
+        if like not in self._resamplers:
+            # within a file all frames become what the first ones are, so that it can be measured
+            first = next(iter(self._resamplers.values()), None)
+            layout = first.layout if first else "stereo" if kind[1] > 2 else None
+            rate = self.stream.rate if first or kind[0] != self.stream.rate else None
+            self._resamplers[like] = AudioResampler(format="fltp", layout=layout, rate=rate)
+        return self._resamplers[like]
+
+    def _valid(self, block: Samples) -> Samples:
+        wrong = ~(np.abs(block) <= LOUDEST)  # not a number is not greater either
+        if not bool(wrong.any()):
+            return block
+        self.invalid += int(np.count_nonzero(wrong))
+        return np.where(wrong, np.float32(0), block)
 
 
 # -- bitrate ---------------------------------------------------------------------------------------
@@ -235,17 +282,32 @@ def _mp3_bitrate(header: bytes) -> int:
     return kilobits[index] if index < len(kilobits) else 0
 
 
-def _bitrate_mode(path: Path, stream: AudioStream, decoder: _Decoder) -> tuple[str, str]:
+def _is_mp3(stream: AudioStream) -> bool:
+    return stream.codec_context.codec.canonical_name == "mp3"
+
+
+def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
     name = stream.codec_context.codec.canonical_name
-    if name == "mp3":
-        return ("constant" if len(decoder.rates) == 1 else "variable"), _mp3_note(path)
-    if name.startswith("pcm_") or name in _LOSSLESS:
-        return "lossless", ""
-    return "unknown", ""
+    if _is_mp3(stream):
+        return "constant" if len(decoder.rates) == 1 else "variable"
+    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS else "unknown"
 
 
-def _mp3_note(path: Path) -> str:
-    """Which header the first frame carries, behind an ID3v2 tag of any size."""
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What the first frame of an MP3 says of the whole file."""
+
+    name: str
+    """Xing, Info, VBRI; empty where it says nothing."""
+    frames: int
+    """How many follow it; 0 where it does not say."""
+
+
+_NO_HEADER = _Header("", 0)
+
+
+def _mp3_header(path: Path) -> _Header:
+    """That of the first frame, behind an ID3v2 tag of any size."""
     with path.open("rb") as file:
         begin = file.read(10)
         if begin[:3] == b"ID3" and len(begin) == 10:
@@ -258,7 +320,15 @@ def _mp3_note(path: Path) -> str:
             data = begin + file.read(4096)
     found = [(data.find(name), name) for name in (b"Xing", b"Info", b"VBRI")]
     held = sorted((at, name) for at, name in found if 0 <= at < 200)
-    return f"{held[0][1].decode()} header" if held else ""
+    if not held:
+        return _NO_HEADER
+    at, name = held[0]
+    if name == b"VBRI":
+        frames = data[at + 14 : at + 18]
+    else:  # the lowest flag says that the number of frames is there
+        flags = int.from_bytes(data[at + 4 : at + 8])
+        frames = data[at + 8 : at + 12] if flags & 1 else b""
+    return _Header(name.decode(), int.from_bytes(frames))
 
 
 # -- meters ----------------------------------------------------------------------------------------
@@ -512,9 +582,13 @@ def _faults(found: Figures, profile: Profile) -> Iterator[Check]:
         figure += f", first {_clock(found.clipped_at)}"
     yield Check("clipping", figure, "none", not found.clipped)
     figure = f"{found.damaged} damaged packets, {found.missing:.2f} s missing"
+    if found.invalid:
+        figure += f", {found.invalid} samples are no numbers"
+    if found.changes:
+        figure += f", rate or channels change {found.changes} times"
     # lossy coders pad, and some containers count that: a packet or two of them is no loss
-    padding = 0.001 if found.bitrate_mode == "lossless" else 0.15
-    whole = not found.damaged and found.missing < padding
+    padding = 0.15 if found.bitrate_mode == "unknown" else 0.001
+    whole = not (found.damaged or found.invalid or found.changes) and found.missing < padding
     yield Check("decoding", figure, "none", whole)
 
 
@@ -570,6 +644,9 @@ def measured(
         except UserError as error:
             report(1.0)
             return error
+        except ValueError as error:  # one odd file must not cost the figures of all others
+            report(1.0)
+            return UserError(f"{paths[number]}: cannot be measured: {error}")
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, "verify") as pool:
         return list(pool.map(one, range(len(paths))))
@@ -597,6 +674,8 @@ def as_json(found: Figures, held: Sequence[Check]) -> dict[str, object]:
         "longest_gap_seconds": round(found.gap, 3),
         "clipped_runs": found.clipped,
         "damaged_packets": found.damaged,
+        "invalid_samples": found.invalid,
+        "changes_of_rate_or_channels": found.changes,
         "missing_seconds": round(found.missing, 3),
         "tags": found.tags,
         "cover": list(found.cover) if found.cover else None,

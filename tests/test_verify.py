@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from narrator.audio import Samples, as_frame, decoded, filtered
 from narrator.errors import UserError
 from narrator.mastering import with_room_tone
 from narrator.profiles import PROFILES, custom
-from narrator.verify import Check, Figures, checks, figures, measured
+from narrator.verify import Check, Figures, as_json, checks, figures, measured
 from tests.sounds import blocks, silence, tone, voice
 
 HZ = 44100
@@ -338,3 +339,90 @@ def test_another_library_reads_the_same_bitrate_mode(good: Path, tmp_path: Path)
     for path in (good, variable):
         constant = mutagen.File(path).info.bitrate_mode == BitrateMode.CBR
         assert (figures(path).bitrate_mode == "constant") is constant
+
+
+# -- files that are broken in odd ways -------------------------------------------------------------
+
+
+def decoding(found: Figures) -> Check:
+    return next(check for check in checks(found, None) if check.name == "decoding")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, value: float) -> None:
+    sound = roomy(speech(3.0))
+    sound[HZ : HZ + 7] = value
+    found = figures(write(tmp_path / "x.wav", sound, codec="pcm_f32le"))
+    assert found.invalid == 7
+    assert not decoding(found).ok
+    assert "7 samples are no numbers" in decoding(found).figure
+    json.dumps(as_json(found, checks(found, None)), allow_nan=False)
+    clean = figures(write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0)))
+    assert found.loudness.integrated == pytest.approx(clean.loudness.integrated, abs=0.3)
+
+
+def joined(path: Path, *files: Path) -> Path:
+    path.write_bytes(b"".join(file.read_bytes() for file in files))
+    return path
+
+
+def test_channels_that_change_within_a_file_fail(good: Path, tmp_path: Path) -> None:
+    mono = roomy(speech(3.0))
+    stereo = write(tmp_path / "s.mp3", np.stack([mono, mono], 1))
+    for name, files in {"ms": (good, stereo), "sm": (stereo, good)}.items():
+        found = figures(joined(tmp_path / f"{name}.mp3", *files))
+        assert found.changes == 1
+        assert "rate or channels change 1 times" in decoding(found).figure
+        assert not decoding(found).ok
+        assert found.seconds > 13  # both halves are measured
+
+
+def test_a_sample_rate_that_changes_within_a_file_fails(good: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "o.mp3", roomy(speech(3.0)), rate=48000)
+    found = figures(joined(tmp_path / "j.mp3", good, other))
+    assert (found.changes, decoding(found).ok) == (1, False)
+    assert figures(good).changes == 0
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_an_mp3_that_was_cut_off_fails(good: Path, tmp_path: Path, share: float) -> None:
+    data = good.read_bytes()
+    path = tmp_path / "half.mp3"
+    path.write_bytes(data[: round(len(data) * share)])
+    found = figures(path)
+    assert found.missing == pytest.approx(figures(good).seconds * (1 - share), abs=0.1)
+    assert not decoding(found).ok
+    assert figures(good).missing == 0
+
+
+def test_an_mp3_without_a_header_states_no_length(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bare.mp3"
+    path.write_bytes(good.read_bytes().replace(b"Info", b"None", 1))
+    found = figures(path)
+    assert (found.bitrate_note, found.missing) == ("", 0)
+    assert decoding(found).ok
+
+
+def test_one_odd_file_does_not_cost_the_others(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def odd(path: Path, report: Callable[[float], None]) -> Figures:
+        if path != good:
+            raise ValueError("odd")
+        return figures(path, report)
+
+    monkeypatch.setattr("narrator.verify.figures", odd)
+    found = measured([tmp_path / "odd.mp3", good])
+    assert isinstance(found[0], UserError)
+    assert "odd.mp3: cannot be measured: odd" in str(found[0])
+    assert isinstance(found[1], Figures)
+
+
+def test_a_sample_rate_that_is_no_sounds_is_a_clear_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.wav", roomy(speech(1.0)), codec="pcm_s16le")
+    data = bytearray(path.read_bytes())
+    at = data.index(b"fmt ") + 12
+    data[at : at + 4] = (5).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"x\.wav: cannot be read: .* sample rate of 5 Hz"):
+        figures(path)

@@ -13,6 +13,8 @@ already, it is not written again. Knows nothing of manifests and takes.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,8 +26,20 @@ from narrator.companions.captions import Caption, captions
 from narrator.companions.spoken import Aligner, Spoken, Word
 from narrator.errors import UserError
 from narrator.export import ListenerFile, Tags
+from narrator.export.names import folded
 
-__all__ = ["KINDS", "Aligner", "Made", "Spoken", "Word", "check", "update", "write"]
+__all__ = [
+    "KINDS",
+    "Aligner",
+    "Made",
+    "Spoken",
+    "Word",
+    "check",
+    "plays",
+    "tidy",
+    "update",
+    "write",
+]
 
 KINDS = ("vtt", "srt", "chapters", "cue", "labels", "readalong")
 """What can be asked for. `chapters` and `cue` belong to files that hold several chapters."""
@@ -56,6 +70,11 @@ def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
             f"output.companions: a CUE sheet counts {cue.MOST} tracks, and this book has "
             f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
         )
+
+
+def plays(file: ListenerFile) -> bool:
+    """Whether a read-along book can be made of a file."""
+    return file.format in readalong.AUDIO
 
 
 def write(
@@ -102,7 +121,8 @@ def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Pa
     has companions of its own, told by the format.
     """
     plain = file.path.with_suffix("")
-    alone = sum(other.path.with_suffix("") == plain for other in files) == 1
+    name = folded(plain)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
+    alone = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
     return plain.with_name(
         f"{plain.name}{ending}" if alone else f"{plain.name} ({file.format}){ending}"
     )
@@ -190,3 +210,47 @@ def update(path: Path, data: bytes) -> None:
     with disk.storage(path):
         if not path.is_file() or path.read_bytes() != data:
             disk.write(path, data)
+
+
+# -- what is no longer made ------------------------------------------------------------------------
+
+
+def tidy(ledger: Path, made: Sequence[Path], *, whole: bool) -> tuple[Path, ...]:
+    """Note what `write` has made, and delete what an earlier run made and this one did not.
+
+    `ledger` is a file for this alone; `whole` says that `made` is all there should be, else nothing
+    is deleted. What was altered since it was made is left; returns it. Raises StorageError.
+    """
+    rows = _noted(ledger)
+    names = {path: Path(os.path.relpath(path, ledger.parent)).as_posix() for path in made}
+    old = [name for name in rows if name not in names.values()] if whole else []
+    left: list[Path] = []
+    for name in old:
+        path = Path(os.path.normpath(ledger.parent / name))
+        with disk.storage(path):
+            if not path.is_file():
+                del rows[name]
+            elif _stamp(path) == rows[name]:
+                path.unlink()
+                del rows[name]
+            else:
+                left.append(path)
+    with disk.storage(ledger):
+        rows |= {name: _stamp(path) for path, name in names.items()}
+        if rows or ledger.exists():
+            update(ledger, json.dumps(rows, ensure_ascii=False).encode())
+    return tuple(left)
+
+
+def _noted(ledger: Path) -> dict[str, list[int]]:
+    """Size and time of each companion by its path from the ledger's folder."""
+    try:
+        rows = json.loads(ledger.read_bytes())
+    except (OSError, ValueError):
+        return {}  # lost: what is made is noted anew
+    return rows if isinstance(rows, dict) else {}
+
+
+def _stamp(path: Path) -> list[int]:
+    stat = path.stat()
+    return [stat.st_size, stat.st_mtime_ns]

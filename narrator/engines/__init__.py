@@ -79,7 +79,9 @@ def is_known(engine: Engine) -> bool:
     Without its weights, and without a memory of them, it does not: its keys are nobody's takes, and
     no take can be told to be unused.
     """
-    return not str(engine.identity().get("weights", "")).startswith("absent:")
+    identity = engine.identity()
+    parts = (str(identity.get(part, "")) for part in ("weights", "lora"))
+    return not any(part.startswith("absent:") for part in parts)
 
 
 def quiet(what: str) -> None:

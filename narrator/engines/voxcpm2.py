@@ -380,7 +380,9 @@ class VoxCPM2Session:
                 freed = True
             now = time.monotonic()
             self._worked += now - began
-            if freed or self._outcomes or now >= until:
+            # with slots to spare, a take that was judged meanwhile may have freed what fills them
+            spare = len(self._jobs) < self._growth.slots
+            if freed or spare or self._outcomes or now >= until:
                 break
         outcomes, self._outcomes = self._outcomes, []
         self._report()

@@ -18,12 +18,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from narrator import keys
-from narrator.errors import UserError
+from narrator.errors import ExportError, UserError
 from narrator.export import containers, m4b
 from narrator.export.cover import fitted, read_cover
 from narrator.export.encode import (
@@ -36,7 +36,7 @@ from narrator.export.encode import (
     export_chapters,
 )
 from narrator.export.excerpt import ChapterAudio, excerpt
-from narrator.export.names import file_name, path_of
+from narrator.export.names import file_name, folded, path_of
 from narrator.export.tags import GENRE, Cover, Tags, Track, named, three_letters
 from narrator.files import replacing, storage, sweep
 from narrator.loudness import Target
@@ -47,10 +47,12 @@ __all__ = [
     "Encoded",
     "Encoding",
     "Exported",
+    "Failure",
     "ListenerFile",
     "Settings",
     "Tags",
     "book_name",
+    "check_names",
     "encoding",
     "excerpt",
     "export",
@@ -119,6 +121,15 @@ class ListenerFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands in the way of files that were asked for."""
+
+    why: str
+    paths: tuple[Path, ...]
+    """The files; an older one may still be there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Exported:
     """What an export made, and what it found made."""
 
@@ -126,7 +137,7 @@ class Exported:
     samples: tuple[ListenerFile, ...]
     """Retail samples."""
     chapters: tuple[tuple[ChapterAudio, tuple[Encoded, ...]], ...]
-    """Each chapter with its encoded files, measured, one for each way of encoding."""
+    """Each chapter with its encoded files, measured, one for each way of encoding that did."""
     encoded: tuple[Encoded, ...]
     """All of them, those of samples too."""
     stale: tuple[Path, ...]
@@ -134,6 +145,7 @@ class Exported:
     They are left where they are."""
     remarks: tuple[str, ...]
     """What the listener gets otherwise than asked for, in words: a book in parts."""
+    failed: tuple[Failure, ...] = ()
 
 
 def export(
@@ -145,6 +157,7 @@ def export(
     kept: Path,
     total: int | None = None,
     whole: bool = True,
+    channels: int = 1,
     workers: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Cancel | None = None,
@@ -153,42 +166,65 @@ def export(
 
     `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
     `whole` says that all of them are here; without it chapters are written and no book files.
-    `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done, files
-    in all).
+    `channels` is how many the book has, where other chapters have more than these. `on_progress`
+    hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
 
-    Raises UserError (settings that do not fit, a cover that is no image), ExportError (a chapter
-    that cannot be brought to its target), StorageError, Cancelled, and what `blocks` raises. Files
-    are whole or absent then, and the next export goes on from there.
+    A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
+    not written; `Exported.failed` says so, and all others are.
+
+    Raises UserError (settings that do not fit, two files of one name, a cover that is no image),
+    StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
+    export goes on from there.
     """
     progress = on_progress or (lambda what, done, total: None)
+    channels = max([channels, *(chapter.channels for chapter in chapters)])
+    total = total or len(chapters)
     plans = [
         plan
         for way in settings
-        for plan in _plans(chapters, tags, way, out, total or len(chapters), whole)
+        for plan in _plans(chapters, tags, way, _Names(way, tags, out, total), whole, channels)
     ]
+    _check_paths((plan.path, plan.what) for plan in plans)
     cover = read_cover(tags.cover) if tags.cover else None
     covers = {way.folder: _fitted(cover, tags, way) for way in settings}
     for folder in {kept, *(plan.path.parent for plan in plans)}:
         sweep(folder)
     encoded = _encode(plans, kept, workers, progress, cancel)
+    good = {need: sound for need, sound in encoded.items() if isinstance(sound, Encoded)}
     ledger = _Ledger(kept / "files.json")
-    files = []
+    files: list[ListenerFile] = []
+    samples: list[ListenerFile] = []
     for done, plan in enumerate(plans):
         if cancel is not None and cancel.is_set():
             raise Cancelled
         progress("files", done, len(plans))
-        sounds = [encoded[need] for need in plan.needs]
-        files.append(_deliver(plan, sounds, tags, covers[plan.settings.folder], ledger))
+        if not plan.fault and all(need in good for need in plan.needs):
+            sounds = [good[need] for need in plan.needs]
+            file = _deliver(plan, sounds, tags, covers[plan.settings.folder], ledger)
+            (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
-    each = [(c, tuple(e for need, e in encoded.items() if need.key == c.key)) for c in chapters]
+    each = [(c, tuple(e for need, e in good.items() if need.key == c.key)) for c in chapters]
     return Exported(
-        files=tuple(f for f, plan in zip(files, plans, strict=True) if not plan.sample),
-        samples=tuple(f for f, plan in zip(files, plans, strict=True) if plan.sample),
+        files=tuple(files),
+        samples=tuple(samples),
         chapters=tuple(each),
-        encoded=tuple(encoded.values()),
+        encoded=tuple(good.values()),
         stale=ledger.others(out, {plan.path for plan in plans}) if whole else (),
         remarks=tuple(dict.fromkeys(plan.remark for plan in plans if plan.remark)),
+        failed=_failures(plans, encoded),
     )
+
+
+def _failures(
+    plans: Sequence[_Plan], encoded: Mapping[_Need, Encoded | ExportError]
+) -> tuple[Failure, ...]:
+    found: dict[str, list[Path]] = {}
+    for plan in plans:
+        errors = [encoded[need] for need in plan.needs]
+        whys = [str(error) for error in errors if isinstance(error, ExportError)]
+        for why in [plan.fault] if plan.fault else whys:
+            found.setdefault(why, []).append(plan.path)
+    return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
 
 
 def _fitted(cover: Cover | None, tags: Tags, way: Settings) -> Cover | None:
@@ -225,45 +261,54 @@ class _Plan:
     marks: bool = True
     sample: bool = False
     remark: str = ""
+    fault: str = ""
+    """Why it cannot be made, where that is known before anything is encoded."""
 
     @property
     def needs(self) -> list[_Need]:
         way = self.settings
+        if self.fault:
+            return []
         return [_Need(c, c.key, self.encoding, way.target, way.room_tone) for c in self.chapters]
+
+    @property
+    def what(self) -> str:
+        """The file in words."""
+        if self.sample:
+            return "the retail sample"
+        return (
+            "the book" if self.marks else _called(self.chapters[0].number, self.chapters[0].title)
+        )
 
 
 def _plans(
     chapters: Sequence[ChapterAudio],
     tags: Tags,
     settings: Settings,
-    out: Path,
-    total: int,
+    names: _Names,
     whole: bool,
+    channels: int,
 ) -> list[_Plan]:
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
     parted = not whole and (settings.files == "book" or set(settings.formats) == {"m4b"})
-    facts = tags.facts()
-    book = out / settings.folder / _path(settings.name, facts)
-    digits = max(2, len(str(total)))
     plans = []
     for format in settings.formats:
-        code = _encoding(settings, format, chapters)
+        code = _encoding(settings, format, chapters, channels)
         if whole and (format == "m4b" or settings.files != "chapters"):
-            plans += _book(chapters, tags, settings, format, code, book)
+            plans += _book(chapters, tags, settings, format, code, names)
         if not parted and (format == "m4b" or settings.files == "book"):
             continue
         for chapter in chapters:
-            _check_length(chapter, settings)
-            number = f"{chapter.number:0{digits}}"
-            own = {"number": number, "chapter": chapter.title, "format": format, "name": book.name}
-            path = book.parent / _path(settings.chapter, facts | own)
-            track = Track(chapter.title, chapter.number, total)
-            path = _with_ending(path, format)
-            plans.append(_Plan(path, format, settings, code, (chapter,), track, marks=False))
+            path = names.chapter(format, chapter.number, chapter.title)
+            track = Track(chapter.title, chapter.number, names.total)
+            fault = _too_long(chapter, settings)
+            plans.append(
+                _Plan(path, format, settings, code, (chapter,), track, marks=False, fault=fault)
+            )
     if settings.sample is not None and whole:
         format, sample = settings.formats[0], settings.sample
-        code = _encoding(settings, format, chapters)
-        path = _with_ending(book.with_name(f"{book.name} - {file_name(sample.title)}"), format)
+        code = _encoding(settings, format, chapters, channels)
+        path = names.sample(format, sample.title)
         track = Track(sample.title, 0, 0)
         plans.append(
             _Plan(path, format, settings, code, (sample,), track, marks=False, sample=True)
@@ -271,17 +316,15 @@ def _plans(
     return plans
 
 
-def _with_ending(path: Path, format: str) -> Path:
-    return path.with_name(f"{path.name}.{format}")
-
-
-def _check_length(chapter: ChapterAudio, settings: Settings) -> None:
-    if settings.longest is not None and chapter.timeline.seconds > settings.longest:
-        minutes = chapter.timeline.seconds / 60
-        raise UserError(
-            f"chapter '{chapter.title}' lasts {minutes:.0f} min, and {settings.folder or 'output'} "
-            f"takes {settings.longest / 60:g} min a file: make two chapters of it"
-        )
+def _too_long(chapter: ChapterAudio, settings: Settings) -> str:
+    """What is to be done where a chapter lasts longer than a file may; empty where it does not."""
+    if settings.longest is None or chapter.timeline.seconds <= settings.longest:
+        return ""
+    return (
+        f"chapter '{chapter.title}' lasts {chapter.timeline.seconds / 60:.0f} min, and "
+        f"{settings.folder or 'output'} takes {settings.longest / 60:g} min a file: "
+        "make two chapters of it"
+    )
 
 
 def _book(
@@ -290,38 +333,124 @@ def _book(
     settings: Settings,
     format: str,
     code: Encoding,
-    path: Path,
+    names: _Names,
 ) -> list[_Plan]:
     """The file of the whole book; several where one cannot mark all chapters or gets too long."""
     most = containers.MOST_MARKS.get(format)
-    parts: list[list[ChapterAudio]] = [[]]
-    seconds = 0.0
+    whole = names.whole(format)
     for chapter in chapters:
-        seconds += chapter.timeline.seconds
+        if fault := _too_long(chapter, settings):
+            return [_Plan(whole, format, settings, code, tuple(chapters), fault=fault)]
+    parts: list[list[ChapterAudio]] = [[]]
+    seconds = 0.0  # up to the chapter at hand, with what joining adds
+    for chapter in chapters:
         full = len(parts[-1]) == most
         if settings.longest is not None:
-            _check_length(chapter, settings)
-            full |= seconds > settings.longest
+            full |= seconds + chapter.timeline.seconds > settings.longest
         if full and parts[-1]:
             parts.append([])
-            seconds = chapter.timeline.seconds
+            seconds = 0.0
         parts[-1].append(chapter)
+        seconds += chapter.timeline.seconds + code.join
     if len(parts) == 1:
-        whole = _with_ending(path, format)
-        return [_Plan(whole, format, settings, code, tuple(chapters))]
+        remark = _unlisted(whole.name, len(chapters)) if format == "m4b" else ""
+        return [_Plan(whole, format, settings, code, tuple(chapters), remark=remark)]
     why = (
         f"{format.upper()} marks at most {most} chapters"
         if most is not None and len(chapters) > most
         else f"a file may last {(settings.longest or 0) / 60:g} min"
     )
-    remark = f"{path.name}.{format} is delivered in {len(parts)} parts: {why}"
+    remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
     plans = []
     for number, part in enumerate(parts, 1):
-        title = f"{tags.title}, part {number}"
-        own = _with_ending(path.with_name(f"{path.name} - part {number}"), format)
-        track = Track(title, number, len(parts))
-        plans.append(_Plan(own, format, settings, code, tuple(part), track, remark=remark))
+        track = Track(f"{tags.title}, part {number}", number, len(parts))
+        path = names.part(format, number)
+        plans.append(_Plan(path, format, settings, code, tuple(part), track, remark=remark))
     return plans
+
+
+def _unlisted(name: str, chapters: int) -> str:
+    if chapters <= m4b.MOST_NERO:
+        return ""
+    return (
+        f"{name} marks its {chapters} chapters in its chapter track alone: Nero's list, which some "
+        f"players read, ends at {m4b.MOST_NERO}"
+    )
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Where the files of one way lie."""
+
+    settings: Settings
+    tags: Tags
+    out: Path
+    total: int
+    """Chapters of the book."""
+
+    @property
+    def book(self) -> Path:
+        """Without an ending."""
+        return self.out / self.settings.folder / _path(self.settings.name, self.tags.facts())
+
+    def whole(self, format: str) -> Path:
+        return _with_ending(self.book, format)
+
+    def part(self, format: str, number: int) -> Path:
+        return _with_ending(self.book.with_name(f"{self.book.name} - part {number}"), format)
+
+    def chapter(self, format: str, number: int, title: str) -> Path:
+        digits = max(2, len(str(self.total)))
+        own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
+        facts = self.tags.facts() | own | {"name": self.book.name}
+        return _with_ending(self.book.parent / _path(self.settings.chapter, facts), format)
+
+    def sample(self, format: str, title: str) -> Path:
+        name = f"{self.book.name} - {file_name(title)}"
+        return _with_ending(self.book.with_name(name), format)
+
+
+def _with_ending(path: Path, format: str) -> Path:
+    return path.with_name(f"{path.name}.{format}")
+
+
+def _called(number: int, title: str) -> str:
+    return f"chapter {number} '{title}'"
+
+
+def check_names(titles: Sequence[str], tags: Tags, settings: Sequence[Settings]) -> None:
+    """Raises UserError where two files of a book with these chapters would have one name, or names
+    that differ only in what some file systems look past: case, composed letters.
+
+    Chapters count though only the book is delivered: what is there of a book that is not whole yet
+    are its chapters.
+    """
+    for way in settings:
+        names = _Names(way, tags, Path(), len(titles))
+        found = [(names.whole(format), "the book") for format in way.formats]
+        if len(titles) > 1 or way.files != "book":
+            found += [
+                (names.chapter(format, number, title), _called(number, title))
+                for format in way.formats
+                for number, title in enumerate(titles, 1)
+            ]
+        _check_paths(found)
+
+
+def _check_paths(named: Iterable[tuple[Path, str]]) -> None:
+    """Raises UserError for two files, each with its words, at one path."""
+    taken: dict[str, str] = {}
+    for path, what in named:
+        name = folded(path)
+        if name in taken:
+            raise UserError(
+                f"{taken[name]} and {what} would both be the file '{path.name}': put {{number}} "
+                "into chapter_name, at its beginning, or give them other names"
+            )
+        taken[name] = what
 
 
 def _path(template: str, facts: dict[str, str]) -> Path:
@@ -332,13 +461,15 @@ def _path(template: str, facts: dict[str, str]) -> Path:
         raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
 
 
-def _encoding(settings: Settings, format: str, chapters: Sequence[ChapterAudio]) -> Encoding:
+def _encoding(
+    settings: Settings, format: str, chapters: Sequence[ChapterAudio], channels: int
+) -> Encoding:
     return encoding(
         format,
         max(chapter.timeline.sample_rate for chapter in chapters),
         sample_rate=settings.sample_rate,
         bitrate=settings.bitrate,
-        channels=settings.channels or max(chapter.channels for chapter in chapters),
+        channels=settings.channels or channels,
         constant=settings.constant if format in ("mp3", "opus") else None,
     )
 
@@ -360,7 +491,7 @@ def _encode(
     workers: int | None,
     progress: Callable[[str, int, int], None],
     cancel: Cancel | None,
-) -> dict[_Need, Encoded]:
+) -> dict[_Need, Encoded | ExportError]:
     wanted = list(dict.fromkeys(need for plan in plans for need in plan.needs))
     jobs = [
         Job(
@@ -373,6 +504,7 @@ def _encode(
             target=need.target,
             folder=kept,
             room_tone=need.room_tone,
+            speech=need.chapter.speech,
         )
         for need in wanted
     ]
@@ -412,7 +544,7 @@ def _deliver(
     titles = [chapter.title for chapter in plan.chapters]
     tags = replace(tags, genre=tags.genre or plan.settings.genre)
     recipe = {
-        "file": 2,
+        "file": 3,
         "format": plan.format,
         "sounds": [sound.sha256 for sound in sounds],
         "titles": titles,
@@ -450,8 +582,7 @@ def _write(
     cover: Cover | None,
 ) -> tuple[int, ...]:
     if plan.format == "m4b":
-        own = replace(tags, title=plan.track.title) if plan.track else tags
-        return m4b.write(path, parts, own, cover)
+        return m4b.write(path, parts, tags, cover, plan.track)
     facts = named(tags, plan.track, plan.format)
     return containers.write(path, plan.format, parts, facts, cover, marks=plan.marks)
 
