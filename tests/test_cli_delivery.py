@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -74,3 +75,42 @@ def test_a_profile_of_ones_own_comes_from_the_manifest(good: Path, tmp_path: Pat
     code, said = verify(good, "--profile", "mine", "--book", book)
     assert code == 1
     assert [line.split()[0] for line in said.splitlines() if "FAIL" in line] == ["bitrate"]
+
+
+def test_what_cannot_be_read_is_not_called_ok(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.mp3"
+    path.write_bytes(b"nothing")
+    code, said = verify(path, "-p", "acx")
+    assert code == 2
+    assert said.splitlines()[-1] == "1 file against acx: 1 cannot be read"
+    code, said = verify(path, good, "-p", "acx")
+    assert said.splitlines()[-1] == "2 files against acx: 1 cannot be read"
+
+
+def test_a_program_learns_which_file_cannot_be_read(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.mp3"
+    path.write_bytes(b"nothing")
+    result = CliRunner().invoke(cli.app, ["verify", str(path), str(good), "--json"])
+    assert result.exit_code == 2
+    rows = json.loads(result.stdout)["files"]
+    assert {row["file"]: row["ok"] for row in rows} == {str(good): True, str(path): False}
+
+
+def test_hidden_files_of_a_folder_are_passed_over(good: Path, tmp_path: Path) -> None:
+    (tmp_path / "good.mp3").write_bytes(good.read_bytes())
+    (tmp_path / "._good.mp3").write_bytes(b"what a Mac leaves there")
+    (tmp_path / ".trash").mkdir()
+    (tmp_path / ".trash" / "old.mp3").write_bytes(b"nothing")
+    code, said = verify(tmp_path)
+    assert code == 0
+    assert said.splitlines()[-1] == "1 file: ok"
+
+
+def test_no_figure_for_a_program_is_infinite(tmp_path: Path) -> None:
+    sound = roomy(speech())
+    sound[1000:1010] = np.inf
+    path = write(tmp_path / "inf.wav", sound, codec="pcm_f32le")
+    code, said = verify(path, "--json")
+    assert code == 1
+    assert "Infinity" not in said
+    assert "NaN" not in said

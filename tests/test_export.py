@@ -407,15 +407,20 @@ def test_a_cover_that_is_too_large_is_scaled_down_for_its_profile(tmp_path: Path
     assert_allclose(image.mean(axis=(0, 1)), (0x20, 0x60, 0xA0), atol=4)
 
 
-@pytest.mark.parametrize(
-    ("size", "message"),
-    [((300, 200), "must be square, not 300x200"), ((40, 40), "at least 50 pixels, not 40x40")],
-)
-def test_a_cover_of_the_wrong_shape_or_size_is_refused_before_anything_runs(
-    tmp_path: Path, size: tuple[int, int], message: str
-) -> None:
-    facts = tags(large(tmp_path / "c.png", *size))
-    with pytest.raises(UserError, match=message):
+def test_a_cover_of_another_shape_stands_in_the_middle_of_a_square(tmp_path: Path) -> None:
+    path = large(tmp_path / "c.png", 200, 300)
+    square = export.fitted(export.read_cover(path), path, square=True, pixels=(50, 150))
+    assert (square.width, square.height) == (150, 150)
+    with av.open(io.BytesIO(square.data)) as container:
+        image = next(container.decode(video=0)).to_ndarray(format="rgb24").astype(float)
+    assert_allclose(image[:, 30:120].mean(axis=(0, 1)), (0x20, 0x60, 0xA0), atol=4)
+    for side in (image[:, :20], image[:, 130:]):  # the same colours, darker by half
+        assert_allclose(side.mean(axis=(0, 1)), (0x10, 0x30, 0x50), atol=6)
+
+
+def test_a_cover_that_is_too_small_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    facts = tags(large(tmp_path / "c.png", 40, 40))
+    with pytest.raises(UserError, match="at least 50 pixels, not 40x40"):
         run(tmp_path, chapters(1), facts=facts, cover_square=True, cover_pixels=(50, 200))
     assert not (tmp_path / "kept").exists()
 

@@ -357,7 +357,9 @@ def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, valu
     assert not decoding(found).ok
     assert "7 samples are no numbers" in decoding(found).figure
     json.dumps(as_json(found, checks(found, None)), allow_nan=False)
-    clean = figures(write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0)))
+    clean = figures(
+        write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0), codec="pcm_f32le")
+    )
     assert found.loudness.integrated == pytest.approx(clean.loudness.integrated, abs=0.3)
 
 

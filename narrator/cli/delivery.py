@@ -36,20 +36,28 @@ def verify(
     told.clear()
     good = [figures for figures in found if not isinstance(figures, UserError)]
     held = [(figures, verify.checks(figures, wanted, good[0])) for figures in good]
-    unreadable = [error for error in found if isinstance(error, UserError)]
+    unreadable = [
+        (path, error)
+        for path, error in zip(paths, found, strict=True)
+        if isinstance(error, UserError)
+    ]
     if as_json:
         rows = [verify.as_json(figures, checks) for figures, checks in held]
-        rows += [{"file": None, "ok": False, "error": str(error)} for error in unreadable]
+        rows += [
+            {"file": str(path), "ok": False, "error": str(error)} for path, error in unreadable
+        ]
         out.print_json(data={"profile": wanted.name if wanted else None, "files": rows})
     else:
         for figures, checks in held:
             _print_table(figures.path, checks)
-        for error in unreadable:
+        for _, error in unreadable:
             err.print(f"error: {error}")
         fails = sum(not check.ok for _, checks in held for check in checks)
         against = f" against {wanted.name}" if wanted else ""
-        verdict = f"{counted(fails, 'check')} failed" if fails else "ok"
-        out.print(f"{counted(len(held), 'file')}{against}: {verdict}")
+        faults = [f"{counted(fails, 'check')} failed"] if fails else []
+        if unreadable:
+            faults.append(f"{len(unreadable)} cannot be read")
+        out.print(f"{counted(len(paths), 'file')}{against}: {', '.join(faults) or 'ok'}")
     if unreadable:
         raise typer.Exit(2)
     if any(not check.ok for _, checks in held for check in checks):
@@ -80,19 +88,28 @@ SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav 
 
 
 def _files(paths: list[Path]) -> list[Path]:
-    """Files as named, and the sound files of folders. Raises UsageError."""
+    """Files as named, and the sound files of folders, but for hidden ones (such as the "._x.mp3"
+    that Macs leave on foreign disks). Raises UsageError."""
     from narrator.errors import UsageError
 
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix.casefold() in SUFFIXES)
+            inside = sorted(
+                p for p in path.rglob("*") if p.is_file() and _is_sound(p.relative_to(path))
+            )
             if not inside:
                 raise UsageError(f"{path}: no sound files in this folder")
             found += inside
         else:
             found.append(path)
     return found
+
+
+def _is_sound(path: Path) -> bool:
+    """By its name, within the folder that is looked at."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return path.suffix.casefold() in SUFFIXES and not hidden
 
 
 def _print_table(path: Path, checks: Any) -> None:

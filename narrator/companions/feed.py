@@ -1,7 +1,8 @@
 """An RSS 2.0 feed for a folder of finished files: what podcast apps subscribe to.
 
 Each episode is an audio file; what the feed says of it stands in the file's own tags, and in the
-companions beside it. With the namespaces of Apple and of the podcast index. Knows no projects.
+companions beside it. With the namespaces of Apple and of the podcast index. Of projects it knows
+where they lie, not which of their files are current: that its caller has to ask.
 
 https://www.rssboard.org/rss-specification
 https://podcasters.apple.com/support/823-podcast-requirements
@@ -11,11 +12,12 @@ https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/1.0.md
 from __future__ import annotations
 
 import html
+import os
 import re
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import product
 from pathlib import Path
@@ -27,6 +29,7 @@ import av
 from lxml import etree
 
 from narrator import files as disk
+from narrator import manifest
 from narrator.companions import podcast
 from narrator.errors import Problem, UserError
 from narrator.export import three_letters
@@ -41,7 +44,12 @@ TYPES = {
 }
 """By ending; where an episode lies there in several, the first of these is taken."""
 
-_TRANSCRIPTS = {".vtt": "text/vtt", ".srt": "application/x-subrip"}
+_TRANSCRIPTS = {"vtt": "text/vtt", "srt": "application/x-subrip"}
+_ENDINGS = {"vtt": ".vtt", "srt": ".srt", "chapters": ".chapters.json"}
+"""Of the companions that a feed names, by what `output.companions` calls them."""
+COMPANIONS = frozenset(_ENDINGS)
+_SAMPLE = "Retail sample"
+"""The title of what is cut from a book for a shop."""
 _ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
 _PODCAST = "https://podcastindex.org/namespace/1.0"
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -49,6 +57,8 @@ _GUIDS = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 """The podcast namespace's own, for the guids of feeds."""
 _LONGEST_NAME = 128
 """Characters of a person's name, as the podcast namespace asks."""
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML may hold, however it is written (XML 1.0, 2.2)."""
 _VOICE = re.compile(r"^<v ([^>\n]+)>", re.MULTILINE)
 
 
@@ -101,6 +111,8 @@ class Episode:
     series: str
     track: int | None
     """Number of the chapter, in a file that is one."""
+    section: int | None
+    """Number of the part, of a book that is delivered in several."""
     part: int | None
     """Number of the book in its series."""
     authors: str
@@ -108,13 +120,17 @@ class Episode:
     description: str
     language: str
     published: datetime
+    dated: bool
+    """Whether its tags say so; else that is when the file was written."""
     voices: tuple[str, ...]
     """Who speaks, by its WebVTT."""
+    companions: Mapping[str, Path]
+    """What lies beside it, by kind: vtt, srt, chapters."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
         """What makes two files the same episode, in other formats or made anew."""
-        return (self.book, str(self.track or ""), self.title)
+        return (self.book, str(self.track or self.section or ""), self.title)
 
 
 def feed_guid(url: str) -> str:
@@ -125,79 +141,148 @@ def feed_guid(url: str) -> str:
 # -- what lies in a folder -------------------------------------------------------------------------
 
 
-def episodes(folder: Path, *, chapters: bool, draft: bool = False) -> list[Episode]:
-    """The finished files under a folder, oldest first: whole books, or else their chapters.
+def lying(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The sound files under a folder, in order, and the manifests of the projects there.
 
-    Hidden folders are passed over, and of a project's `build` all but its finished files, those of
-    the draft voice with `draft`. Raises UserError for a file that cannot be read.
+    Nothing that lies in a project is among the files, and nothing that is hidden. Raises
+    StorageError.
+    """
+    with disk.storage(folder):
+        found = sorted(_lying(folder))
+    manifests = [path for path in found if path.suffix in _YAML]
+    return [path for path in found if path.suffix not in _YAML], manifests
+
+
+_YAML = (".yaml", ".yml")
+
+
+def _lying(folder: Path) -> Iterator[Path]:
+    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    if projects := manifests(folder):
+        yield from projects
+        return
+    for path in inside:
+        if path.is_dir():
+            yield from _lying(path)
+        elif path.suffix.lower() in TYPES and path.is_file():
+            yield path
+
+
+def manifests(folder: Path) -> list[Path]:
+    """Those in a folder, in order. Raises OSError."""
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in _YAML
+        and not path.name.startswith(".")
+        and path.is_file()
+        and manifest.is_manifest(path)
+    )
+
+
+def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[Episode]:
+    """What files are as episodes, oldest first: whole books and their parts, or else chapters.
+
+    With each file come the kinds of companions (`COMPANIONS`) that are taken from beside it. Retail
+    samples are no episodes. Raises UserError for a file that cannot be read.
     """
     found: dict[tuple[str, str, str], Episode] = {}
-    with disk.storage(folder):
-        paths = sorted(_finished(folder, "draft" if draft else "book"))
     for ending in TYPES:
-        for path in paths:
+        for path, kinds in files.items():
             if path.suffix.lower() == ending:
-                episode = _episode(path)
-                if (episode.track is not None) == chapters:
+                episode = _episode(path, kinds)
+                sample = episode.track is None and episode.title == _SAMPLE
+                if (episode.track is not None) == chapters and not sample:
                     found.setdefault(episode.identity, episode)
-    return sorted(found.values(), key=lambda e: (e.published, e.part or 0, e.track or 0, e.title))
+    return sorted(_timed(list(found.values())), key=_order)
 
 
-def _finished(folder: Path, kind: str) -> Iterator[Path]:
-    is_project = (folder / "book.yaml").is_file()
-    for path in folder.iterdir():
-        if path.name.startswith("."):
-            continue
-        if path.is_file():
-            yield path
-        elif not (is_project and path.name == "build"):
-            yield from _finished(path, kind)
-        elif (path / kind).is_dir():
-            yield from _finished(path / kind, kind)
+def _order(episode: Episode) -> tuple[datetime, int, int, str]:
+    number = episode.track or episode.section or 0
+    return episode.published, episode.part or 0, number, episode.title
 
 
-def _episode(path: Path) -> Episode:
+def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
+    """A minute between the files of a book, so that apps list them in their order.
+
+    Files that no tag dates were written in whatever order they were made in: all of a book get the
+    time of the first.
+    """
+    first: dict[str, datetime] = {}
+    for episode in found:
+        if not episode.dated:
+            written = first.get(episode.book, episode.published)
+            first[episode.book] = min(written, episode.published)
+    for episode in found:
+        number = episode.track or episode.section or 0
+        start = episode.published
+        if number and not episode.dated:
+            start = first[episode.book]
+        try:
+            yield replace(episode, published=start + timedelta(minutes=number))
+        except OverflowError:  # at the end of the year 9999
+            yield episode
+
+
+def _episode(path: Path, kinds: Collection[str]) -> Episode:
+    beside = {kind: _companion(path, _ENDINGS[kind]) for kind in _ENDINGS if kind in kinds}
+    companions = {kind: place for kind, place in beside.items() if place}
     try:
-        with av.open(str(path)) as container:
-            tags = {name.casefold(): value for name, value in container.metadata.items()}
+        with av.open(str(path), metadata_errors="replace") as container:
+            tags = dict(container.metadata)
             for stream in container.streams.audio:  # Ogg's tags are its stream's
-                tags |= {name.casefold(): value for name, value in stream.metadata.items()}
+                tags |= stream.metadata
             seconds = (container.duration or 0) / 1_000_000
         stat = path.stat()
-        captions = _companion(path, ".vtt")
+        captions = companions.get("vtt")
         voices = _VOICE.findall(captions.read_text("utf-8")) if captions else []
     except (av.FFmpegError, OSError, UnicodeDecodeError) as error:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
-    track = _number(tags.get("track", "").partition("/")[0])
+    tags = {name.casefold(): _readable(value) for name, value in tags.items()}
+    title, book = tags.get("title") or _readable(path.stem), tags.get("album", "")
+    number = _number(tags.get("track", "").partition("/")[0])
+    # a part of a book has a number among the parts, as a chapter has one among chapters
+    is_part = number is not None and title == f"{book}, part {number}"
+    day = _day(tags.get("date", ""))
     return Episode(
         path=path,
         seconds=seconds,
         bytes=stat.st_size,
-        title=tags.get("title") or path.stem,
-        book=tags.get("album", ""),
+        title=title,
+        book=book,
         series=tags.get("series", ""),
-        track=track,
+        track=None if is_part else number,
+        section=number if is_part else None,
         part=_number(tags.get("series-part", "")),
         authors=tags.get("artist", ""),
         narrators=tags.get("composer", ""),
         description=tags.get("description") or tags.get("comment", ""),
         language=tags.get("language", ""),
-        published=_published(tags.get("date", ""), stat.st_mtime, track),
-        voices=tuple(dict.fromkeys(map(html.unescape, voices))),
+        published=day or datetime.fromtimestamp(int(stat.st_mtime), UTC),
+        dated=day is not None,
+        voices=tuple(dict.fromkeys(_readable(html.unescape(voice)) for voice in voices)),
+        companions=companions,
     )
+
+
+def _readable(text: str) -> str:
+    """Without what no XML may hold: foreign tags have control characters in them."""
+    return _NO_XML.sub("", text)
 
 
 def _number(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
-def _published(day: str, written: float, track: int | None) -> datetime:
-    """The day that the tags name, a minute later for each chapter, else when it was written."""
+def _day(text: str) -> datetime | None:
+    """A date of ISO 8601: of a year its first day, of a month too."""
+    if re.fullmatch(r"\d{4}(-\d{2})?", text):
+        text = f"{text}-01-01"[:10]
     try:
-        start = datetime.combine(date.fromisoformat(day), time(), UTC)
-    except ValueError:
-        return datetime.fromtimestamp(int(written), UTC)
-    return start + timedelta(minutes=track or 0)
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _companion(path: Path, ending: str) -> Path | None:
@@ -238,7 +323,7 @@ def text(
     `role` is what the speakers are ("host"); empty: they are not named. Raises UserError where a
     show lacks what RSS or Apple asks for.
     """
-    _check(show)
+    _check(show, role)
     names = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
     rss = etree.Element("rss", nsmap=names, version="2.0")
     channel = etree.SubElement(rss, "channel")
@@ -275,7 +360,8 @@ def _item(
     channel: Any, show: Show, episode: Episode, folder: Path, base: str, role: str, season: int
 ) -> None:
     def address(path: Path) -> str:
-        return base.rstrip("/") + "/" + quote(path.relative_to(folder).as_posix())
+        inside = path.relative_to(folder).as_posix()
+        return base.rstrip("/") + "/" + quote(os.fsencode(inside))
 
     item = etree.SubElement(channel, "item")
     _say(item, "title", episode.title)
@@ -295,18 +381,20 @@ def _item(
     _say(item, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
     _say(item, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
     _say(item, f"{{{_ITUNES}}}episodeType", "full")
-    number = episode.track if episode.track is not None else episode.part
+    number = episode.track or episode.part
+    if episode.section:  # one number cannot say both, which book of a series and which part of it
+        number = None if episode.part else episode.section
     if season:
         _say(item, f"{{{_ITUNES}}}season", str(season))
         _say(item, f"{{{_PODCAST}}}season", str(season))
     if number:
         _say(item, f"{{{_ITUNES}}}episode", str(number))
         _say(item, f"{{{_PODCAST}}}episode", str(number))
-    for ending, kind in _TRANSCRIPTS.items():
-        if path := _companion(episode.path, ending):
-            facts = {"url": address(path), "type": kind, "rel": "captions"}
+    for kind, type in _TRANSCRIPTS.items():
+        if path := episode.companions.get(kind):
+            facts = {"url": address(path), "type": type, "rel": "captions"}
             etree.SubElement(item, f"{{{_PODCAST}}}transcript", facts)
-    if path := _companion(episode.path, ".chapters.json"):
+    if path := episode.companions.get("chapters"):
         facts = {"url": address(path), "type": podcast.TYPE}
         etree.SubElement(item, f"{{{_PODCAST}}}chapters", facts)
     for person in _people(episode, role):
@@ -321,20 +409,31 @@ def _people(episode: Episode, role: str) -> list[Person]:
     return found + [Person(n, "writing", "author") for n in episode.authors.split(", ") if n]
 
 
-def _check(show: Show) -> None:
+def _check(show: Show, role: str) -> None:
     for name in ("title", "description", "language", "author"):
         if not getattr(show, name).strip():
             raise UserError(f"the feed has no {name}, and its files do not agree on one; "
                             f"give it with --{name}")  # fmt: skip
+    for text in (show.title, show.description, show.language, show.author, show.link, show.url,
+                 show.image, show.copyright, role, *show.category):  # fmt: skip
+        if _NO_XML.search(text):
+            raise UserError(f"{text!r} has a control character in it, which no feed may have")
     for name, url in (("base-url", show.url), ("link", show.link)):
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        if not _is_address(url):
             raise UserError(f"--{name}: {url!r} is no address on the web (https://…)")
     if show.guid:
         try:
             uuid.UUID(show.guid)
         except ValueError:
             raise UserError(f"--guid: {show.guid!r} is no UUID") from None
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _say(parent: Any, name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A cover: read whole or refused; as a platform wants it, brought down by FFmpeg's scaler."""
+"""A cover: read whole or refused; brought to a platform's shape and size by FFmpeg's scaler."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import av
 import av.error
+import numpy as np
 from av.video.reformatter import Interpolation
 
 from narrator.errors import UserError
@@ -74,35 +75,53 @@ _QUALITY = "2"
 
 
 def fitted(cover: Cover, path: Path, *, square: bool, pixels: tuple[int, int] | None) -> Cover:
-    """The cover itself where it fits, else a smaller JPEG of it.
+    """The cover itself where it fits, else a JPEG of it: smaller, or set in the middle of a square.
 
-    `pixels` are the least and most of its longer side. Raises UserError where it is too small or
-    has another shape: neither can be mended without spoiling the picture.
+    A square's sides are a blurred copy of the picture, as book shops do it. `pixels` are the least
+    and most of the longer side. Raises UserError where it is too small.
     """
-    size = f"{cover.width}x{cover.height}"
-    if square and cover.width != cover.height:
-        raise UserError(f"{path}: the cover must be square, not {size}")
-    if pixels is None:
-        return cover
     longest = max(cover.width, cover.height)
-    if longest < pixels[0]:
+    if pixels is not None and longest < pixels[0]:
+        size = f"{cover.width}x{cover.height}"
         raise UserError(f"{path}: the cover must have at least {pixels[0]} pixels, not {size}")
-    if longest <= pixels[1]:
+    side = longest if pixels is None else min(longest, pixels[1])
+    padded = square and cover.width != cover.height
+    if not padded and side == longest:
         return cover
-    width, height = (max(1, round(n * pixels[1] / longest)) for n in (cover.width, cover.height))
+    width, height = (max(1, round(n * side / longest)) for n in (cover.width, cover.height))
     try:
-        return Cover(_scaled(cover.data, width, height), "jpeg", width, height)
+        frame = _frame(cover.data)
+        if padded:
+            return Cover(_jpeg(_squared(frame, side, width, height)), "jpeg", side, side)
+        return Cover(_jpeg(_scaled(frame, width, height)), "jpeg", width, height)
     except (av.error.FFmpegError, StopIteration) as error:
         raise UserError(f"{path}: the cover cannot be read: {error}") from error
 
 
-def _scaled(data: bytes, width: int, height: int) -> bytes:
-    frame = _frame(data)
+def _scaled(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
+    return frame.reformat(width, height, "yuvj420p", interpolation=Interpolation.LANCZOS)
+
+
+_COARSE = 12
+"""Pixels of the copy that becomes the background: few enough that nothing in it is read."""
+
+
+def _squared(frame: av.VideoFrame, side: int, width: int, height: int) -> av.VideoFrame:
+    """The picture over a blurred copy of itself, darker by half."""
+    coarse = frame.reformat(_COARSE, _COARSE, "rgb24", interpolation=Interpolation.AREA)
+    smooth = coarse.reformat(side, side, "rgb24", interpolation=Interpolation.BICUBIC)
+    ground = (smooth.to_ndarray() * 0.5).astype(np.uint8)
+    picture = frame.reformat(width, height, "rgb24", interpolation=Interpolation.LANCZOS)
+    top, left = (side - height) // 2, (side - width) // 2
+    ground[top : top + height, left : left + width] = picture.to_ndarray()
+    return _scaled(av.VideoFrame.from_ndarray(ground, "rgb24"), side, side)
+
+
+def _jpeg(frame: av.VideoFrame) -> bytes:
     encoder = av.CodecContext.create("mjpeg", "w")
     assert isinstance(encoder, av.VideoCodecContext)
-    encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuvj420p"
+    encoder.width, encoder.height, encoder.pix_fmt = frame.width, frame.height, "yuvj420p"
     encoder.options = {"qmin": _QUALITY, "qmax": _QUALITY, "flags": "+bitexact"}
     encoder.time_base = Fraction(1)
-    small = frame.reformat(width, height, "yuvj420p", interpolation=Interpolation.LANCZOS)
-    packets = [*encoder.encode(small), *encoder.encode(None)]
+    packets = [*encoder.encode(frame), *encoder.encode(None)]
     return b"".join(bytes(packet) for packet in packets)
