@@ -24,10 +24,11 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from narrator import files, finish, manifest, music, products, references, render
+from narrator import files, finish, manifest, music, presets, products, references, render
 from narrator.engines import Engine, is_known, quiet
 from narrator.errors import (
     DamagedTake,
+    ExportError,
     Locked,
     ManifestError,
     Problem,
@@ -56,6 +57,30 @@ from narrator.store import Pin, Record, Store
 from narrator.voices import Reference
 
 log = logging.getLogger("narrator")
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+RATES = {"voxcpm2": 48_000, "draft": 22_050}
+"""Hz of what each engine speaks, as far as it is known before the engine is."""
+
+
+def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
+    """All that a render would refuse and that no engine is needed to see.
+
+    What is odd about a voice's clip is told. Raises ManifestError (output), UserError (clips).
+    """
+    project = manuscript.project
+    shapes = finish.shapes(project, manuscript.spoken)
+    finish.check_output(project, RATES[project.engine.name], shapes)
+    problems: list[Problem] = []
+    for voice in manuscript.cast.values():
+        try:
+            presets.reference_of(voice, project.manifest.language, tell)
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(problems)
 
 
 # -- plan ------------------------------------------------------------------------------------------
@@ -173,10 +198,8 @@ def plan(
     """
     project = manuscript.project
     languages = sorted({u.language for u in manuscript.spoken})
-    try:
-        finish.check_output(project, engine.sample_rate)
-    except UserError as error:
-        raise ManifestError(Problem(project.path, project.line("output"), str(error))) from None
+    finish.check_output(project, engine.sample_rate, finish.shapes(project, manuscript.spoken))
+    finish.check_names(project, [chapter.title for chapter in manuscript.chapters])
     if problems := engine.problems(manuscript.cast, languages):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     voices = references.settle(project, manuscript.cast, engine)
@@ -422,6 +445,8 @@ def run(
         if not speak and report.incomplete:
             names = ", ".join(str(n + 1) for n in report.incomplete)
             raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
+        if report.finished and report.finished.failures:  # all other files are there and noted
+            raise ExportError(report.finished.failures)
         return report
 
 

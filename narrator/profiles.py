@@ -202,7 +202,7 @@ NEAR = 1.0
 
 def within(span: Span) -> Span:
     """The seconds of silence to plan for a head or tail, least and most."""
-    return (span[0] + EDGE if span[0] > 0 else 0.0), span[1] - EDGE
+    return round(span[0] + EDGE if span[0] > 0 else 0.0, 3), round(span[1] - EDGE, 3)
 
 
 def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:

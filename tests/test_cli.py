@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from narrator import cli
+from narrator import audio, cli
 from narrator.cli import work
-from tests import books
+from tests import books, sounds
 
 
 @pytest.fixture
@@ -314,3 +314,21 @@ def test_a_signal_in_the_middle_of_a_line_is_heard(signals, monkeypatch):
     work.stop_on_signals(cancel)
     signal.raise_signal(signal.SIGINT)
     assert cancel.is_set()
+
+
+def test_check_refuses_what_a_render_would(tmp_path, narrator):
+    book = books.write(tmp_path)
+    (tmp_path / "short.wav").write_bytes(audio.wav(sounds.voice(1.0), sounds.RATE))
+    text = books.MANIFEST.replace(
+        "voice: {description: An old ferryman}", "voice: {reference: short.wav, transcript: Yes.}"
+    )
+    book.write_text(text, encoding="utf-8")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "too short to show a voice" in errors
+    wanted = "output: {formats: [wav], files: chapters}"
+    text = books.MANIFEST.replace(wanted, "output: {profile: acx}")
+    book.write_text(text, encoding="utf-8")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "credits" in errors

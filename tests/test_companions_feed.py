@@ -13,14 +13,17 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from narrator import companions, export
+from narrator import companions, export, pipeline
 from narrator.cli import companions as commands
 from narrator.companions import Spoken, feed
 from narrator.errors import UserError
 from narrator.export import Tags
 from narrator.loudness import target
+from tests import books
+from tests.fakes import HumEngine
 from tests.sounds import tone
 from tests.spoken_books import spoken
+from tests.test_verify import write
 
 NS = {
     "itunes": "http://www.itunes.com/dtds/podcast-1.0.dtd",
@@ -78,8 +81,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def episodes(folder: Path, *, chapters: bool = False) -> list[feed.Episode]:
+    files, _ = feed.lying(folder)
+    return feed.episodes(dict.fromkeys(files, feed.COMPANIONS), chapters=chapters)
+
+
 def feed_of(folder: Path, show: feed.Show = SHOW, **more: Any) -> Any:
-    found = feed.episodes(folder, chapters=False)
+    found = episodes(folder)
     return etree.fromstring(feed.text(show, found, folder, "https://example.org/show", **more))
 
 
@@ -156,7 +164,7 @@ def test_companions_of_a_file_in_several_formats_are_its_own(folder: Path) -> No
 
 
 def test_a_parser_of_others_takes_the_feed(folder: Path) -> None:
-    found = feed.episodes(folder, chapters=False)
+    found = episodes(folder)
     data = feed.text(SHOW, found, folder, "https://example.org/show")
     read = feedparser.parse(data)
     assert not read.bozo
@@ -177,40 +185,104 @@ def test_guids_stay_when_a_file_is_made_anew_or_moved(folder: Path, tmp_path: Pa
 
 
 def test_chapters_can_be_the_episodes(folder: Path) -> None:
-    found = feed.episodes(folder / "ep 1", chapters=True)
+    found = episodes(folder / "ep 1", chapters=True)
     assert [(e.title, e.track) for e in found] == [("One", 1), ("Two", 2)]
     assert found[0].published < found[1].published
 
 
 def test_the_same_files_give_the_same_bytes(folder: Path) -> None:
-    found = [feed.episodes(folder, chapters=False) for _ in range(2)]
-    one, two = (feed.text(SHOW, episodes, folder, "https://example.org/") for episodes in found)
+    found = [episodes(folder) for _ in range(2)]
+    one, two = (feed.text(SHOW, each, folder, "https://example.org/") for each in found)
     assert one == two
 
 
-def test_without_a_day_the_file_says_when(tmp_path: Path) -> None:
-    deliver(tmp_path / "out", tags("One", date="2026"), "mp3")
+@pytest.mark.parametrize(
+    ("date", "day"),
+    [
+        ("2026", "2026-01-01T00:00:00+00:00"),
+        ("2026-03", "2026-03-01T00:00:00+00:00"),
+        ("2026-03-04", "2026-03-04T00:00:00+00:00"),
+    ],
+)
+def test_a_year_is_its_first_day(tmp_path: Path, date: str, day: str) -> None:
+    deliver(tmp_path / "out", tags("One", date=date), "mp3")
+    (episode,) = episodes(tmp_path)
+    assert episode.published.isoformat() == day
+    assert episode.dated
+
+
+def test_without_a_date_the_file_says_when(tmp_path: Path) -> None:
+    deliver(tmp_path / "out", tags("One", date=""), "mp3")
     (path,) = (tmp_path / "out").glob("*.mp3")
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    (episode,) = feed.episodes(tmp_path, chapters=False)
+    (episode,) = episodes(tmp_path)
     assert episode.published.timestamp() == 1_700_000_000
+    assert not episode.dated
+
+
+def test_chapters_keep_their_order_whenever_they_were_made(tmp_path: Path) -> None:
+    deliver(tmp_path / "out", tags("A book", date=""), "mp3", titles=("One", "Two", "Three"))
+    first, second, third = sorted((tmp_path / "out").glob("*/*.mp3"))
+    for path, time in {first: 1_700_500_000, second: 1_700_000_000, third: 1_700_900_000}.items():
+        os.utime(path, (time, time))  # the first and the last were made anew
+    found = episodes(tmp_path, chapters=True)
+    assert [(e.title, int(e.published.timestamp())) for e in found] == [
+        ("One", 1_700_000_060), ("Two", 1_700_000_120), ("Three", 1_700_000_180),
+    ]  # fmt: skip
+
+
+def sound(path: Path, **facts: str) -> Path:
+    """A short file with any tags."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write(path, tone(0.5, rate=44100), tags=facts)
+
+
+def test_parts_of_a_book_are_no_chapters(tmp_path: Path) -> None:
+    for n in (2, 1):
+        title = f"Long, part {n}"
+        sound(tmp_path / f"Long - part {n}.mp3", title=title, album="Long", track=f"{n}/2",
+              date="2026")  # fmt: skip
+    sound(tmp_path / "01 - One.mp3", title="One", album="Long", track="1/9", date="2026")
+    assert [e.title for e in episodes(tmp_path, chapters=True)] == ["One"]
+    found = episodes(tmp_path)
+    assert [(e.title, e.section) for e in found] == [("Long, part 1", 1), ("Long, part 2", 2)]
+    root = etree.fromstring(feed.text(SHOW, found, tmp_path, "https://example.org/"))
+    items = root.findall("channel/item")
+    assert [item.findtext("itunes:episode", namespaces=NS) for item in items] == ["2", "1"]
+    assert len({item.findtext("guid") for item in items}) == 2
+
+
+def test_a_retail_sample_is_no_episode(tmp_path: Path) -> None:
+    sound(tmp_path / "A book.mp3", title="A book", album="A book")
+    sound(tmp_path / "A book - Retail sample.mp3", title="Retail sample", album="A book")
+    assert [e.title for e in episodes(tmp_path)] == ["A book"]
+
+
+def test_control_characters_of_foreign_tags_are_left_out(tmp_path: Path) -> None:
+    path = sound(tmp_path / "x.mp3", title="A\x07 bell", artist="B\x01ob", comment="C\ufffe.")
+    path.with_suffix(".vtt").write_text("WEBVTT\n\n<v An\x02n>Hello.\n", encoding="utf-8")
+    (episode,) = episodes(tmp_path)
+    assert (episode.title, episode.authors, episode.voices) == ("A bell", "Bob", ("Ann",))
+    data = feed.text(SHOW, [episode], tmp_path, "https://example.org/", role="host")
+    assert etree.fromstring(data).findtext("channel/item/title") == "A bell"
 
 
 def test_a_file_that_is_no_sound_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.mp3").write_bytes(b"no")
     with pytest.raises(UserError, match=r"x\.mp3: cannot be read as an episode"):
-        feed.episodes(tmp_path, chapters=False)
+        episodes(tmp_path)
 
 
-def test_of_a_project_only_finished_files_are_taken(tmp_path: Path) -> None:
-    (tmp_path / "book.yaml").write_text("chapters: []", encoding="utf-8")
-    for name in ("build/book/a.mp3", "build/encoded/b.mp3", ".hidden/c.mp3", "build/draft/d.mp3"):
+def test_files_of_a_project_are_left_to_its_manifests(tmp_path: Path) -> None:
+    for name in ("ready/a.mp3", "book/voices/me.mp3", "book/build/book/b.mp3", ".hidden/c.mp3"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(b"no")
-    with pytest.raises(UserError, match=r"book/a\.mp3"):
-        feed.episodes(tmp_path, chapters=False)
-    with pytest.raises(UserError, match=r"draft/d\.mp3"):
-        feed.episodes(tmp_path, chapters=False, draft=True)
+        (tmp_path / name).write_bytes(b"sound")
+    for name in ("book/book.yaml", "book/other.yml"):
+        (tmp_path / name).write_text("chapters: []", encoding="utf-8")
+    (tmp_path / "ready" / "site.yaml").write_text("theme: plain", encoding="utf-8")
+    files, manifests = feed.lying(tmp_path)
+    assert files == [tmp_path / "ready/a.mp3"]
+    assert manifests == [tmp_path / "book/book.yaml", tmp_path / "book/other.yml"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +292,9 @@ def test_of_a_project_only_finished_files_are_taken(tmp_path: Path) -> None:
         ({"language": ""}, "no language.*--language"),
         ({"url": "ftp://x/feed.xml"}, "--base-url"),
         ({"link": "example.org"}, "--link"),
+        ({"link": "https://[x"}, "--link"),
         ({"guid": "mine"}, "no UUID"),
+        ({"title": "A\x07 bell"}, "control character"),
     ],
 )
 def test_what_a_show_lacks_is_told(tmp_path: Path, facts: dict[str, str], message: str) -> None:
@@ -262,3 +336,83 @@ def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
     assert "--description" in str(result.exception)
     result = run(str(tmp_path), "--base-url", "https://example.org/")
     assert "holds no finished books; try with --chapters" in str(result.exception)
+
+
+def published(root: Path, *words: str) -> list[tuple[str, list[str]]]:
+    """Addresses of the episodes that the command writes, with those of their companions."""
+    result = run(
+        str(root), "--base-url", "https://x.org", "--description", "D", "--chapters", *words
+    )
+    if result.exception is not None:
+        raise result.exception
+    items = etree.fromstring((root / "feed.xml").read_bytes()).findall("channel/item")
+    return [
+        (
+            unquote(item.find("enclosure").get("url")).removeprefix("https://x.org/"),
+            [Path(unquote(t.get("url"))).name for t in item.findall("podcast:transcript", NS)],
+        )
+        for item in items
+    ]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A rendered project with subtitles, and sound in it that is not the book."""
+    monkeypatch.setattr(pipeline, "engine_for", lambda *_, **__: HumEngine())
+    text = books.MANIFEST.replace("formats: [wav]", "companions: [vtt], formats: [mp3]")
+    path = books.write(tmp_path / "show", text)
+    books.run(path, HumEngine())
+    for name in ("voices/me.mp3", "music/theme.mp3"):
+        sound(path.parent / name, title="Private", track="1")
+    return path
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_of_a_project_nothing_but_finished_files_is_published(project: Path) -> None:
+    root, out = project.parent, "build/book/A. Author - The Ferry (mp3)"
+    assert published(root) == [
+        (f"{out}/02 - Evening.mp3", ["02 - Evening.vtt"]),
+        (f"{out}/01 - Morning.mp3", ["01 - Morning.vtt"]),
+    ]
+    assert len(published(root / "build")) == 2  # what lies within a project is still the project's
+
+
+def test_files_that_are_not_current_are_left_out_and_told(project: Path) -> None:
+    root = project.parent
+    change(project, "title: Morning", "title: Dawn")
+    result = run(str(root), "--base-url", "https://x.org", "--description", "D", "--chapters")
+    assert "01 - Morning.mp3: left out: not of the project as it is now" in result.output
+    assert [name for name, _ in published(root)] == [
+        "build/book/A. Author - The Ferry (mp3)/02 - Evening.mp3"
+    ]
+    books.run(project, HumEngine())
+    names = [Path(name).name for name, _ in published(root / "build" / "book")]
+    assert names == ["02 - Evening.mp3", "01 - Dawn.mp3"]
+
+
+def test_companions_that_the_manifest_dropped_are_not_linked(project: Path) -> None:
+    change(project, "companions: [vtt], ", "")
+    (stem,) = project.parent.glob("build/book/*/01*.mp3")
+    stem.with_suffix(".vtt").write_text("WEBVTT\n", encoding="utf-8")
+    assert [links for _, links in published(project.parent)] == [[], []]
+
+
+def test_a_draft_is_published_only_where_it_is_asked_for(project: Path) -> None:
+    books.run(project, HumEngine(), draft=True)
+    change(project, "formats: [mp3]", "formats: [opus]")  # all of the book's files are stale now
+    books.run(project, HumEngine(), draft=True)
+    with pytest.raises(UserError, match="try without --chapters; a draft's with --draft"):
+        published(project.parent)
+    names = [name for name, _ in published(project.parent, "--draft")]
+    assert [name.split("/")[1] for name in names] == ["draft", "draft"]
+
+
+def test_episodes_without_a_date_are_told(project: Path) -> None:
+    result = run(str(project.parent), "--base-url", "https://x.org", "--description", "D",
+                 "--chapters")  # fmt: skip
+    assert "2 episodes without a date" in result.output

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import resource
 import signal
 import struct
@@ -25,7 +26,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from narrator import export
 from narrator.assemble import Clip, lay, sound_key, stream
 from narrator.audio import Samples, decoded
-from narrator.errors import ExportError, StorageError, UserError
+from narrator.errors import StorageError, UserError
 from narrator.export import ChapterAudio, Encoded, Exported, Settings, Tags, encode, m4b
 from narrator.export.names import file_name
 from narrator.loudness import measure, target
@@ -527,6 +528,15 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
     assert right[bin] > 20 * left[bin]
 
 
+def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> None:
+    sounds = [chapter(1, "Plain", [voice(1.0)])]
+    exported = export.export(
+        sounds, tags(), [Settings(("mp3",), target("audiobook"))],
+        out=tmp_path / "out", kept=tmp_path / "kept", total=2, whole=False, channels=2,
+    )  # fmt: skip
+    assert mutagen.File(exported.files[0].path).info.channels == 2
+
+
 def test_stereo_can_be_delivered_in_one_channel(tmp_path: Path) -> None:
     exported = run(tmp_path, [stereo_chapter(1)], ["mp3"], channels=1)
     assert mutagen.File(exported.files[0].path).info.channels == 1
@@ -594,6 +604,16 @@ def test_an_m4b_carries_the_tags_that_audiobookshelf_reads(book: Book) -> None:
     assert found["ISBN"] == "9780000000002"
     assert found["ASIN"] == "B000000000"
     assert found["composer"] == "Voice One, Голос"
+
+
+def test_a_part_of_an_m4b_carries_its_number_and_its_books_title(tmp_path: Path) -> None:
+    sounds = chapters()
+    longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.3
+    exported = run(tmp_path, sounds, ["m4b"], name="B", longest=longest)
+    found = [mutagen.File(file.path).tags for file in exported.files]
+    assert [tag["\xa9nam"] for tag in found] == [[f"{tags().title}, part {n}"] for n in (1, 2)]
+    assert [tag["\xa9alb"] for tag in found] == [[tags().title]] * 2
+    assert [tag["trkn"] for tag in found] == [[(1, 2)], [(2, 2)]]
 
 
 def test_an_mp3_chapter_carries_its_number_and_its_books_facts(book: Book) -> None:
@@ -669,6 +689,37 @@ def test_a_cover_that_is_no_image_is_one_clear_error(tmp_path: Path, data: bytes
     assert not (tmp_path / "kept").exists()  # nothing was encoded first
 
 
+@pytest.mark.parametrize("kind", ["jpeg", "png"])
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_cover_that_ends_too_early_is_one_clear_error(
+    tmp_path: Path, kind: str, share: float
+) -> None:
+    path = tmp_path / "cover"
+    whole = photo(path) if kind == "jpeg" else png(300, 200)
+    path.write_bytes(whole)
+    assert export.read_cover(path).width == 300
+    path.write_bytes(whole[: round(share * len(whole))])
+    with pytest.raises(UserError, match="cover: the cover is damaged, or not all of it is there"):
+        export.read_cover(path)
+
+
+def test_a_cover_with_a_trailer_of_some_program_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "cover.jpg"
+    path.write_bytes(photo(path) + b"made by a camera" * 20)
+    assert export.read_cover(path).width == 300
+
+
+def photo(path: Path) -> bytes:
+    """A JPEG of noise: cut, it still has a header and some rows."""
+    with av.open(str(path), "w", format="mjpeg") as container:
+        picture = container.add_stream("mjpeg", rate=1, width=300, height=200, pix_fmt="yuvj420p")
+        pixels = np.random.default_rng(1).integers(0, 255, (200, 300, 3), np.uint8)
+        frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        container.mux(picture.encode(frame.reformat(format="yuvj420p")))
+        container.mux(picture.encode(None))
+    return path.read_bytes()
+
+
 def test_a_missing_cover_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.jpg: the cover cannot be read"):
         export.read_cover(tmp_path / "none.jpg")
@@ -700,7 +751,17 @@ def test_three_hundred_chapters_are_all_marked(tmp_path: Path) -> None:
     found = marks(path)
     assert [title for title, _ in found] == [f"Chapter {n}" for n in range(300)]
     assert_allclose([start for _, start in found], np.array(starts) / 48000, atol=0.001)
-    assert len(mutagen.File(path).chapters) == 255  # as many as a Nero list can count
+    # a Nero list counts 255: rather none than one that ends early
+    assert b"chpl" not in path.read_bytes()
+    m4b.write(path, [(f"Chapter {n}", one) for n in range(255)], tags(), None)
+    assert len(mutagen.File(path).chapters) == 255
+
+
+def test_a_book_of_more_chapters_than_a_nero_list_counts_says_so(tmp_path: Path) -> None:
+    one = chapter(1, "Short", [voice(0.4)])
+    many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(256)]
+    (remark,) = run(tmp_path, many, ["m4b"], name="B").remarks
+    assert remark.startswith("B.m4b marks its 256 chapters in its chapter track alone")
 
 
 @pytest.mark.slow
@@ -763,10 +824,81 @@ def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path
     assert [f.chapters for f in exported.files] == [(1, 2), (3,)]
 
 
-def test_a_chapter_that_is_longer_than_a_file_may_be_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"'Cap.*' lasts .* min, and acx takes .* min a file"):
-        run(tmp_path, chapters(), ["mp3"], files="chapters", longest=1.0, folder="acx")
-    assert not (tmp_path / "kept").exists()
+@pytest.mark.parametrize("format", ["m4b", "mp3", "opus", "flac"])
+def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
+    tmp_path: Path, format: str
+) -> None:
+    one = chapter(1, "Short", [voice(0.4)])
+    many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(60)]
+    longest = 20 * one.timeline.seconds + 0.001
+    exported = run(tmp_path, many, [format], files="book", name="B", longest=longest)
+    assert [n for f in exported.files for n in f.chapters] == [c.number for c in many]
+    assert len(exported.files) in (3, 4)
+    for file in exported.files:
+        assert file.seconds <= longest
+        with av.open(str(file.path)) as container:
+            assert (container.duration or 0) / 1e6 <= longest + 0.03  # MP3: its coder's delay
+
+
+def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_made(
+    tmp_path: Path,
+) -> None:
+    sounds = chapters(2)
+    longest = (sounds[0].timeline.seconds + sounds[1].timeline.seconds) / 2
+    exported = run(
+        tmp_path, sounds, ["mp3"], longest=longest, folder="acx", name="B", chapter="{number}"
+    )
+    assert [f.path.name for f in exported.files] == ["01.mp3"]
+    (failure,) = exported.failed
+    assert "lasts 0 min, and acx takes" in failure.why
+    assert [path.name for path in failure.paths] == ["B.mp3", "02.mp3"]
+
+
+@pytest.mark.parametrize("rate", [16000, 22050, 24000, 44100, 48000])
+@pytest.mark.parametrize("format", ["m4b", "mp3", "opus"])
+def test_a_chapter_within_a_book_takes_no_more_than_its_coder_may_add(
+    tmp_path: Path, format: str, rate: int
+) -> None:
+    one = chapter(1, "One", [voice(0.401)])
+    two = replace(one, number=2, title="Two")
+    file = run(tmp_path, [one, two], [format], files="book", sample_rate=rate).files[0]
+    added = file.starts[1] - one.timeline.seconds
+    assert 0 <= added <= export.encoding(format, rate).join
+
+
+# -- names of files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("template", "titles"),
+    [
+        ("{chapter}", ("Same", "Same")),
+        ("{chapter}", ("The End", "the end")),
+        ("{chapter}", ("Caf\u00e9", "Cafe\u0301")),
+        ("Book", ("One", "Two")),
+        ("{chapter} {number}", ("Long " * 40, "Long " * 40)),
+        ("{chapter}", ("One", "B")),
+    ],
+)
+def test_two_files_of_one_name_are_refused_before_anything_is_encoded(
+    tmp_path: Path, template: str, titles: tuple[str, str]
+) -> None:
+    sounds = [replace(c, title=t) for c, t in zip(chapters(2), titles, strict=True)]
+    way = {"name": "B", "chapter": template, "folder": "mine"}
+    with pytest.raises(UserError, match=r"'.*\.mp3': put \{number\} into chapter_name"):
+        run(tmp_path, sounds, ["mp3"], **way)
+    assert not tmp_path.joinpath("kept").exists()
+    mine = replace(Settings(("mp3",), target("audiobook")), **way)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="would both be the file"):
+        export.check_names(titles, tags(), [mine])
+
+
+def test_names_that_are_apart_are_no_fault() -> None:
+    same = ["Same", "Same"]
+    plain = Settings(FORMATS, target("audiobook"), name="B")
+    export.check_names(same, tags(), [plain, replace(plain, folder="other")])
+    alone = replace(plain, formats=("mp3",), files="book", chapter="{chapter}")
+    export.check_names(["B"], tags(), [alone])  # a book of one chapter is one file
 
 
 # -- again -----------------------------------------------------------------------------------------
@@ -955,17 +1087,70 @@ def test_a_chapter_that_fails_stops_the_others(tmp_path: Path) -> None:
     assert not leftovers(tmp_path)
 
 
-def test_a_silent_chapter_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="chapter 'Hush' is silent"):
-        run(tmp_path, [chapter(1, "Hush", [silence(1.0)])])
-
-
-def test_a_target_that_cannot_be_reached_is_an_error_with_figures(tmp_path: Path) -> None:
-    with pytest.raises(
-        ExportError, match=r"chapter 'C.*' measures -.* LUFS and .* dBTP, not -8 LUFS"
-    ):
-        run(tmp_path, chapters(1), target=target(-8, -12))
+def test_a_silent_chapter_is_named_and_all_other_files_are_made(tmp_path: Path) -> None:
+    sounds = chapters()
+    sounds[1] = chapter(2, "Hush", [silence(1.0)])
+    exported = run(tmp_path, sounds, ["m4b", "mp3"], name="B", chapter="{number}")
+    assert [f.path.name for f in exported.files] == ["01.mp3", "03.mp3"]
+    assert exported.failed == (
+        export.Failure("chapter 'Hush' is silent", tuple(
+            tmp_path / "out" / name for name in ("B.m4b", "B.mp3", "02.mp3")
+        )),
+    )  # fmt: skip
     assert not leftovers(tmp_path)
+    assert not any((tmp_path / "out" / name).exists() for name in ("B.m4b", "B.mp3", "02.mp3"))
+    assert [len(sounds) for _, sounds in exported.chapters] == [2, 0, 2]
+    assert export.prune(tmp_path / "kept", exported) == 0
+    assert not exported.stale
+    mended = run(tmp_path, chapters(), ["m4b", "mp3"], name="B", chapter="{number}")
+    assert not mended.failed
+    assert [f.path.name for f in mended.files if f.fresh] == ["B.m4b", "B.mp3", "02.mp3"]
+
+
+def test_a_target_that_cannot_be_reached_is_told_with_figures(tmp_path: Path) -> None:
+    (failure,) = run(tmp_path, chapters(1), target=target(-8, -12)).failed
+    assert re.search(
+        r"chapter 'C.*' measures -.* LUFS and .* dBTP, not -8 LUFS.*; a lower loudness", failure.why
+    )
+    assert not leftovers(tmp_path)
+
+
+def test_a_chapter_of_little_but_silence_says_what_helps(tmp_path: Path) -> None:
+    short = chapter(1, "Hi.", [voice(0.4), silence(8.0)])
+    exported = run(
+        tmp_path, [short], ["mp3"], files="chapters", target=replace(target("acx"), true_peak=-18)
+    )
+    (failure,) = exported.failed
+    assert "much of it is silence: make one chapter of it and the next" in failure.why
+
+
+def test_words_are_as_loud_with_music_as_without(tmp_path: Path) -> None:
+    plain = chapter(1, "Plain", [voice(2.0, seed=n) for n in range(4)])
+
+    def mixed() -> Iterator[Samples]:
+        for block in plain.blocks():
+            yield block + tone(len(block) / RATE, hertz=700, peak=-27)
+
+    music = replace(plain, number=2, title="Music", key="music", blocks=mixed, speech=plain.blocks)
+    exported = run(tmp_path, [plain, music], ["flac"], files="chapters")
+    (one,), (two,) = (sounds for _, sounds in exported.chapters)
+    by_mix = run(tmp_path / "mix", [replace(music, speech=None)], ["flac"], files="chapters")
+    before = one.gain - by_mix.chapters[0][1][0].gain
+    assert before > 0.3  # what the music took from the words
+    after = one.gain - two.gain
+    assert after == pytest.approx(max(0.0, before - 0.35), abs=0.05)  # the mix may be 0.35 louder
+    assert two.loudness.integrated <= -17.5
+
+
+def test_a_sample_with_music_knows_its_words_too() -> None:
+    sound = chapter(1, "One", [voice(1.0, seed=n) for n in range(4)])
+    music = replace(
+        sound, blocks=lambda: (np.stack([b, b], 1) for b in sound.blocks()), channels=2,
+        speech=sound.blocks,
+    )  # fmt: skip
+    cut = export.excerpt(music, "S", 0.5, 5)
+    assert cut.speech is not None
+    assert_array_equal(np.concatenate(list(cut.speech())), spoken(cut)[:, 0])
 
 
 def test_a_file_where_a_folder_should_be_is_a_storage_error(tmp_path: Path) -> None:

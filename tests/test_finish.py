@@ -136,7 +136,6 @@ def test_pauses_that_a_profile_refuses_are_said_before_anything_is_spoken(
     ("cover", "message"),
     [
         (None, "apple-podcasts asks for a cover: set `cover`"),
-        ((1500, 1400), "must be square, not 1500x1400"),
         ((600, 600), "at least 1400 pixels, not 600x600"),
     ],
 )

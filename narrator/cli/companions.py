@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from narrator.cli.shared import app, counted, err, near, out
+from narrator.cli.work import plan_of
 
 _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 
@@ -43,11 +47,13 @@ def feed(
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
-    found = feeds.episodes(folder, chapters=chapters, draft=draft)
+    folder = Path(os.path.abspath(folder))  # a link stays what the web has it as
+    found = feeds.episodes(_finished(folder, draft), chapters=chapters)
     if not found:
         what = "chapters" if chapters else "books"
         other = "without" if chapters else "with"
-        raise UsageError(f"{folder} holds no finished {what}; try {other} --chapters")
+        drafts = "" if draft else "; a draft's with --draft"
+        raise UsageError(f"{near(folder)} holds no finished {what}; try {other} --chapters{drafts}")
     base = base_url.rstrip("/") + "/"
     cover = next((picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
@@ -67,7 +73,47 @@ def feed(
     path = folder / name
     companions.update(path, feeds.text(show, found, folder, base, role=cast, season=season))
     out.print(f"{near(path)}  {counted(len(found), 'episode')}")
+    if undated := sum(not episode.dated for episode in found):
+        err.print(f"{counted(undated, 'episode')} without a date: the time of the file stands in, "
+                  "and moves when that is made anew; set `date` in the manifest")  # fmt: skip
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")
     if any(e.path.suffix.lower() not in (".mp3", ".m4a") for e in found):
         err.print("Apple Podcasts plays .mp3 and .m4a only: add mp3 to output.formats")
+
+
+def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
+    """Finished files under a folder, and the kinds of companions that belong to each.
+
+    Of projects those that are as the project is now; what is not is told. Within a project's
+    `build` the folder says whether it is the draft's.
+    """
+    from narrator.companions import feed as feeds
+
+    build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
+    if build is not None and (around := feeds.manifests(build.parent)):
+        of_both = _of_projects(around, (False, True))
+        return {path: kinds for path, kinds in of_both.items() if path.is_relative_to(folder)}
+    loose, manifests = feeds.lying(folder)
+    return dict.fromkeys(loose, feeds.COMPANIONS) | _of_projects(manifests, (draft,))
+
+
+def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path, Collection[str]]:
+    from narrator import finish, manifest, pipeline
+    from narrator.companions import feed as feeds
+
+    found: dict[Path, Collection[str]] = {}
+    waiting = err.status("reading projects") if err.is_terminal else contextlib.nullcontext()
+    with waiting:
+        for path in manifests:
+            project = manifest.load(path)
+            kinds = feeds.COMPANIONS & set(project.manifest.output.companions)
+            for draft in {draft and project.engine.name != "draft" for draft in drafts}:
+                if not finish.products(project, draft=draft):
+                    continue  # nothing to ask for, so no engine is needed
+                for file, note in pipeline.listed(plan_of(path, draft), draft=draft):
+                    if note:
+                        err.print(f"{near(file)}: left out: {note}")
+                    else:
+                        found[file] = kinds
+    return found

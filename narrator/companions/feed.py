@@ -169,15 +169,16 @@ def _lying(folder: Path) -> Iterator[Path]:
 
 
 def manifests(folder: Path) -> list[Path]:
-    """Those in a folder, in order. Raises OSError."""
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix in _YAML
-        and not path.name.startswith(".")
-        and path.is_file()
-        and manifest.is_manifest(path)
-    )
+    """Those in a folder, in order. Raises StorageError."""
+    with disk.storage(folder):
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix in _YAML
+            and not path.name.startswith(".")
+            and path.is_file()
+            and manifest.is_manifest(path)
+        )
 
 
 def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[Episode]:
@@ -216,7 +217,7 @@ def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
     for episode in found:
         number = episode.track or episode.section or 0
         start = episode.published
-        if number and not episode.dated:
+        if number and episode.book and not episode.dated:
             start = first[episode.book]
         try:
             yield replace(episode, published=start + timedelta(minutes=number))
@@ -381,7 +382,7 @@ def _item(
     _say(item, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
     _say(item, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
     _say(item, f"{{{_ITUNES}}}episodeType", "full")
-    number = episode.track or episode.part
+    number = episode.track if episode.track is not None else episode.part
     if episode.section:  # one number cannot say both, which book of a series and which part of it
         number = None if episode.part else episode.section
     if season:
