@@ -521,7 +521,8 @@ class Music(_Model):
         tuple[Text, ...],
         BeforeValidator(_as_list, json_schema_input_type=str | int | tuple[str | int, ...]),
     ] = ()
-    """Numbers or titles; every chapter where it is not set."""
+    """Numbers or titles, credits not counted. Where it is not set, an intro is played before the
+    first chapter, an outro after the last, a bed in every one."""
     scene: int | None = Field(default=None, ge=1)
     """A bed's, counted within its chapter; the whole chapter where it is not set."""
     name: Text | None = None

@@ -289,8 +289,11 @@ def _chapters(entry: Music, titles: Sequence[str]) -> list[int]:
     """The chapters of an entry that has them from the manifest."""
     if entry.name is not None:
         return []
-    found = [_chapter(name, titles) for name in entry.chapters]
-    return sorted({n for n in found if n is not None}) if found else list(range(len(titles)))
+    if entry.chapters:
+        found = {_chapter(name, titles) for name in entry.chapters}
+        return sorted(n for n in found if n is not None)
+    last = len(titles) - 1
+    return {"intro": [0], "outro": [last], "bed": list(range(len(titles)))}[entry.place]
 
 
 # -- what music and a platform say of each other ---------------------------------------------------

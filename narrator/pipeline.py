@@ -28,7 +28,6 @@ from narrator import files, finish, manifest, music, presets, products, referenc
 from narrator.engines import Engine, is_known, quiet
 from narrator.errors import (
     DamagedTake,
-    ExportError,
     Locked,
     ManifestError,
     Problem,
@@ -393,7 +392,7 @@ def run(
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
-    Raises Locked, EngineUnavailable, StorageError, ExportError, UsageError. Whatever happens, takes
+    Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever happens, takes
     that passed their checks are kept, and no file for listeners is half written.
     """
     project = manuscript.project
@@ -445,8 +444,6 @@ def run(
         if not speak and report.incomplete:
             names = ", ".join(str(n + 1) for n in report.incomplete)
             raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
-        if report.finished and report.finished.failures:  # all other files are there and noted
-            raise ExportError(report.finished.failures)
         return report
 
 

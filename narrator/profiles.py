@@ -226,8 +226,8 @@ def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
         profile = replace(profile, sample_rate=48000)  # the one rate that Opus gives back
     if "wav" in profile.formats:  # holds neither
         profile = replace(profile, marks=False, cover=False)
-    if profile.files == "chapters" and "m4b" not in profile.formats:
-        profile = replace(profile, marks=False)
+    if profile.files != "book" and set(profile.formats) != {"m4b"}:
+        profile = replace(profile, marks=False)  # files of one chapter have none
     return profile
 
 

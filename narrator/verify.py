@@ -517,7 +517,8 @@ def _coding(found: Figures, profile: Profile, first: Figures) -> Iterator[Check]
     # an average over packets may be a hair under the rate that their headers state
     near = bitrates is None or 0.98 * bitrates[0] <= found.bitrate <= 1.02 * bitrates[1]
     yield Check("bitrate", f"{found.bitrate} kbit/s", _span(bitrates, "kbit/s"), near)
-    mode = profile.bitrate_mode if lossy else None
+    told = found.bitrate_mode in ("constant", "variable")  # of AAC and Opus nobody can tell
+    mode = profile.bitrate_mode if told else None
     figure = found.bitrate_mode + (f", {found.bitrate_note}" if found.bitrate_note else "")
     yield Check("bitrate mode", figure, mode or "", mode in (None, found.bitrate_mode))
     channels = profile.channels or (first.channels if profile.alike else None)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import mutagen
+import numpy as np
 import pytest
+import soundfile
 
-from narrator import finish, pipeline
-from narrator.errors import ManifestError, UserError
+from narrator import finish, pipeline, products
+from narrator.errors import ManifestError
 from narrator.finish import Finished
 from narrator.verify import checks, figures
 from tests import books
 from tests.fakes import HumEngine
+from tests.sounds import RATE, tone
 from tests.test_export import png
 
 PLAIN = books.MANIFEST.replace("output: {formats: [wav], files: chapters}\n", "")
@@ -104,14 +108,118 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
         assert not failed, file
 
 
-def test_a_sample_that_is_too_short_says_what_to_change(tmp_path: Path) -> None:
+def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) -> None:
     path = project(
         tmp_path,
         "output: {profile: mine, sample: {chapter: '2'}}\n"
-        "profiles: {mine: {base: acx, credits: false}}\n",
+        "profiles: {mine: {base: acx, credits: false, sample: [34, 300]}}\n",
     )
-    with pytest.raises(UserError, match=r"output\.sample: 'Evening' gives .* of 60 s"):
-        books.run(path, HumEngine())
+    report, _ = books.run(path, HumEngine())
+    (remark,) = finished(report).remarks
+    assert remark.startswith("no retail sample for mine: output.sample: 'Evening' gives")
+    assert names(report, tmp_path) == ["mine/01 - Morning.mp3", "mine/02 - Evening.mp3"]
+
+
+def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_path: Path) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: [archive, mine], companions: [vtt]}\n"
+        "profiles: {mine: {base: acx, credits: false, sample: null, peak: -12, loudness: -13}}\n",
+    )
+    report, _ = books.run(path, HumEngine())
+    lines = [str(problem) for problem in finished(report).failures]
+    assert len(lines) == 2
+    assert lines[0].endswith("; not delivered: mine/01 - Morning.mp3")
+    facts = json.loads((tmp_path / "build" / "report.json").read_text("utf-8"))
+    assert facts["failed"] == lines
+    assert [Path(file).suffix for file in facts["files"]] == [".flac"] * 3
+    assert len(facts["companions"]) == 3
+    book = books.plan(path, HumEngine())
+    listed = products.listed(
+        book.manuscript.project, book.manuscript.chapters, book.manuscript.cast, book.steps,
+        book.store, draft=False,
+    )  # fmt: skip
+    assert [note for _, note in listed] == ["", "", ""]
+
+
+def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: Path) -> None:
+    same = PLAIN.replace("Evening", "morning")
+    more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
+    path = books.write(tmp_path, same + more)
+    with pytest.raises(ManifestError, match=r"book.yaml:\d+: chapter 1 'Morning' and chapter 2"):
+        books.plan(path, HumEngine())
+
+
+# -- companions ------------------------------------------------------------------------------------
+
+
+def test_a_part_of_a_book_leaves_its_read_along_as_it_is(tmp_path: Path) -> None:
+    more = "output: {formats: [mp3], companions: [readalong, vtt]}\n"
+    path = project(tmp_path, more)
+    books.run(path, HumEngine())
+    (epub,) = (tmp_path / "build" / "book").rglob("*.epub")
+    whole = epub.read_bytes()
+    books.write(tmp_path, PLAIN + more, two=books.TWO.replace("aunt ", "uncle "))
+    report, _ = books.run(path, HumEngine(), chapters=["1"])
+    assert epub.read_bytes() == whole
+    assert epub not in finished(report).companions
+    assert finished(report).companions
+    assert finished(report).remarks == (
+        f"{epub.name} is made when all chapters are there; the one that is there is of an earlier "
+        "render",
+    )
+    report, _ = books.run(path, HumEngine())
+    assert epub in finished(report).companions
+    assert epub.read_bytes() != whole
+
+
+def test_a_way_without_sound_for_a_read_along_goes_without(tmp_path: Path) -> None:
+    more = "output: {profile: [archive, spotify], companions: [readalong]}\n"
+    report, _ = books.run(project(tmp_path, more), HumEngine())
+    (epub,) = finished(report).companions
+    assert epub.parent.name == "spotify"
+
+
+def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
+    def beside() -> list[str]:
+        found = (tmp_path / "build" / "book").rglob("*.*")
+        return sorted(path.name for path in found if path.suffix in (".vtt", ".srt"))
+
+    path = project(tmp_path, "output: {formats: mp3, files: chapters, companions: [vtt, srt]}\n")
+    books.run(path, HumEngine())
+    assert len(beside()) == 4
+    more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
+    books.write(tmp_path, PLAIN.replace("Evening", "Night") + more)
+    report, _ = books.run(path, HumEngine())
+    assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
+    assert [path.name for path in finished(report).exported.stale] == ["02 - Evening.mp3"]
+    project(tmp_path, "output: {formats: mp3, files: chapters}\n")
+    (tmp_path / "build" / "book" / "A. Author - The Ferry (mp3)" / "01 - Morning.vtt").write_text(
+        "corrected"
+    )
+    report, _ = books.run(path, HumEngine())
+    assert beside() == ["01 - Morning.vtt"]
+    stale = [Path(name).name for name in finished(report).to_json()["stale_files"]]
+    assert stale == ["02 - Night.mp3", "01 - Morning.vtt"]
+
+
+# -- music -----------------------------------------------------------------------------------------
+
+
+def test_a_chapter_alone_is_in_stereo_where_its_book_is(tmp_path: Path) -> None:
+    sides = np.stack([tone(3, hertz=300), tone(3, hertz=500)], 1)
+    soundfile.write(tmp_path / "in.wav", sides, RATE)
+    more = (
+        "music: [{file: in.wav, place: intro, chapters: [Morning]}]\n"
+        "output: {formats: mp3, files: chapters}\n"
+    )
+    path = project(tmp_path, more)
+    alone, _ = books.run(path, HumEngine(), chapters=["2"])
+    (file,) = finished(alone).files
+    assert mutagen.File(file).info.channels == 2
+    report, _ = books.run(path, HumEngine())
+    assert [mutagen.File(file).info.channels for file in finished(report).files] == [2, 2]
+    assert [file.fresh for file in finished(report).exported.files] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -246,3 +246,39 @@ def test_the_schema_takes_what_the_reader_takes_and_refuses_unknown_keys():
     assert not list(validator.iter_errors(data))
     assert list(validator.iter_errors({**data, "outptu": 1}))
     assert list(validator.iter_errors({**data, "output": {"formats": ["mp4"]}}))
+
+
+@pytest.mark.parametrize("date", ["2020", "2020-02", "2020-02-29", "0004"])
+def test_a_date_is_a_year_a_month_or_a_day(date, tmp_path):
+    assert project(tmp_path, GOOD + f"date: {date}\n").manifest.date == date
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2021-02-29", "2020-13", "20200102", "May 2020", "2020-1-2", "0000", "2020-01-02T03:04:05Z"],
+)
+def test_a_date_that_is_none_is_refused(date, tmp_path):
+    assert problems(tmp_path, GOOD + f"date: {date}\n") == [
+        f"book.yaml:6: date: must be YYYY, YYYY-MM or YYYY-MM-DD, a day that is, not '{date}'"
+    ]
+
+
+@pytest.mark.parametrize("code", [0, 7, 27, 0x7F, 0x85, 0xFFFF])
+def test_characters_that_no_tag_can_hold_are_refused_with_their_line(code, tmp_path):
+    written, shown = f"\\u{code:04x}", repr(chr(code))
+    text = GOOD + f'publisher: "A{written}B"\nlexicon:\n  "C{written}D": x\n'
+    assert problems(tmp_path, text) == [
+        f"book.yaml:{line}: {shown} in a text, which is no character that can be shown: take it out"
+        for line in (6, 8)
+    ]
+
+
+def test_tabs_and_line_breaks_are_characters_that_can_be_shown(tmp_path):
+    text = GOOD + 'description: "A\\tB\\nC"\n'
+    assert project(tmp_path, text).manifest.description == "A\tB\nC"
+
+
+@pytest.mark.parametrize("number", [".nan", ".inf", "-.inf"])
+def test_a_number_is_finite(number, tmp_path):
+    (found,) = problems(tmp_path, GOOD + f"pauses: {{line: {number}}}\n")
+    assert found.startswith("book.yaml:6: pauses.line: ")

@@ -266,7 +266,7 @@ def test_a_mark_changes_no_chunk() -> None:
          "book.yaml:7: music[1]: no chapter 'Prat 2'; did you mean 'Part 2'?"),
         ("{file: a.wav, place: bed, chapters: 1, scene: 4}", SCENES,
          "book.yaml:7: music[1]: chapter 1, 'Part 1', has no scene 4, only 3 scenes"),
-        ("{file: a.wav, place: intro}\n  - {file: a.wav, place: intro, chapters: 2}", SCENES,
+        ("{file: a.wav, place: intro, chapters: 2}\n  - {file: a.wav, place: intro, chapters: 2}", SCENES,
          "book.yaml:8: music[2]: chapter 2 has an intro already, music[1]; set `chapters`"),
         ("{file: text.wav, place: bed}", SCENES,
          "book.yaml:7: music[1]: text.wav: not a sound file"),
@@ -814,3 +814,18 @@ def test_changed_music_makes_files_anew_and_renders_nothing(tmp_path: Path) -> N
     assert watcher.takes == []
     assert third.finished.exported.chapters[0][0].key != first.key
     assert third.finished.exported.chapters[1][0].key == second.key
+
+
+# -- credits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rain", "no such bed", "off"])
+def test_no_music_plays_under_credits(name: str, tmp_path: Path) -> None:
+    wav(tmp_path / "a.wav", tone(1))
+    project = book(tmp_path, "  - {file: a.wav, place: bed, name: rain}")
+    text = project.path.read_text() + f"credits:\n  closing: '[music: {name}] The end.'\n"
+    project.path.write_text(text + "  opening: 'A \\[music: x] book.'\n")
+    found = music.problems(manifest.load(project.path), chapters(project))
+    line = text.splitlines().index("credits:") + 2
+    what = f"credits.closing: no music plays under credits: leave [music: {name}] out"
+    assert [str(problem) for problem in found] == [f"{project.path}:{line}: {what}"]

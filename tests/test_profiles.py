@@ -102,6 +102,29 @@ def test_a_bitrate_of_ones_own_is_demanded() -> None:
     assert custom("a", "acx", {"bitrate": 256}).bitrates == (256, 256)
     assert custom("a", "acx", {"longest": 60}).bitrates == ACX.bitrates
     assert custom("a", "acx", {"bitrate_mode": "variable"}).bitrates is None
+    assert custom("a", "acx", {"bitrate": None}).bitrates is None
+
+
+@pytest.mark.parametrize("formats", [("m4b",), ("opus", "m4b"), ("mp3", "opus"), ("flac", "m4b")])
+def test_bitrates_are_demanded_of_mp3_alone(formats: tuple[str, ...]) -> None:
+    mine = custom("a", "acx", {"formats": formats, "bitrate": 64})
+    assert (mine.bitrate, mine.bitrates, mine.bitrate_mode) == (64, None, None)
+    assert custom("a", "acx", {"formats": ("mp3", "flac")}).bitrates == ACX.bitrates
+
+
+def test_a_rate_of_the_base_gives_way_to_the_one_that_opus_has() -> None:
+    assert custom("a", "acx", {"formats": ("opus",)}).sample_rate == 48000
+    assert custom("a", "acx", {"formats": ("mp3",)}).sample_rate == 44100
+
+
+def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
+    base = "audiobookshelf"
+    assert custom("a", base, {"formats": ("mp3",), "files": "book"}).marks
+    assert custom("a", base, {"files": "chapters"}).marks  # M4B is one book always
+    assert not custom("a", base, {"formats": ("mp3",), "files": "chapters"}).marks
+    assert not custom("a", base, {"formats": ("opus", "m4b"), "files": "both"}).marks
+    assert not custom("a", base, {"formats": ("wav",)}).marks
+    assert not custom("a", "apple-podcasts", {"formats": ("wav",)}).cover
 
 
 WRONG = {
@@ -139,6 +162,66 @@ WRONG = {
         "output: {profile: acx}\n",
         "book.yaml:9: profile acx asks for opening and closing credits: add `credits: {}`, or "
         "your own under it",
+    ),
+    "a profile twice": (
+        "output: {profile: [spotify, Spotify]}\n",
+        "book.yaml:9: output.profile: 'Spotify' stands twice",
+    ),
+    "a format twice": (
+        "profiles: {a: {base: acx, formats: [mp3, mp3]}}\n",
+        "book.yaml:9: profiles.a.formats: 'mp3' stands twice",
+    ),
+    "a companion twice": (
+        "output: {companions: [vtt, vtt]}\n",
+        "book.yaml:9: output.companions: 'vtt' stands twice",
+    ),
+    "two profiles in one folder": (
+        "profiles:\n  x: {base: acx}\n  X: {base: acx}\n",
+        "book.yaml:11: 'X' and 'x' would share a folder: give one another name",
+    ),
+    "a platform's name in capitals": (
+        "profiles: {ACX: {base: acx}}\n",
+        "book.yaml:9: 'ACX' is a platform's profile: give yours another name",
+    ),
+    "a sample of no number": (
+        "profiles: {a: {base: acx, sample: [5, .nan]}}\n",
+        "book.yaml:9: profiles.a.sample[2]: must be a finite number, not 'nan'",
+    ),
+    "a sample of less than nothing": (
+        "profiles: {a: {base: acx, sample: [-5, 60]}}\n",
+        "book.yaml:9: profiles.a.sample[1]: must be greater than or equal to 0, not '-5'",
+    ),
+    "a cover of less than nothing": (
+        "profiles: {a: {base: acx, cover_pixels: [-1, 9]}}\n",
+        "book.yaml:9: profiles.a.cover_pixels[1]: must be greater than or equal to 1, not '-1'",
+    ),
+    "room tone over the noise floor": (
+        "profiles: {a: {base: acx, room_tone: -55}}\n",
+        "book.yaml:9: profiles.a: a `room_tone` of -55 dB is no quieter than the `noise_floor` of "
+        "-60: -61 or lower",
+    ),
+    "a head that nothing can meet": (
+        "profiles: {a: {base: acx, head: [0.5, 0.5]}}\n",
+        "book.yaml:9: profiles.a: `head` needs 0.2 s between least and most: sound is not found "
+        "to the hundredth, and [0.5, 0.5] leaves no room",
+    ),
+    "a bitrate's mode for AAC": (
+        "profiles: {a: {base: acx, formats: m4b, bitrate_mode: constant}}\n",
+        "book.yaml:9: profiles.a: `bitrate_mode` is not for m4b, which has none to choose: leave "
+        "it out",
+    ),
+    "a rate for Opus": (
+        "profiles: {a: {base: acx, formats: opus, sample_rate: 44100}}\n",
+        "book.yaml:9: profiles.a: opus is 48000 Hz always: leave `sample_rate: 44100` out",
+    ),
+    "a cover for WAV": (
+        "profiles: {a: {base: acx, formats: wav, cover: true}}\n",
+        "book.yaml:9: profiles.a: a WAV file holds no cover: leave `cover` or that format out",
+    ),
+    "a sample that is shorter than what is asked for": (
+        "output: {profile: a, sample: {seconds: 30}}\nprofiles: {a: {base: acx, credits: false}}\n",
+        "book.yaml:9: profile a asks for a sample of 60 s or more: raise output.sample.seconds, "
+        "which is 30",
     ),
     "credits with an unknown field": (
         "credits: {opening: '{titel}'}\n",

@@ -22,6 +22,9 @@ def verify(
     book: Annotated[
         Path | None, typer.Option("--book", help="The manifest that has your own profile.")
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Every figure of every file, not only what fails.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure delivered files and hold them to a profile. Exit code 1: a file fails; 2: one cannot
@@ -48,8 +51,15 @@ def verify(
         ]
         out.print_json(data={"profile": wanted.name if wanted else None, "files": rows})
     else:
+        brief = wanted is not None and len(held) > 1 and not whole
         for figures, checks in held:
-            _print_table(figures.path, checks)
+            failed = [check for check in checks if not check.ok]
+            if not brief:
+                _print_table(figures.path, checks)
+            elif failed:
+                _print_table(figures.path, failed)
+            else:
+                out.print(f"{near(figures.path)}: ok")
         for _, error in unreadable:
             err.print(f"error: {error}")
         fails = sum(not check.ok for _, checks in held for check in checks)

@@ -33,6 +33,7 @@ from narrator.cli.shared import (
     short,
     sized,
 )
+from narrator.errors import ExportError
 from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
 
 
@@ -283,6 +284,8 @@ def _run(
         _print_report(report, time.monotonic() - began)
     if report.result.cancelled:
         raise typer.Exit(130)
+    if report.finished and report.finished.failures:
+        raise ExportError(report.finished.failures)
     if not report.complete:
         raise typer.Exit(1)
 

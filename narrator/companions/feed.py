@@ -207,7 +207,7 @@ def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
     """A minute between the files of a book, so that apps list them in their order.
 
     Files that no tag dates were written in whatever order they were made in: all of a book get the
-    time of the first.
+    day of the first, from midnight on, since apps hide what lies in the future.
     """
     first: dict[str, datetime] = {}
     for episode in found:
@@ -218,7 +218,7 @@ def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
         number = episode.track or episode.section or 0
         start = episode.published
         if number and episode.book and not episode.dated:
-            start = first[episode.book]
+            start = first[episode.book].replace(hour=0, minute=0, second=0)
         try:
             yield replace(episode, published=start + timedelta(minutes=number))
         except OverflowError:  # at the end of the year 9999

@@ -19,6 +19,7 @@ import yaml
 
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, ImportedChapter, Skipped
+from narrator.manifest import is_date
 
 _SLUG_LENGTH = 48
 _COUNTED = re.compile(
@@ -157,7 +158,7 @@ def _manifest(
         if book.series and book.series_part
         else book.series,
         "publisher": book.publisher,
-        "date": book.date,
+        "date": book.date if book.date and is_date(book.date) else None,
         "description": book.description,
         "genre": book.genre,
         "copyright": book.copyright,
@@ -169,12 +170,22 @@ def _manifest(
             "# Render it with: narrator render book.yaml    (--draft for a fast proof)",
             "",
             _yaml({key: value for key, value in facts.items() if value is not None}),
+            *_odd_date(book.date),
             _cast(book.speakers),
             "chapters:",
             *_chapter_rows(book, names, aside),
             "",
         ]
     )
+
+
+def _odd_date(date: str | None) -> list[str]:
+    """A date that a manifest does not take, for the author to mend."""
+    if not date or is_date(date):
+        return []
+    return [
+        f"# date: {' '.join(date.split())}    # of the source; write YYYY, YYYY-MM or YYYY-MM-DD"
+    ]
 
 
 def _cast(speakers: Sequence[str]) -> str:
