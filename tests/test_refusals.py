@@ -142,7 +142,7 @@ def test_music_fills_silence(tmp_path: Path) -> None:
     assert problems(tmp_path, more % "outro, chapters: [1, 2]") == []
     assert len(problems(tmp_path, more % "intro")) == 1  # before the first chapter alone
     one = books.ONE.replace("He moved his bag from the seat.", "He sat. [pause 8s]")
-    assert len(problems(tmp_path, more % "outro", one)) == 1
+    assert len(problems(tmp_path, more % "outro, chapters: [1, 2]", one)) == 1
     bed = SHELF + "music:\n  - {file: a.wav, place: bed, loop: true}\n"
     assert problems(tmp_path, bed, one) == []
 
