@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from narrator import files, finish, manifest, music, presets, products, references, render
+from narrator import demands, files, finish, manifest, music, presets, products, references, render
 from narrator.engines import Engine, is_known, quiet
 from narrator.errors import (
     DamagedTake,
@@ -70,8 +70,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
     What is odd about a voice's clip is told. Raises ManifestError (output), UserError (clips).
     """
     project = manuscript.project
-    shapes = finish.shapes(project, manuscript.spoken)
-    finish.check_output(project, RATES[project.engine.name], shapes)
+    shapes = demands.shapes(project, manuscript.spoken)
+    demands.check_output(project, RATES[project.engine.name], shapes)
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
@@ -197,8 +197,8 @@ def plan(
     """
     project = manuscript.project
     languages = sorted({u.language for u in manuscript.spoken})
-    finish.check_output(project, engine.sample_rate, finish.shapes(project, manuscript.spoken))
-    finish.check_names(project, [chapter.title for chapter in manuscript.chapters])
+    demands.check_output(project, engine.sample_rate, demands.shapes(project, manuscript.spoken))
+    demands.check_names(project, [chapter.title for chapter in manuscript.chapters])
     if problems := engine.problems(manuscript.cast, languages):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     voices = references.settle(project, manuscript.cast, engine)
@@ -319,7 +319,7 @@ def estimate(book: BookPlan) -> Estimate:
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
     whole = sum(step.expected for step in book.steps)
     project = book.manuscript.project
-    encoded = whole * finish.bytes_per_second(project, book.engine.sample_rate)
+    encoded = whole * demands.bytes_per_second(project, book.engine.sample_rate)
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from narrator import finish, pipeline, products
+from narrator import demands, pipeline, products
 from narrator.errors import ManifestError
 from narrator.finish import Finished
 from narrator.verify import checks, figures
@@ -268,4 +268,4 @@ def test_a_podcast_is_tagged_as_one(tmp_path: Path) -> None:
 def test_disk_is_estimated_for_every_profile(tmp_path: Path) -> None:
     one = pipeline.read(project(tmp_path, "output: {profile: archive}\n")).project
     both = pipeline.read(project(tmp_path, "output: {profile: [archive, spotify]}\n")).project
-    assert finish.bytes_per_second(both, 22050) > finish.bytes_per_second(one, 22050) > 0
+    assert demands.bytes_per_second(both, 22050) > demands.bytes_per_second(one, 22050) > 0

@@ -29,7 +29,7 @@ FLOORS = (
     {"render", "export", "importers", "casting", "music", "measure"},
     {"references", "companions"},
     {"finish", "manuscript"},
-    {"products"},
+    {"products", "demands"},
     {"pipeline"},
     {"progress", "takes", "report", "upkeep"},
     {"cli"},

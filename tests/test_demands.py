@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator import finish, pipeline
+from narrator import demands, pipeline
 from narrator.errors import ManifestError
 from narrator.verify import checks, figures
 from tests import books
@@ -24,9 +24,9 @@ def problems(
 ) -> list[str]:
     path = books.write(folder, plain + more, one, two)
     manuscript = pipeline.read(path)
-    chapters = finish.shapes(manuscript.project, manuscript.spoken)
+    chapters = demands.shapes(manuscript.project, manuscript.spoken)
     try:
-        finish.check_output(manuscript.project, RATE, chapters)
+        demands.check_output(manuscript.project, RATE, chapters)
     except ManifestError as error:
         return [str(problem).replace(f"{folder}/", "") for problem in error.problems]
     return []
