@@ -321,3 +321,16 @@ def test_takes_near_a_limit_are_suspicious():
     assert not suspicious(examine(take(speech(8)), RATE, 8).figures)
     assert suspicious(examine(take(speech(8)), RATE, 5).figures)
     assert suspicious(examine(take(speech(4), silence(1.2), speech(4)), RATE, 8).figures)
+
+
+def test_a_word_that_the_text_says_over_and_over_is_no_repeat() -> None:
+    word = sounds.voice(0.45, rate=RATE, seed=5)
+    rest = sounds.voice(3.0, rate=RATE, seed=6)
+    pause = sounds.silence(0.25, RATE)
+    said = np.concatenate([*(word, pause) * 3, rest, pause])
+    text = "You, you, you... So far from cooling him it seemed to warm him."
+    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=text).faults]
+    assert "repeat" not in kinds
+    other = "Now then, sir... So far from cooling him it seemed to warm him."
+    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=other).faults]
+    assert "repeat" in kinds
