@@ -458,3 +458,8 @@ HEADINGS = {
 @pytest.mark.parametrize(("written", "spoken"), HEADINGS.items())
 def test_heading(written: str, spoken: str) -> None:
     assert say(written, heading=True) == spoken
+
+
+def test_a_fraction_in_an_address_is_spoken() -> None:
+    found = normalize("Write to 8½d.a@b.com.", language="en-GB", speaker="x", lexicon=Lexicon([]))
+    assert "eight one over two d dot a at b dot com" in found.text

@@ -12,6 +12,7 @@ emphasis and loses its capitals, which engines would spell out. The rest are ini
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from narrator.normalize import numbers
 from narrator.normalize.english_lists import (
@@ -55,8 +56,14 @@ from narrator.normalize.rules import (
 # Addresses ---------------------------------------------------------------------------------------
 
 
+def _plain(number: str) -> str:
+    return unicodedata.normalize("NFKC", number).replace("\N{FRACTION SLASH}", " over ")
+
+
 def _web_part(text: str) -> str:
     """Letters, digits and signs of an address."""
+    # ½ and ² are no decimals and no letters either
+    text = "".join(f" {_plain(c)} " if unicodedata.category(c) == "No" else c for c in text)
     words = [
         numbers.label(part) if part.isdecimal() else WEB.get(part, part)
         for part in re.findall(r"[^\W\d_]+|\d+|.", text)
