@@ -1,4 +1,4 @@
-"""Whole files or none: written beside their goal, synced, renamed.
+"""Whole files or none: written beside their goal, synced, renamed; small ones sealed.
 
 The one place where errors of the file system become StorageError. Knows nothing of what files hold.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import os
 import re
 import secrets
@@ -17,7 +18,10 @@ from typing import Any
 
 import platformdirs
 
+from narrator import keys
 from narrator.errors import EnvironmentFailed, StorageError
+
+log = logging.getLogger("narrator")
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
@@ -91,14 +95,46 @@ def storage(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: {reason}") from error
 
 
+# -- small files of our own ------------------------------------------------------------------------
+
+
+class Altered(ValueError):
+    """A file of our own is torn, or is not what was written."""
+
+
 def load_json(path: Path, default: Any) -> Any:
-    """A small file of our own; one that is torn or gone costs its convenience, nothing else."""
+    """What `save_json` wrote; one that is torn, altered or gone costs its convenience, nothing
+    else, and the log says so."""
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return default
+        return read_json(path)
+    except Altered as error:
+        log.warning("%s: %s; it is made anew", path, error)
+    except OSError:
+        pass  # there is none
+    return default
+
+
+def read_json(path: Path) -> Any:
+    """What `save_json` wrote, or a file from before there were seals. Raises Altered, OSError."""
+    try:
+        data = json.loads(path.read_bytes())
+        if not isinstance(data, dict) or not data.keys() & _SEALED:
+            return data
+        if data.keys() == _SEALED and data["seal"] == keys.seal(data["value"]):
+            return data["value"]
+    except (ValueError, RecursionError):
+        raise Altered("it is torn") from None
+    raise Altered("it was altered since it was written")
+
+
+_SEALED = frozenset(("seal", "value"))
 
 
 def save_json(path: Path, value: Any) -> None:
-    """Raises OSError."""
-    write(path, json.dumps(value, ensure_ascii=False).encode())
+    """A value with a seal, a hash over it: what is read again is what was written, or is refused.
+
+    Raises StorageError.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    seal = keys.seal(json.loads(text))  # as it will be read: names are strings then
+    write(path, f'{{"seal": "{seal}", "value": {text}}}\n'.encode(errors="surrogatepass"))

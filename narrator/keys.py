@@ -26,6 +26,12 @@ def key(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()[:40]
 
 
+def seal(value: Any) -> str:
+    """40 hexadecimal digits of SHA-256 over a JSON value, whatever order its names are in."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
 def content(*parts: bytes) -> str:
     """64 hexadecimal digits of SHA-256 over the lengths and bytes of the parts of a take."""
     digest = hashlib.sha256()

@@ -349,10 +349,7 @@ class _Hashes:
     @classmethod
     def load(cls, path: Path) -> _Hashes:
         """A table that is torn or gone costs the time to hash again."""
-        try:
-            rows = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            rows = {}
+        rows = files.load_json(path, {})
         return cls(path, rows if isinstance(rows, dict) else {})
 
     def of(self, file: Path, tell: Tell) -> str:
@@ -375,7 +372,7 @@ class _Hashes:
         if self._changed:
             rows = {path: row for path, row in self._rows.items() if Path(path).exists()}
             with contextlib.suppress(StorageError):  # it costs the time to hash again
-                files.write(self._path, json.dumps(rows, indent=0).encode())
+                files.save_json(self._path, rows)
 
 
 # -- fetching --------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ anew, so memory does not grow with their length. Knows nothing of takes, stores 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,11 +113,9 @@ def _tune(path: Path, kept: Path) -> Tune:
     except OSError as error:
         raise _NoMusic(f"cannot be read: {error.strerror}") from None
     notes = kept / f"{content}.json"
-    try:
-        facts = json.loads(notes.read_bytes())
+    facts = files.load_json(notes, None)  # not there, or torn: measured again
+    if isinstance(facts, dict) and facts.keys() >= set(_MEASURED):
         return Tune(path, content, **{name: facts[name] for name in _MEASURED})
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # not there, or torn: measured again
     try:
         with av.open(str(path), "r") as container:
             if not container.streams.audio:
@@ -133,7 +130,7 @@ def _tune(path: Path, kept: Path) -> Tune:
     length = round(measured.seconds * rate)
     tune = Tune(path, content, rate, channels, length, measured.integrated)
     known = {name: getattr(tune, name) for name in _MEASURED}
-    files.write(notes, json.dumps(known).encode())
+    files.save_json(notes, known)
     return tune
 
 

@@ -420,7 +420,8 @@ def run(
         report = Report(book, render.Result(), log=log_path)
         report.result.cancelled = cancel.is_set()
         while True:
-            damaged = len(report.plan.store.damaged)
+            store = report.plan.store
+            damaged, misled = len(store.damaged), store.misled
             try:
                 if speak and not report.result.cancelled:
                     _render(report.plan, report.result, observer, cancel)
@@ -428,8 +429,7 @@ def run(
                 break
             except DamagedTake as error:  # it was whole when the plan was made
                 log.warning("%s", error)
-                store = report.plan.store
-                if not speak or len(store.damaged) == damaged:
+                if store.misled == misled and (not speak or len(store.damaged) == damaged):
                     raise
                 report.plan = plan(manuscript, engine, selection, store=store)
         result = report.result
@@ -439,8 +439,9 @@ def run(
             "finish": round(time.monotonic() - planned - result.wall, 2),
         }
         facts = summary(report)
-        files.save_json(products.own(project, "report"), facts)
-        log.info("end: %s", json.dumps(facts, ensure_ascii=False))
+        said = json.dumps(facts, ensure_ascii=False)
+        files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
+        log.info("end: %s", said)
         if not speak and report.incomplete:
             names = ", ".join(str(n + 1) for n in report.incomplete)
             raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
@@ -622,6 +623,7 @@ def summary(report: Report) -> dict[str, Any]:
         "incomplete_chapters": [n + 1 for n in report.incomplete],
         "cancelled": result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
+        "damaged_rows": report.plan.store.misled,
         "characters": report.accounting,
         "stages": report.stages,
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),

@@ -3,15 +3,16 @@
 A take is one file, `ab/abcdef….take`: a zip archive, stored, of `record.json`, `audio.flac` and,
 where the engine has them, `latents.npy`. It is written beside its goal, synced and renamed, so a
 take is whole or absent. `journal.jsonl` remembers what was put, with the file's hash, size and
-time, so that a plan need not open any take; it only grows, repairs its own torn tail, and can be
-lost: what it does not know is read from the takes again. Tries that failed their checks lie beside
-the takes as `abcdef….N.try`, in the same format, and never count as takes. `pins.json` holds what
-authors chose by hand. Knows nothing of plans, engines, chapters.
+time, so that a plan need not open any take; its rows are sealed, it only grows, and it can be lost:
+what it does not know for certain is read from the takes again. Tries that failed their checks lie
+beside the takes as `abcdef….N.try`, in the same format, and never count as takes. `pins.json` holds
+what authors chose by hand. Knows nothing of plans, engines, chapters.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -131,6 +132,9 @@ class Store:
     root: Path
     damaged: list[str] = field(default_factory=list)
     """Keys of takes that were found torn or altered, and dropped, since this store was opened."""
+    misled: int = 0
+    """Rows of the journal that were torn or altered, or disagreed with their take: what they said
+    is read from the takes again."""
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
     _writing: bool = False
@@ -152,7 +156,8 @@ class Store:
                 root.mkdir(parents=True, exist_ok=True)
                 for folder in (root, *root.glob("??")):
                     files.sweep(folder)
-            store._read_journal(repair=writing)
+            if not store._read_journal() and writing:
+                store._rewrite_journal()
         return store
 
     def find(self, key: str) -> Record | None:
@@ -309,11 +314,16 @@ class Store:
     def pins(self) -> dict[str, Pin]:
         """Pins by place. Raises StorageError where the file is there and cannot be read."""
         try:
-            return {pin.place: pin for pin in _pins(json.loads(self._pins.read_bytes()))}
+            return {pin.place: pin for pin in _pins(files.read_json(self._pins))}
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise StorageError(f"{self._pins}: {error.strerror}") from None
+        except files.Altered as error:
+            raise StorageError(
+                f"{self._pins}: not a list of pins ({error}); delete it, then pin again, or leave "
+                "in it only what stands after `value`, if that is right"
+            ) from None
         except _NONSENSE as error:
             raise StorageError(
                 f"{self._pins}: not a list of pins ({error}); mend it or delete it, then pin again"
@@ -339,8 +349,7 @@ class Store:
 
     def _save_pins(self, pins: Mapping[str, Pin]) -> None:
         rows = [asdict(pin) for pin in pins.values()]
-        with files.storage(self._pins):
-            files.write(self._pins, json.dumps(rows, ensure_ascii=False, indent=1).encode())
+        files.save_json(self._pins, rows)
 
     @property
     def _pins(self) -> Path:
@@ -396,10 +405,20 @@ class Store:
         try:
             if entry and keys.content_of(data) != entry.sha256:
                 raise DamagedTake(f"take {key} is not what was stored")
-            return _unpack(key, data)
+            record, sound, latents = _unpack(key, data)
         except DamagedTake:
             self._note_damage(key)
             raise
+        if entry and not _alike(
+            record, entry.record
+        ):  # where it is cut and how loud it is was taken from it
+            with self._mutex:
+                self._entries.pop(key)
+                self.misled += 1
+            raise DamagedTake(
+                f"the journal's row of take {key} is not what the take says of itself"
+            )
+        return record, sound, latents
 
     def _note_damage(self, key: str) -> None:
         with self._mutex:
@@ -409,38 +428,60 @@ class Store:
                 self.damaged.append(key)
 
     def _append(self, row: Mapping[str, Any]) -> None:
-        with self._journal.open("ab") as file:
-            file.write(keys.canonical(row) + b"\n")
+        """A row that the disk has no room for leaves no half of itself, which would spoil the next.
 
-    def _read_journal(self, repair: bool) -> None:
+        Raises OSError.
+        """
+        with self._journal.open("ab", buffering=0) as file:
+            size, data = file.tell(), _sealed(row)
+            try:
+                if file.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError:
+                with contextlib.suppress(OSError):
+                    file.truncate(size)
+                raise
+
+    def _read_journal(self) -> bool:
+        """Whether every row is whole and sealed, and so the file as it should be."""
         try:
             data = self._journal.read_bytes()
         except FileNotFoundError:
-            return
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data) and repair:
-            os.truncate(self._journal, whole)
+            return True
+        whole = data.rfind(b"\n") + 1  # a killed writer's torn tail is nothing to speak of
+        good = whole == len(data)
         for line in data[:whole].splitlines():
             try:
-                self._read_row(json.loads(line))
+                good &= self._read_row(json.loads(line))
             except _NONSENSE:
-                continue  # a damaged row: its take, if there is one, is read anew
+                self.misled, good = self.misled + 1, False
+        return good
 
-    def _read_row(self, row: Mapping[str, Any]) -> None:
+    def _read_row(self, row: dict[str, Any]) -> bool:
+        """Take a row in; whether it is sealed. Raises one of `_NONSENSE`.
+
+        Of a take's row from before there were seals nothing is believed: the take is read again.
+        """
+        sealed = row.keys() not in _UNSEALED
+        if sealed and row.pop("seal") != keys.seal(row):
+            raise ValueError("altered")
         if "flag" in row:
             faults, best, attempts = row["faults"], row.get("best", 0), row.get("attempts", 0)
             flag = _checked(Flag(row["flag"], tuple(faults), best, attempts))
             self._flags[flag.key] = flag
-            return
+            return sealed
         record = _record(row["record"])
         entry = _checked(_Entry(record, row["sha256"], row["size"], row["mtime"]))
-        self._entries[record.key] = entry
         self._flags.pop(record.key, None)
+        self._entries.pop(record.key, None)
+        if sealed:
+            self._entries[record.key] = entry
+        return sealed
 
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
-        files.write(self._journal, b"".join(keys.canonical(row) + b"\n" for row in rows))
+        files.write(self._journal, b"".join(map(_sealed, rows)))
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -451,6 +492,13 @@ _KEY = re.compile("[0-9a-f]{40}")
 _Row = TypeVar("_Row", Record, _Entry, Flag, Pin)
 
 
+_TAKE_ROW = frozenset(("record", "sha256", "size", "mtime"))
+_FLAG_ROW = frozenset(("flag", "faults"))
+_UNSEALED = (
+    _TAKE_ROW,
+    *(_FLAG_ROW | more for more in (set(), {"best"}, {"attempts"}, {"best", "attempts"})),
+)
+"""What rows held before they were sealed."""
 _NUMBERS = frozenset((int, float))  # and no bool
 
 _FITS: Mapping[str, Callable[[Any], bool]] = {
@@ -515,6 +563,16 @@ def _flag_row(flag: Flag) -> dict[str, Any]:
         "best": flag.best,
         "attempts": flag.attempts,
     }
+
+
+def _alike(one: Record, other: Record) -> bool:
+    """Whether two records are the same when they are written."""
+    return one == other or keys.seal(asdict(one)) == keys.seal(asdict(other))
+
+
+def _sealed(row: Mapping[str, Any]) -> bytes:
+    """A line of the journal. Raises ValueError on NaN and infinities."""
+    return keys.canonical({**row, "seal": keys.seal(row)}) + b"\n"
 
 
 def _parts(

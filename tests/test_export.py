@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+import os
 import re
 import resource
 import signal
@@ -23,7 +25,7 @@ import pytest
 from mutagen.flac import Picture
 from numpy.testing import assert_allclose, assert_array_equal
 
-from narrator import export
+from narrator import export, files
 from narrator.assemble import Clip, lay, sound_key, stream
 from narrator.audio import Samples, decoded
 from narrator.errors import StorageError, UserError
@@ -960,6 +962,67 @@ def test_a_torn_encoded_chapter_is_encoded_again(tmp_path: Path, cut: int) -> No
     encoded.path.write_bytes(whole[:cut])
     assert run(tmp_path, chapters(1)).chapters[0][1][0].fresh
     assert encoded.path.read_bytes() == whole
+
+
+def flip(path: Path, place: int) -> None:
+    """Alter a byte so that neither size nor time tell."""
+    stat, data = path.stat(), bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.mark.parametrize("place", [40, 5000, -40])
+def test_a_bit_flipped_in_an_encoded_chapter_is_encoded_again(tmp_path: Path, place: int) -> None:
+    first = run(tmp_path, chapters(1))
+    encoded, whole = first.encoded[0].path, first.files[0].path.read_bytes()
+    flip(encoded, place)
+    first.files[0].path.unlink()
+    again = run(tmp_path, chapters(1))
+    assert again.encoded[0].fresh
+    assert again.files[0].path.read_bytes() == whole
+
+
+def test_a_digit_altered_in_an_index_of_what_is_encoded_changes_nothing(tmp_path: Path) -> None:
+    first = run(tmp_path, chapters(1))
+    index, whole = first.encoded[0].path.with_suffix(".json"), first.files[0].path.read_bytes()
+    flip(index, index.read_bytes().index(b'"samples": ') + 12)
+    first.files[0].path.unlink()
+    again = run(tmp_path, chapters(1))
+    assert (again.encoded[0].samples, again.encoded[0].fresh) == (first.encoded[0].samples, True)
+    assert again.files[0].path.read_bytes() == whole
+
+
+def test_an_index_from_before_there_were_seals_is_sealed_and_nothing_encoded(
+    tmp_path: Path,
+) -> None:
+    kept = run(tmp_path, chapters(1)).encoded[0]
+    index, stat = kept.path.with_suffix(".json"), kept.path.stat()
+    older = {"bytes": stat.st_size, "mtime": stat.st_mtime_ns}
+    index.write_text(json.dumps(files.read_json(index) | older))
+    ledger = tmp_path / "kept" / "files.json"
+    rows = {name: row | {"stat": [1, 2]} for name, row in files.read_json(ledger).items()}
+    for row in rows.values():
+        del row["sha256"]
+    ledger.write_text(json.dumps(rows))
+    again = run(tmp_path, chapters(1))
+    assert (again.encoded[0], again.remarks) == (replace(kept, fresh=False), ())
+    assert b"seal" in index.read_bytes()
+    assert not run(tmp_path, chapters(1)).files[0].fresh
+
+
+@pytest.mark.parametrize("place", [20, 9000, -1])
+def test_a_bit_flipped_in_a_delivered_file_is_told_and_it_is_made_again(
+    tmp_path: Path, place: int
+) -> None:
+    path = run(tmp_path, chapters(1)).files[0].path
+    whole = path.read_bytes()
+    flip(path, place)
+    again = run(tmp_path, chapters(1))
+    assert path.read_bytes() == whole
+    assert (again.files[0].fresh, again.encoded[0].fresh) == (True, False)
+    assert again.remarks == (f"{path.name} had been altered since it was made; it is made again",)
+    assert run(tmp_path, chapters(1)).remarks == ()
 
 
 def test_a_moved_project_is_not_encoded_again(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 
 import pytest
@@ -47,3 +48,55 @@ def test_a_library_in_the_home_of_nobody_is_one_line(monkeypatch):
     monkeypatch.setenv("NARRATOR_HOME", "~no-such-user-here/books")
     with pytest.raises(EnvironmentFailed, match="NARRATOR_HOME=~no-such-user-here/books: "):
         files.library()
+
+
+# -- small files of our own ------------------------------------------------------------------------
+
+VALUES = [
+    {"b": [1, 2.5, None], "a": {"ü": "“你好”"}},
+    ["x", {"y": True}],
+    {"10": 1, "9": 2},
+    {},
+    [],
+    -70,
+    {"lone": "\udcff"},
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_what_is_saved_is_read_again(value, tmp_path):
+    files.save_json(tmp_path / "x.json", value)
+    assert files.read_json(tmp_path / "x.json") == value
+
+
+@pytest.mark.parametrize("value", VALUES[:3], ids=str)
+def test_a_file_from_before_there_were_seals_is_read(value, tmp_path):
+    (tmp_path / "x.json").write_text(json.dumps(value))
+    assert files.load_json(tmp_path / "x.json", None) == value
+
+
+def test_names_that_are_numbers_are_sealed_as_they_will_be_read(tmp_path):
+    files.save_json(tmp_path / "x.json", {10: 1, 9: (2, 3)})
+    assert files.read_json(tmp_path / "x.json") == {"10": 1, "9": [2, 3]}
+
+
+def test_no_byte_of_a_sealed_file_can_change_what_is_read(tmp_path):
+    path, value = tmp_path / "x.json", {"stop": 4410, "rows": [["a/b.m4b", 1e-3], ["é", None]]}
+    files.save_json(path, value)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        for bit in (1, 2, 4, 8, 16, 32, 64, 128, 255):
+            path.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+            assert files.load_json(path, "made anew") in (value, "made anew")
+        path.write_bytes(data[:place])
+        assert files.load_json(path, "made anew") in (value, "made anew")
+
+
+def test_an_altered_file_is_told_from_one_that_is_not_there(tmp_path, caplog):
+    assert files.load_json(tmp_path / "x.json", 1) == 1
+    assert not caplog.records
+    (tmp_path / "x.json").write_text('{"seal": "0", "value": 5}')
+    assert files.load_json(tmp_path / "x.json", 1) == 1
+    assert "altered" in caplog.text
+    with pytest.raises(files.Altered, match="altered"):
+        files.read_json(tmp_path / "x.json")

@@ -170,7 +170,7 @@ def test_a_torn_table_of_hashes_is_made_anew(cache, source, torn):
     table = files.library() / "hashes.json"
     table.write_bytes(torn)
     assert models.find(str(source)).weights == first
-    assert len(json.loads(table.read_bytes())) >= 4
+    assert len(files.read_json(table)) >= 4
 
 
 def test_a_library_that_cannot_be_written_costs_only_time(cache, source, monkeypatch, tmp_path):

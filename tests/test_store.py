@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from narrator import keys
 from narrator.errors import DamagedTake, StorageError
 from narrator.store import Flag, Pin, Record, Store
 
@@ -145,6 +147,85 @@ def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
     store = Store.open(tmp_path)
     assert store.find(KEY)
     assert store.find(OTHER)
+
+
+def test_a_digit_altered_in_the_journal_cuts_no_speech(tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole.replace(b'"stop":7990', b'"stop":3990'))
+    assert journal.read_bytes() != whole
+    store = Store.open(tmp_path)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+    assert journal.read_bytes() == whole  # mended
+
+
+def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    row["record"]["stop"] -= 4000
+    del row["seal"]
+    journal.write_text(json.dumps({**row, "seal": keys.seal(row)}) + "\n")
+    store = Store.open(tmp_path, writing=True)
+    assert store.find(KEY) != kept
+    with pytest.raises(DamagedTake, match="journal"):
+        store.read(KEY)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert len(store.read(KEY)[0]) == RATE
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
+    kept = put(tmp_path)
+    Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 2, 6))
+    journal = tmp_path / "journal.jsonl"
+    data = journal.read_bytes()
+    for place in range(len(data)):
+        bit = (1, 2, 4, 8, 16, 32, 64, 128, 255)[place % 9]
+        journal.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+        store = Store.open(tmp_path)
+        assert store.find(KEY) == kept
+        assert store.flag(OTHER) in (flag, None)
+        assert store.flag(KEY) is None
+
+
+def test_a_journal_from_before_there_were_seals_is_checked_once_and_sealed(tmp_path):
+    kept = put(tmp_path)
+    put(tmp_path, OTHER)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    rows = [json.loads(line) for line in whole.splitlines()]
+    flag = Flag("ef" + "2" * 38, ("cut: x",), 1, 3)
+    rows.append({"flag": flag.key, "faults": ["cut: x"], "best": 1, "attempts": 3})
+    rows[0]["record"]["stop"] = 17  # nobody could have noticed
+    for row in rows:
+        row.pop("seal", None)
+    journal.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    store = Store.open(tmp_path, writing=True)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 0, [])
+    assert store.find(OTHER)
+    assert set(whole.splitlines()) < set(journal.read_bytes().splitlines())
+    size = journal.stat().st_size
+    again = Store.open(tmp_path, writing=True)
+    assert (again.find(KEY), again.flag(flag.key)) == (kept, flag)
+    assert journal.stat().st_size == size
+
+
+def test_a_row_that_the_disk_has_no_room_for_leaves_no_half(tmp_path, monkeypatch):
+    put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    store = Store.open(tmp_path, writing=True)
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 50, was[1]))
+    try:
+        with pytest.raises(StorageError):
+            store.give_up(Flag(OTHER, ("cut: x",)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert journal.read_bytes() == whole
 
 
 def test_a_journal_of_rubbish_costs_nothing_but_time(tmp_path):
@@ -330,6 +411,17 @@ def test_pins_of_the_wrong_types_are_one_line_with_the_way_on(rows, tmp_path):
     (tmp_path / "pins.json").write_text(json.dumps(rows))
     with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .* delete it"):
         Store.open(tmp_path).pins()
+
+
+def test_pins_that_were_altered_are_one_line_and_nothing_is_dropped(tmp_path):
+    put(tmp_path)
+    Store.open(tmp_path, writing=True).pin(pin := Pin(**PIN | {"number": 0}))
+    assert Store.open(tmp_path).pins() == {"p": pin}
+    path = tmp_path / "pins.json"
+    path.write_bytes(altered := path.read_bytes().replace(b'"chunk": "1.1"', b'"chunk": "1.2"'))
+    with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .*altered.*delete it"):
+        Store.open(tmp_path).pins()
+    assert path.read_bytes() == altered
 
 
 def test_pins_that_nest_without_end_are_one_line(tmp_path):

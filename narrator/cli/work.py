@@ -340,6 +340,9 @@ def _print_report(report: Any, wall: float) -> None:
                   f"{row['title']}{state}")  # fmt: skip
     if facts["damaged_takes"]:
         out.print(f"{counted(len(facts['damaged_takes']), 'take')} damaged on disk, rendered again")
+    if facts["damaged_rows"]:
+        rows = counted(facts["damaged_rows"], "row")
+        out.print(f"{rows} of the journal damaged, read from the takes again")
     _print_lost(report.plan)
     for item in facts["given_up"]:
         err.print(f"given up: {item['chunk']} {item['source']}: "

@@ -13,7 +13,6 @@ already, it is not written again. Knows nothing of manifests and takes.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -236,18 +235,15 @@ def tidy(ledger: Path, made: Sequence[Path], *, whole: bool) -> tuple[Path, ...]
             else:
                 left.append(path)
     with disk.storage(ledger):
-        rows |= {name: _stamp(path) for path, name in names.items()}
-        if rows or ledger.exists():
-            update(ledger, json.dumps(rows, ensure_ascii=False).encode())
+        now = rows | {name: _stamp(path) for path, name in names.items()}
+        if now or ledger.exists():
+            disk.save_json(ledger, now)
     return tuple(left)
 
 
 def _noted(ledger: Path) -> dict[str, list[int]]:
     """Size and time of each companion by its path from the ledger's folder."""
-    try:
-        rows = json.loads(ledger.read_bytes())
-    except (OSError, ValueError):
-        return {}  # lost: what is made is noted anew
+    rows = disk.load_json(ledger, {})  # lost: what is made is noted anew
     return rows if isinstance(rows, dict) else {}
 
 

@@ -7,7 +7,6 @@ a convenience, so what goes wrong with it costs finding the number again and not
 from __future__ import annotations
 
 import contextlib
-import json
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -77,10 +76,7 @@ def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
 
 def _notes(path: Path) -> dict[str, Any]:
     """What was learnt; nothing where the file is torn: it is learnt again."""
-    try:
-        notes = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    notes = files.load_json(path, {})
     return notes if isinstance(notes, dict) else {}
 
 
@@ -91,6 +87,5 @@ def remember(path: Path, name: str, growth: Growth) -> None:
     notes = _notes(path)
     if notes.get(name) == learnt:
         return
-    data = json.dumps({**notes, name: learnt}, indent=1, sort_keys=True)
     with contextlib.suppress(StorageError):  # a convenience
-        files.write(path, data.encode())
+        files.save_json(path, {**notes, name: learnt})

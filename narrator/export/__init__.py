@@ -15,7 +15,6 @@ nothing of text, takes and manifests.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ from narrator.export.encode import (
 from narrator.export.excerpt import ChapterAudio, excerpt
 from narrator.export.names import file_name, folded, path_of
 from narrator.export.tags import GENRE, Cover, Tags, Track, named, three_letters
-from narrator.files import replacing, storage, sweep
+from narrator.files import load_json, replacing, save_json, storage, sweep
 from narrator.loudness import Target
 
 __all__ = [
@@ -210,9 +209,16 @@ def export(
         chapters=tuple(each),
         encoded=tuple(good.values()),
         stale=ledger.others(out, {plan.path for plan in plans}) if whole else (),
-        remarks=tuple(dict.fromkeys(plan.remark for plan in plans if plan.remark)),
+        remarks=(
+            *dict.fromkeys(p.remark for p in plans if p.remark),
+            *map(_mended, ledger.altered),
+        ),
         failed=_failures(plans, encoded),
     )
+
+
+def _mended(path: Path) -> str:
+    return f"{path.name} had been altered since it was made; it is made again"
 
 
 def _failures(
@@ -592,34 +598,36 @@ class _Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            rows = json.loads(path.read_bytes())
-            self.rows = {n: r for n, r in rows.items() if {"key", "stat", "starts"} <= r.keys()}
-        except (OSError, ValueError, AttributeError):
-            self.rows = {}  # a ledger lost costs a copy of every file
+        self.altered: list[Path] = []
+        """Files that were there, of the right making, and had other bytes than they were given."""
+        rows = load_json(path, {})  # a ledger lost costs a copy of every file
+        self.rows = {
+            name: row
+            for name, row in (rows.items() if isinstance(rows, dict) else ())
+            if isinstance(row, dict) and {"key", "starts"} <= row.keys()
+        }
 
     def find(self, path: Path, key: str) -> tuple[int, ...] | None:
-        """Where a file's chapters start, if it is the one that was written."""
+        """Where a file's chapters start, if it is the one that was written, every byte of it.
+
+        One that is not goes to `altered`. Raises StorageError where it cannot be read.
+        """
         row = self.rows.get(self._name(path))
-        if row is None or row["key"] != key:
+        if row is None or row["key"] != key or not path.exists():
             return None
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            return None
-        if [stat.st_size, stat.st_mtime_ns] != row["stat"]:
-            return None
-        return tuple(row["starts"])
+        with storage(path):
+            if keys.file_content(path) == row.get("sha256"):
+                return tuple(row["starts"])
+        if "sha256" in row:  # else it was noted before there were hashes, and is copied once more
+            self.altered.append(path)
+        return None
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
-        stat = path.stat()
-        self.rows[self._name(path)] = {
-            "key": key,
-            "stat": [stat.st_size, stat.st_mtime_ns],
-            "starts": list(starts),
-        }
-        with replacing(self.path) as temporary:
-            temporary.write_text(json.dumps(self.rows, ensure_ascii=False), encoding="utf-8")
+        """Raises StorageError."""
+        with storage(path):
+            sha256 = keys.file_content(path)
+        self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}
+        save_json(self.path, self.rows)
 
     def others(self, folder: Path, known: set[Path]) -> tuple[Path, ...]:
         """Delivered files under a folder that are not among the known and still there."""

@@ -8,7 +8,6 @@ nothing of pages and plots.
 from __future__ import annotations
 
 import io
-import json
 import os
 import threading
 import zipfile
@@ -155,7 +154,7 @@ class Kept:
         name = f"{keys.key({'figures': 1, **_identity(path)})}.json"
         self.used.add(name)
         try:
-            row = json.loads((self.folder / name).read_bytes())
+            row = files.read_json(self.folder / name)
             marks = tuple(Mark(**mark) for mark in row["marks"])
             cover = tuple(row["cover"]) if row["cover"] else None
             loud = Loudness(**row["loudness"])
@@ -167,8 +166,7 @@ class Kept:
     def keep_figures(self, found: Figures) -> None:
         """Raises StorageError."""
         name = f"{keys.key({'figures': 1, **_identity(found.path)})}.json"
-        data = json.dumps(asdict(found) | {"path": ""}, ensure_ascii=False)
-        files.write(self.folder / name, data.encode())
+        files.save_json(self.folder / name, asdict(found) | {"path": ""})
 
     def prune(self) -> None:
         """Delete what this run had no use for. Raises StorageError."""
