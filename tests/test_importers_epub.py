@@ -241,6 +241,127 @@ def test_a_part_with_much_to_say_is_a_chapter(tmp_path: Path) -> None:
     assert titles(book)[0] == "Part One"
 
 
+SCANDAL = "A Scandal in Bohemia"
+
+
+def stories(heading: str, apart: bool) -> tuple[dict, Sequence]:
+    """A story of two numbered sections, in one document or in two, and one without."""
+    one = f'{heading}<h3 id="i">I</h3>{TEXT}'
+    two = f'<h3 id="ii">II</h3>{TEXT}'
+    documents = {"s.xhtml": one, "t.xhtml": two} if apart else {"s.xhtml": one + two}
+    below = [("I", "s.xhtml#i"), ("II", "t.xhtml" if apart else "s.xhtml#ii")]
+    league = ("The Red-Headed League", "z.xhtml")
+    return (
+        documents | {"z.xhtml": f"<h2>The Red-Headed League</h2>{TEXT}"},
+        [(SCANDAL, "s.xhtml", below), league],
+    )
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("apart", [False, True])
+def test_bare_numbers_carry_the_title_of_their_story(
+    tmp_path: Path, version: int, apart: bool
+) -> None:
+    documents, entries = stories(f"<h2>{SCANDAL}</h2>", apart)
+    path = build_epub(tmp_path / "b.epub", documents, contents=entries, version=version)
+    book = import_book(path)
+    assert titles(book) == [f"{SCANDAL}: I", f"{SCANDAL}: II", "The Red-Headed League"]
+    assert book.chapters[0].markdown.startswith(f"# {SCANDAL}\n\n## I\n")
+    assert book.chapters[1].markdown.startswith("# II\n")
+
+
+def test_a_number_at_the_same_place_as_its_story_is_a_number_of_it(tmp_path: Path) -> None:
+    documents, entries = stories(f"<h2>{SCANDAL}</h2>", apart=True)
+    below = [("I", "s.xhtml"), ("II", "t.xhtml")]
+    entries = [(SCANDAL, "s.xhtml", below), *entries[1:]]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
+
+
+def test_headings_tell_what_holds_a_number_where_the_contents_are_flat(tmp_path: Path) -> None:
+    documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=True)
+    entries = [("I", "s.xhtml#i"), ("II", "t.xhtml"), ("The Red-Headed League", "z.xhtml")]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == [f"{SCANDAL}: I", f"{SCANDAL}: II", "The Red-Headed League"]
+
+
+def test_an_entry_of_an_ncx_without_a_place_still_names_what_it_holds(tmp_path: Path) -> None:
+    documents, entries = stories("", apart=True)
+    contents = [(SCANDAL, "", entries[0][2]), entries[1]]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, version=2))
+    assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
+
+
+def test_titles_carry_as_many_parents_as_they_need(tmp_path: Path) -> None:
+    documents, entries = {}, []
+    for b in (1, 2):
+        parts = []
+        for p in (1, 2):
+            name = f"c{b}{p}.xhtml"
+            above = f"<h1>Book {b}</h1>" if p == 1 else ""
+            documents[name] = f"{above}<h2>Part {p}</h2><h3>1</h3>{TEXT}"
+            parts.append((f"Part {p}", name, [("1", name)]))
+        entries.append((f"Book {b}", f"c{b}1.xhtml", parts))
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == [f"Book {b}, Part {p}, 1" for b in (1, 2) for p in (1, 2)]
+
+
+def test_the_book_itself_is_no_parent(tmp_path: Path) -> None:
+    documents = {"a.xhtml": f"<h2>I</h2>{TEXT}", "b.xhtml": f"<h2>II</h2>{TEXT}"}
+    entries = [("The Sea Door", "a.xhtml", [("I", "a.xhtml"), ("II", "b.xhtml")])]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["I", "II"]
+
+
+def test_what_follows_a_part_and_has_a_title_of_its_own_is_not_of_it(tmp_path: Path) -> None:
+    documents = PARTS | {"e.xhtml": f"<h1>Epilogue</h1>{TEXT}"}
+    entries = [("Part One", "p1.xhtml"), ("Chapter 1", "a.xhtml"), ("Part Two", "p2.xhtml"),
+               ("Chapter 1", "b.xhtml"), ("Epilogue", "e.xhtml")]  # fmt: skip
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1", "Epilogue"]
+
+
+ANNOUNCED = {
+    "a heading at a document's end": ("<h1>PART TWO</h1>", ""),
+    "a line at a document's end": ("<p>PART TWO</p>", ""),
+    "a line and a title": ("<p>Part the Second</p><p>The Sea</p>", ""),
+    "a document of its own": ("", "<p>SECOND PART</p>"),
+    "a document with a motto": ("", "<p>Book II: The Sea</p><p>Here it was that he sang.</p>"),
+    "a low heading in a document of its own": ("", "<h4>Zweiter Teil</h4>"),
+}
+
+
+@pytest.mark.parametrize("case", ANNOUNCED)
+def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, case: str) -> None:
+    end, own = ANNOUNCED[case]
+    documents = {"a.xhtml": f"<h2>Chapter 1</h2>{TEXT}{end}"}
+    documents |= {"p.xhtml": own} if own else {}
+    documents["b.xhtml"] = f"<h2>Chapter 2</h2>{TEXT}"
+    entries = [("Chapter 1", "a.xhtml"), ("Chapter 2", "b.xhtml")]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert titles(book) == ["Chapter 1", "Chapter 2"]
+    assert book.chapters[0].words == 2 + 15 * 4
+    assert book.chapters[1].words == book.words_kept - book.chapters[0].words > 2 + 15 * 4
+
+
+@pytest.mark.parametrize("said", ["Part of it was true.", "Book one. He read it at once.", "End"])
+def test_sentences_announce_no_part(tmp_path: Path, said: str) -> None:
+    documents = {"a.xhtml": f"<h2>One</h2>{TEXT}<p>{said}</p>", "b.xhtml": f"<h2>Two</h2>{TEXT}"}
+    entries = [("One", "a.xhtml"), ("Two", "b.xhtml")]
+    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    assert said.rstrip(".") in book.chapters[0].markdown
+
+
+def test_chapters_of_parts_in_one_document_without_navigation_are_told_apart(
+    tmp_path: Path,
+) -> None:
+    body = "".join(
+        f"<h1>PART {part}</h1><h2>I</h2>{TEXT}<h2>II</h2>{TEXT}" for part in ("ONE", "TWO")
+    )
+    book = import_book(build_epub(tmp_path / "b.epub", {"a.xhtml": body}))
+    assert titles(book) == ["PART ONE, I", "PART ONE, II", "PART TWO, I", "PART TWO, II"]
+
+
 # -- front and back matter -------------------------------------------------------------------------
 
 

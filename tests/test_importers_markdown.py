@@ -34,12 +34,21 @@ def titles(book: Book) -> list[str]:
         ("# Part A\n\n## One\n\na\n\n# Part B\n\n## One\n\nb\n", ["Part A, One", "Part B, One"]),
         ("# Part A\n\n## One\n\na\n\n## Two\n\nb\n\n# End\n\nc\n", ["One", "Two", "End"]),
         ("# Chapter 1\n\na\n\n## Section\n\nb\n", ["Chapter 1"]),
+        ("# Chapter 1\n\n### 1\n\na\n\n### 2\n\nb\n", ["Chapter 1"]),
+        ("# A Scandal\n\n## I\n\na\n\n## II\n\nb\n\n# The League\n\nc\n",
+         ["A Scandal: I", "A Scandal: II", "The League"]),
+        ("# Tales\n\n## A Scandal\n\n### I\n\na\n\n### II\n\nb\n\n## The League\n\nc\n",
+         ["A Scandal: I", "A Scandal: II", "The League"]),
+        ("# Tale\n\n## Part One\n\n### Chapter 1\n\na\n\n## Part Two\n\n### Chapter 1\n\nb\n",
+         ["Part One, Chapter 1", "Part Two, Chapter 1"]),
+        ("# Part One\n\n# Chapter 1\n\na\n\n# Part Two\n\n# Chapter 1\n\nb\n",
+         ["Part One, Chapter 1", "Part Two, Chapter 1"]),
         ("# The *Gate* & `more`\n\na\n", ["The Gate & more"]),
         ("just text\n", ["the door"]),
         ("```\n# no heading\n```\n\ntext\n", ["the door"]),
         ("# Story\n\nby Jane Roe\n\ntext\n", ["Story"]),
     ],
-)
+)  # fmt: skip
 def test_chapters_begin_at_headings(tmp_path: Path, text: str, expected: list[str]) -> None:
     book = imported(tmp_path, text)
     assert titles(book) == expected
@@ -49,6 +58,18 @@ def test_chapters_begin_at_headings(tmp_path: Path, text: str, expected: list[st
 def test_a_part_stands_at_the_top_of_its_first_chapter(tmp_path: Path) -> None:
     book = imported(tmp_path, "# Part A\n\n## One\n\na\n\n# Part B\n\n## One\n\nb\n")
     assert book.chapters[1].markdown == "# Part B\n\n## One\n\nb\n"
+
+
+@pytest.mark.parametrize("part", ["# Part B\n\n> A motto.", "## Part B", "**PART B**", "# PART B"])
+def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, part: str) -> None:
+    text = f"# Tale\n\nby Ann\n\n## One\n\na\n\n{part}\n\n## Two\n\nb\n"
+    book = imported(tmp_path, text.replace("# Tale\n\nby Ann\n\n", "") if "# P" in part else text)
+    assert [c.markdown for c in book.chapters] == ["## One\n\na\n", f"{part}\n\n## Two\n\nb\n"]
+
+
+def test_a_part_with_much_to_say_is_a_chapter_and_holds_others(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"# Part A\n\n{'word ' * 130}\n\n## 1\n\na\n\n## 2\n\nb\n")
+    assert titles(book) == ["Part A", "Part A, 1", "Part A, 2"]
 
 
 def test_the_text_stays_as_it_is_written(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
+from narrator.importers.book import count_words
 
 PROSE = """\
 The ferry left at seven, as it had on every morning that anyone in the
@@ -124,6 +125,8 @@ def test_words_that_look_like_markup_are_escaped(tmp_path: Path) -> None:
         ("1. The Gate", "2. The Wave", ["1. The Gate", "2. The Wave"]),
         ("PROLOGUE", "Epilogue", ["PROLOGUE", "Epilogue"]),
         ("Letter 1", "Letter 2", ["Letter 1", "Letter 2"]),
+        ("CHAPTER I. The Gate is shut", "CHAPTER II. The Wave",
+         ["CHAPTER I. The Gate is shut", "CHAPTER II. The Wave"]),
         ("Kapitel Eins", "Kapitel Zwei", ["Kapitel Eins", "Kapitel Zwei"]),
         ("Chapitre premier", "Chapitre II", ["Chapitre premier", "Chapitre II"]),
         ("第一章 海门", "第二章", ["第一章. 海门", "第二章"]),
@@ -168,6 +171,43 @@ def test_parts_are_announced_at_their_first_chapter(tmp_path: Path) -> None:
     book = imported(tmp_path, text)
     assert titles(book) == ["PART ONE, CHAPTER I", "PART TWO, CHAPTER I"]
     assert book.chapters[1].markdown.startswith("# PART TWO\n\n## CHAPTER I\n")
+
+
+STORIES = {
+    "numbered": ("I. A SCANDAL", "II. THE LEAGUE", "{}"),
+    "in capitals": ("A SCANDAL", "THE LEAGUE", "{}"),
+    "set apart": ("\n\nA Scandal", "\n\nThe League", "{}"),
+    "under chapters": ("A SCANDAL", "THE LEAGUE", "CHAPTER {}"),
+}
+
+
+@pytest.mark.parametrize("case", STORIES)
+def test_numbers_carry_the_title_of_their_story(tmp_path: Path, case: str) -> None:
+    first, second, number = STORIES[case]
+    one, two = number.format("I"), number.format("II")
+    text = "".join(f"{t}\n\n{one}\n\n{PROSE}\n{two}\n\n{PROSE}\n" for t in (first, second))
+    book = imported(tmp_path, f"TALES\nby Jane Roe\n\n{text}")
+    first, second = first.strip(), second.strip()
+    assert titles(book) == [f"{t}: {n}" for t in (first, second) for n in (one, two)]
+    assert book.chapters[2].markdown.startswith(f"# {second}\n\n## {one}\n")
+    assert second not in book.chapters[1].markdown
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["PART II", "PART THE SECOND", "SECOND PART", "THE SECOND EPOCH", "Phase the Second: The Sea",
+     "PART TWO.--THE SEA", "BOOK TWO\n\nPART I"],
+)  # fmt: skip
+def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, part: str) -> None:
+    text = f"CHAPTER I\n\n{PROSE}\n{part}\n\nCHAPTER II\n\n{PROSE}"
+    book = imported(tmp_path, text)
+    assert titles(book) == ["CHAPTER I", "CHAPTER II"]
+    assert book.chapters[0].words == 2 + count_words(PROSE)
+
+
+def test_the_title_of_a_book_above_its_first_chapter_holds_nothing(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"EMMA\n\nI\n\n{PROSE}\nPART TWO\n\nI\n\n{PROSE}")
+    assert (book.title, titles(book)) == ("EMMA", ["I", "PART TWO, I"])
 
 
 def test_text_right_under_a_heading_is_text(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ Also the one way of counting words, so that all sums speak of the same thing. Kn
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _UNSEEN = dict.fromkeys(
@@ -50,13 +49,6 @@ def count_words(text: str) -> int:
 def names(text: str) -> frozenset[str]:
     """A set of names that are written in a row."""
     return frozenset(text.split())
-
-
-def distinct(titles: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Titles of chapters, each given with its part; those that several share get it in front."""
-    counts = Counter(title for title, _ in titles)
-    shared = {part for title, part in titles if counts[title] > 1 and part}
-    return [f"{part}, {title}" if part in shared else title for title, part in titles]
 
 
 @dataclass(frozen=True, slots=True)

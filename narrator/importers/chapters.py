@@ -11,17 +11,22 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write
-from narrator.importers.book import ImportedChapter, Skipped, distinct, names
+from narrator.importers.book import ImportedChapter, Skipped, names
+from narrator.importers.headings import is_title
 from narrator.importers.package import Entry
 from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
+from narrator.importers.titles import Titled, distinct, is_bare
 from narrator.importers.xhtml import Document
 
 _PART_WORDS = 120
 """A part's page with no more words is read at the beginning of its first chapter."""
+
+_HEADING_WORDS = 15
+"""A line with more words is no heading."""
 
 _SHORT = names(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
@@ -44,8 +49,8 @@ class _Start:
     """From the table of contents."""
     exact: bool = True
     """Whether the contents point to this very place, not to one that is missing nearby."""
-    part: str | None = None
-    """Title of the part that holds it."""
+    parents: tuple[str, ...] = ()
+    """Titles of what holds it, by the contents: parts, stories; the outermost first."""
 
 
 @dataclass(slots=True)
@@ -93,7 +98,8 @@ def divide(
     divider.start_at_sections()
     divider.start_at_documents()
     divider.start_at_headings()
-    return _assemble(divider.pieces())
+    divider.start_at_parts()
+    return _Assembly(facts, divider.pieces()).made()
 
 
 class _Divider:
@@ -161,16 +167,18 @@ class _Divider:
     def start_at_entries(self, contents: Sequence[Entry]) -> None:
         """Begin a piece at each entry of the table of contents that is not a chapter's section."""
         chosen: dict[int, list[_Start]] = {}
-        for place, start in self._chosen(contents, None):
+        for place, start in self._chosen(contents, ()):
             chosen.setdefault(place, []).append(start)
         for place, candidates in chosen.items():
             starts = [start for start in candidates if start.exact] or candidates
             named = next((s for s in starts if matter.is_chapter(s.title)), starts[-1])
             parts = [s.title for s in starts if s is not named and matter.is_part(s.title)]
-            named.part = parts[-1] if parts else named.part
+            named.parents = named.parents or tuple(parts)
             self.starts[self._before_headings(place, set(chosen))] = named
 
-    def _chosen(self, entries: Sequence[Entry], part: str | None) -> Iterator[tuple[int, _Start]]:
+    def _chosen(
+        self, entries: Sequence[Entry], above: tuple[str, ...]
+    ) -> Iterator[tuple[int, _Start]]:
         parents = [entry for entry in entries if entry.children]
         unnamed = [e for e in parents if not (matter.is_part(e.title) or self._is_matter(e))]
         # Without a name to tell parts from chapters: parts have no text of their own.
@@ -179,19 +187,20 @@ class _Divider:
             place = self._place(entry.path, entry.fragment)
             if place is not None:
                 exact = not entry.fragment or (entry.path, entry.fragment) in self.anchors
-                yield place, _Start(entry.title, exact, part)
+                yield place, _Start(entry.title, exact, above)
             if not entry.children:
                 continue
+            held = above if self._is_matter(entry) or not entry.title else (*above, entry.title)
             named_part = matter.is_part(entry.title) or self._kind_at(place) in ("part", "volume")
             if named_part or parts or self._is_matter(entry) or place is None:
-                yield from self._chosen(entry.children, entry.title if named_part else part)
+                yield from self._chosen(entry.children, held)
             elif not matter.is_chapter(entry.title):
                 chapters = [
                     child
                     for child in entry.children
                     if child.path != entry.path or matter.is_chapter(child.title)
                 ]
-                yield from self._chosen(chapters, part)
+                yield from self._chosen(chapters, held)
 
     def _kind_at(self, place: int | None) -> str | None:
         return None if place is None else self.blocks[place].matter
@@ -291,21 +300,32 @@ class _Divider:
         level = self._repeated_level() if entries <= 1 else None
         for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
-            part = start.title if matter.is_part(start.title) else start.part
+            held = start.parents
+            if matter.is_part(start.title):
+                held = (*held, start.title)
             headings = [i for i in range(begin, end) if self.blocks[i].kind == "heading"]
             said = next((i for i in range(begin, end) if not self._is_lead(i, i + 1)), end)
             lead = [self.blocks[i] for i in headings if i < said]
-            if part == start.title and _announces_chapter(lead):
-                start.title, start.part = "", part
+            if held != start.parents and _announces_chapter(lead):
+                start.title, start.parents = "", held
             inside = [i for i in headings if i > said]
             found = [i for i in inside if _is_named_chapter(self.blocks[i].text)]
-            if part and not found:
+            if not found and held and matter.is_part(held[-1]):
                 found = [i for i in inside if is_ordinal(self.blocks[i].text)]
+            if not found and not start.title:
+                found = self._numbered_like(lead, inside)
             if level and not found and not matter.reason(matter.kind_of_title(start.title)):
                 found = [i for i in headings if i > begin and self.blocks[i].level == level]
             for index in found:
                 place = self._before_headings(index, set(self.starts))
-                self.starts.setdefault(place, _Start(part=part))
+                self.starts.setdefault(place, _Start(parents=held))
+
+    def _numbered_like(self, lead: Sequence[Block], inside: Sequence[int]) -> list[int]:
+        """Of headings in a part without an entry, those that number on what its first one began."""
+        if len(lead) < 2 or not matter.is_part(lead[-2].text) or not is_ordinal(lead[-1].text):
+            return []
+        same = [i for i in inside if self.blocks[i].level == lead[-1].level]
+        return [i for i in same if is_ordinal(self.blocks[i].text)]
 
     def _repeated_level(self) -> int | None:
         """The highest level of headings that part the text, outside of front and back matter."""
@@ -324,6 +344,42 @@ class _Divider:
             if any(not self._is_lead(above, below) for above, below in pairwise(found)):
                 return level
         return None
+
+    def start_at_parts(self) -> None:
+        """Begin a piece where a part is announced, by a heading or a line of text: it belongs to
+        the chapter that follows, whatever document it stands in."""
+        level = max(1, self._chapter_level() - 1)
+        for begin, end in self._stretches():
+            start = self.starts.get(begin, _Start())
+            if matter.reason(self._kind(self._piece(begin, end, start))):
+                continue
+            for index in range(begin, end):
+                block = self.blocks[index]
+                if self._announces_part(index, end) and not self._is_lead_of(begin, index):
+                    if block.kind == "text":
+                        block.kind, block.level, block.containers = "heading", level, ()
+                    place = self._before_headings(index, set(self.starts))
+                    self.starts.setdefault(place, _Start(parents=start.parents[:-1]))
+
+    def _is_lead_of(self, begin: int, index: int) -> bool:
+        """Whether a piece that begins before has said nothing yet."""
+        return begin in self.starts and self._is_lead(begin, index + 1)
+
+    def _announces_part(self, index: int, end: int) -> bool:
+        """Whether a block names a part and does no more; a line of text only where little is said
+        between it and the end of its piece or document, or its document begins with it."""
+        block = self.blocks[index]
+        if block.kind not in ("heading", "text") or block.words > _HEADING_WORDS:
+            return False
+        title = matter.title_of_part(block.text)
+        if title is None or (title and not is_title(title)):
+            return False
+        if block.kind == "heading":
+            return True
+        ends = min(end, self.ends[block.source])
+        after = sum(b.words for b in self.blocks[index + 1 : ends] if b.kind != "left")
+        begins = all(b.kind == "left" for b in self.blocks[self.begins[block.source] : index])
+        return len(block.lines) == 1 and not block.containers and (begins or after <= _PART_WORDS)
 
     def _stretches(self) -> list[tuple[int, int]]:
         """From each start to the next."""
@@ -350,7 +406,7 @@ class _Divider:
                     cut = min((b for b in begins if begin < b < end), default=end)
                     piece.blocks = self.blocks[begin:cut]
                 found.append(piece)
-                begin, start = cut, _Start(part=start.part)
+                begin, start = cut, _Start(parents=start.parents)
         return found
 
     def _kind(self, piece: _Piece) -> str | None:
@@ -386,54 +442,114 @@ def _is_named_chapter(text: str) -> bool:
 # -- chapters --------------------------------------------------------------------------------------
 
 
-def _assemble(pieces: Sequence[_Piece]) -> Divided:
-    made = Divided()
-    drafts: list[tuple[str, str | None]] = []
-    pending: list[Block] = []
-    part: str | None = None
-    added = 0
-    for position, piece in enumerate(pieces):
-        if why := matter.reason(piece.kind):
-            made.left_out += _skip(piece, why, len(made.chapters))
-            continue
-        if not piece.words:
-            made.left_out += _losses(piece.blocks, piece.title, len(made.chapters), "ornament")
-            continue
+class _Assembly:
+    """Pieces -> chapters, front and back matter."""
+
+    def __init__(self, facts: matter.Facts, pieces: Sequence[_Piece]) -> None:
+        self.facts = facts
+        self.pieces = pieces
+        self.nested = any(piece.start.parents for piece in pieces)
+        self.divided = Divided()
+        self.titles: list[Titled] = []
+        self.holders = _Holders(facts)
+        self.pending: list[Block] = []
+        """Headings and part's pages that belong to the chapter which follows."""
+        self.added = 0
+
+    def made(self) -> Divided:
+        made = self.divided
+        for position, piece in enumerate(self.pieces):
+            if why := matter.reason(piece.kind):
+                made.left_out += _skip(piece, why, len(made.chapters))
+            elif not piece.words:
+                made.left_out += _losses(piece.blocks, piece.title, len(made.chapters), "ornament")
+            else:
+                self._keep(piece, self._goes_on(position))
+        made.chapters = [
+            replace(chapter, title=title)
+            for chapter, title in zip(made.chapters, distinct(self.titles), strict=True)
+        ]
+        if self.added:
+            made.remarks.append(
+                f"{self.added} of {len(made.chapters)} chapters have no heading in words; theirs "
+                "is taken from the table of contents."
+            )
+        return made
+
+    def _goes_on(self, position: int) -> bool:
+        """Whether a chapter follows a piece."""
+        after = self.pieces[position + 1 :]
+        return any(piece.words and matter.reason(piece.kind) is None for piece in after)
+
+    def _keep(self, piece: _Piece, goes_on: bool) -> None:
+        """Make a chapter of a piece; what only announces the next is read at its beginning."""
         is_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
         is_part = is_part and not _announces_chapter(piece.blocks)
-        if is_part:
-            part = piece.title
-        follows = any(
-            after.words and matter.reason(after.kind) is None for after in pieces[position + 1 :]
-        )
         bare = not any(block.kind == "text" and block.words for block in piece.blocks)
-        title, blocks, made_up = _headed(piece)
-        if follows and (bare or (is_part and piece.words <= _PART_WORDS)):
-            pending += blocks
-            continue
-        added += made_up
-        blocks = pending + blocks
-        pending = []
-        chapter = ImportedChapter(
-            title,
-            write(blocks),
-            blocks[0].source,
-            sum(block.characters for block in blocks if block.kind != "left"),
-            sum(block.words for block in blocks if block.kind != "left"),
-        )
+        title, blocks, made_up = _headed(piece, self.facts)
+        if goes_on and (bare or (is_part and piece.words <= _PART_WORDS)):
+            self.pending += blocks
+            return
+        self.added += made_up
+        blocks = self.pending + blocks
+        self.pending = []
+        above = self.holders.above(blocks, title)
+        parents = piece.start.parents
+        if not parents and not (self.nested and piece.start.title):
+            parents = above
+        kept = [block for block in blocks if block.kind != "left"]
+        made = self.divided
         made.left_out += _losses(blocks, title, len(made.chapters))
-        made.chapters.append(chapter)
-        drafts.append((title, None if is_part else piece.start.part or part))
-    made.chapters = [
-        replace(chapter, title=title)
-        for chapter, title in zip(made.chapters, distinct(drafts), strict=True)
-    ]
-    if added:
-        made.remarks.append(
-            f"{added} of {len(made.chapters)} chapters have no heading in words; theirs is taken "
-            "from the table of contents."
-        )
-    return made
+        characters = sum(block.characters for block in kept)
+        words = sum(block.words for block in kept)
+        source = blocks[0].source
+        made.chapters.append(ImportedChapter(title, write(blocks), source, characters, words))
+        self.titles.append((title, () if is_part else parents))
+
+
+class _Holders:
+    """What holds the chapter at hand, by its headings: parts, stories; the outermost first."""
+
+    def __init__(self, facts: matter.Facts) -> None:
+        self.facts = facts
+        self.open: list[tuple[int, str]] = []
+
+    def above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
+        """Titles of the holders of a chapter with these blocks, whose first headings open them."""
+        lead = [b for b in takewhile(_says_nothing, blocks) if b.kind == "heading" and b.lines]
+        texts = [plain(join_heading(block.lines)) for block in lead]
+        own = texts.index(title) if title in texts else len(texts) - 1
+        for number, (block, text) in enumerate(zip(lead, texts, strict=True)):
+            part = matter.is_part(text)
+            if number == own and not part:
+                self._close(block.level, is_bare(text))
+            elif part or number < own:
+                self._begin(block.level, text)
+        return tuple(text for _, text in self.open if text != title)
+
+    def _begin(self, level: int, text: str) -> None:
+        if matter.is_title_page_line(text, self.facts):
+            return
+        if not matter.is_part(text):
+            self._close(level, bare=False)
+        else:
+            kind = matter.counted_by(text)
+            same = (n for n, held in enumerate(self.open) if matter.counted_by(held[1]) == kind)
+            deep = (n for n, held in enumerate(self.open) if held[0] >= level)
+            alike = next(same, len(self.open))
+            del self.open[min(alike, next(deep, alike)) :]
+        self.open.append((level, text))
+
+    def _close(self, level: int, bare: bool) -> None:
+        """A heading ends what is not above it: a bare number is below all that are none."""
+        for number, (held, text) in enumerate(self.open):
+            if not matter.is_part(text) and (held > level or (held == level and not bare)):
+                del self.open[number:]
+                break
+
+
+def _says_nothing(block: Block) -> bool:
+    return block.kind != "text" or block.matter == "epigraph"
 
 
 def _skip(piece: _Piece, why: str, place: int) -> Iterator[Skipped]:
@@ -471,7 +587,7 @@ def _losses(
         yield Skipped(source, title, several, characters, words, None, place)
 
 
-def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
+def _headed(piece: _Piece, facts: matter.Facts) -> tuple[str, list[Block], bool]:
     """A chapter's title and its blocks with its headings joined; whether one had to be made up."""
     blocks = _promoted(piece)
     lead: list[Block] = []
@@ -486,7 +602,7 @@ def _headed(piece: _Piece) -> tuple[str, list[Block], bool]:
             rest = index + 1
     groups = _grouped([block for block in lead if block.lines], piece.start.title)
     own = [plain(join_heading(group.lines)) for group in groups]
-    title = _title(piece, own)
+    title = _title(piece, own, facts)
     asides = [block for block in blocks[:rest] if block.kind != "heading"]
     headless = not any(block.kind == "heading" and block.lines for block in blocks)
     made_up = headless and bool(piece.start.title) and (pictured or matter.is_chapter(title))
@@ -536,16 +652,33 @@ def _grouped(headings: Sequence[Block], title: str) -> list[Block]:
     return groups
 
 
-def _title(piece: _Piece, own: Sequence[str]) -> str:
+def _title(piece: _Piece, own: Sequence[str], facts: matter.Facts) -> str:
     """The title for marks and tags: the chapter's own heading, if the contents say the same."""
     wanted = piece.start.title
     chapters = [text for text in own if matter.is_chapter(text)] or list(own[:1])
-    if not wanted:
-        return chapters[0] if chapters else _fallback(piece)
-    for text in own:
-        if _letters(wanted) in _letters(text) and not (text.isupper() and not wanted.isupper()):
-            return text
-    return wanted
+    if wanted:
+        same = [text for text in own if _letters(text) == _letters(wanted)]
+        alike = same or [text for text in own if _holds(text, wanted)]
+        shouted = (text for text in alike if wanted.isupper() or not text.isupper())
+        return next(shouted, wanted)
+    if not chapters:
+        return _fallback(piece)
+    first = own[0]
+    named = not (matter.is_part(first) or matter.is_title_page_line(first, facts))
+    return first if named and is_bare(chapters[0]) and _is_counted(piece) else chapters[0]
+
+
+def _holds(text: str, wanted: str) -> bool:
+    """Whether a heading says what the contents say, and more: a number only as its own."""
+    if is_bare(wanted):
+        return matter.is_chapter(text) and _words(wanted) == _words(text)[: len(_words(wanted))]
+    return _letters(wanted) in _letters(text)
+
+
+def _is_counted(piece: _Piece) -> bool:
+    """Whether more than one of a piece's headings is a bare number: sections of a story."""
+    headings = (block.text for block in piece.blocks if block.kind == "heading")
+    return sum(map(is_bare, headings)) > 1
 
 
 def _fallback(piece: _Piece) -> str:
@@ -556,4 +689,8 @@ def _fallback(piece: _Piece) -> str:
 
 
 def _letters(text: str) -> str:
-    return "".join(re.findall(r"[^\W_]+", text.casefold()))
+    return "".join(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())

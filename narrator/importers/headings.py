@@ -17,10 +17,11 @@ PART, CHAPTER, SECTION = 1, 2, 3
 """Levels of headings."""
 
 _NAMED = re.compile(
-    rf"(?P<number>(?P<word>chapter|letter|canto|stave|part|book|volume|act|scene)\.?\s+{matter.NUMBER}|"
+    r"(?P<number>(?:chapter|letter|canto|stave|part|book|volume|act|scene|phase|epoch|adventure|"
+    rf"story|tale|poem|sonnet|fable)\.?\s+{matter.NUMBER}|{matter.NTH_PART}|"
     r"(?:kapitel|teil|buch|chapitre|partie|livre|cap[ií]tulo|parte|libro|capitolo|hoofdstuk|deel|"
     r"глава|часть|книга)\.?\s+(?:\d{1,4}|[^\W\d_]+)|第[\d〇一二三四五六七八九十百千]+[章回部卷])"
-    r"(?P<mark>\s*[.:)\]—–-]+)?(?:\s+(?P<title>\S.*))?",
+    r"(?P<mark>\s*[.:)\]—–-]+)?(?:(?:\s+|(?<=[—–-]))(?P<title>\S.*))?",
     re.IGNORECASE,
 )
 _SOLO = re.compile(
@@ -59,13 +60,19 @@ class Heading:
         """The number of a section."""
         return _value(self.key.partition(" ")[2])
 
+    @property
+    def is_first(self) -> bool:
+        """Whether it counts, and begins to."""
+        return self.key.rpartition(" ")[2] in ("1", "i", "one", "first")
+
 
 def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     """The heading that a paragraph is, or begins with; `gap` blank lines stand above it."""
     first, below = rows[0].strip(), " ".join(" ".join(rows[1:]).split())
     if is_list(rows):
         return None
-    found = _counted(first, short=len(rows) <= 4 and len(first) + len(below) <= 200)
+    short = len(rows) <= 4 and len(first) + len(below) <= 200
+    found = _counted(first, short=short, alone=len(rows) == 1)
     solo = _SOLO.fullmatch(first)
     if found is None and solo and (solo["title"] is None or is_title(solo["title"])):
         key = f"solo {first.lower().rstrip('.')}"
@@ -82,14 +89,18 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     return Heading(parts, found.level, found.key, found.matter, len(rows))
 
 
-def _counted(row: str, short: bool) -> Heading | None:
+def _counted(row: str, short: bool, alone: bool) -> Heading | None:
     """A heading with a number, and no sentence after it."""
     named, numeral = _NAMED.fullmatch(row), _NUMERAL.fullmatch(row)
     found = named or numeral
     if found is None:
         return None
     title = found["title"]
-    if title and not (short and is_title(title) and (found["mark"] or not title[0].islower())):
+    titled = not title or (is_title(title) and (found["mark"] or not title[0].islower()))
+    if named and alone and title and found["mark"]:
+        # "CHAPTER II. Matthew is surprised": a number, a mark, and no sentence
+        titled = titled or (title[0].isupper() and title[-1] not in ".!?,;:")
+    if title and not (short and titled):
         return None
     parts = (f"{found['number']}{found['mark'] or ''}".strip(), *([title] if title else []))
     number = " ".join(found["number"].lower().split())

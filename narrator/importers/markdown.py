@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,12 +25,12 @@ from narrator.importers.book import (
     Skipped,
     count_characters,
     count_words,
-    distinct,
     seen,
 )
 from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import find_speakers, read_text
 from narrator.importers.prose import label_colons
+from narrator.importers.titles import distinct, is_bare
 
 _FACTS = {
     "title": "title",
@@ -57,6 +57,9 @@ _FACTS = {
     "identifier": "id",
 }
 """Keys of front matter -> facts of a book."""
+
+_PART_WORDS = 120
+"""A part with no more words of its own is read at the beginning of its first chapter."""
 
 _KEY = re.compile(r"[\w.-]+[ \t]*:(\s|$)")
 _BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
@@ -88,7 +91,10 @@ class _Source:
         return next(iter(self.facts.get(name, ())), None)
 
     def has_words(self, begin: int, end: int) -> bool:
-        return count_words("\n".join(self.rows[begin:end])) > 0
+        return self.words(begin, end) > 0
+
+    def words(self, begin: int, end: int) -> int:
+        return count_words("\n".join(self.rows[begin:end]))
 
     def keep(self, begin: int, end: int, title: str) -> None:
         text = "\n".join(self.rows[begin:end])
@@ -220,41 +226,45 @@ def _cover(source: _Source) -> Cover | None:
 
 
 def _headings(tokens: Sequence[Token]) -> Iterator[_Heading]:
+    """Headings, and paragraphs right above one that name a part and do no more."""
+    found: list[_Heading] = []
     for opening, inline in pairwise(tokens):
-        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+        if opening.level == 0 and opening.map and opening.type.endswith("_open"):
             words = (t.content if t.content else " " for t in inline.children or ())
             title = " ".join("".join(words).split())
-            yield _Heading(opening.map[0], opening.map[1], int(opening.tag[1]), title)
+            level = int(opening.tag[1]) if opening.type == "heading_open" else 0
+            found.append(_Heading(opening.map[0], opening.map[1], level, title))
+    for heading, below in pairwise([*found, _Heading(0, 0, 0, "")]):
+        if heading.level:
+            yield heading
+        elif below.level and _names_part(heading.title):
+            yield replace(heading, level=below.level)
+
+
+@dataclass(slots=True)
+class _Start:
+    """Where a chapter begins."""
+
+    heading: _Heading
+    parents: tuple[_Heading, ...]
+    """Headings of what holds it, the outermost first."""
+    begin: int
+    """Its first row: that of the first heading which stands above it alone."""
 
 
 def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
-    """Chapters at headings of the first level; of the second, where the first is title or parts."""
+    """Chapters at headings of the highest level but the title's, and at those within parts."""
     first = [h for h in headings if h.level == 1]
     second = [h for h in headings if h.level == 2]
     title = first[0] if len(first) == 1 and _is_book_title(source, first[0], second) else None
     if title is not None:
         source.facts.setdefault("title", [title.title])
-    below = dict(pairwise(headings))
-    parts = [h for h in first if h is not title and _is_part(source, h, below.get(h))]
-    starts: list[tuple[_Heading, _Heading | None]] = []
-    """Headings where chapters begin, each with the part that it is in."""
-    part: _Heading | None = None
-    for heading in headings:
-        if heading.level == 1 and heading is not title:
-            part = heading if heading in parts else None
-            if part is None:
-                starts.append((heading, None))
-        elif heading.level == 2 and (part or not first or title):
-            starts.append((heading, part))
-    opened: set[int] = set()
-    begins: list[int] = []
-    for heading, part in starts:
-        begins.append(part.row if part and part.row not in opened else heading.row)
-        opened.update([part.row] if part else [])
-    _read_front(source, title, begins[0] if begins else len(source.rows))
-    titles = distinct([(heading.title, part.title if part else None) for heading, part in starts])
-    stretches = pairwise([*begins, len(source.rows)])
-    for (heading, _), name, (begin, end) in zip(starts, titles, stretches, strict=True):
+    starts = list(_starts(source, [h for h in headings if h is not title]))
+    _read_front(source, title, starts[0].begin if starts else len(source.rows))
+    titles = distinct([(s.heading.title, tuple(h.title for h in s.parents)) for s in starts])
+    stretches = pairwise([*(start.begin for start in starts), len(source.rows)])
+    for start, name, (begin, end) in zip(starts, titles, stretches, strict=True):
+        heading = start.heading
         kind = matter.kind_of_title(heading.title)
         if why := matter.reason(kind):
             source.leave(begin, end, heading.title, why, restorable=kind != "toc")
@@ -264,16 +274,53 @@ def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
             source.leave(begin, end, heading.title, "a heading without text", restorable=False)
 
 
+def _starts(source: _Source, headings: Sequence[_Heading]) -> Iterator[_Start]:
+    """Chapters, each with the parts and stories that hold it; what holds is read at its first."""
+    top = min((heading.level for heading in headings), default=1)
+    holders: list[tuple[_Heading, int]] = []
+    """Each with the level of what it holds."""
+    begin: int | None = None
+    for heading, below in pairwise([*headings, None]):
+        assert heading is not None
+        part = _names_part(heading.title)
+        while holders and (
+            heading.level <= holders[-1][0].level and (part or heading.level < holders[-1][1])
+        ):
+            holders.pop()
+        if heading.level > (holders[-1][1] if holders else top):
+            continue  # a section of its chapter
+        lead = part and below is not None and heading.level <= below.level
+        alone = below is not None and source.words(heading.end, below.row) <= (
+            _PART_WORDS if part else 0
+        )
+        parents = tuple(holder for holder, _ in holders)
+        if below is not None and (lead or _is_holder(heading, below, top)) and (part or alone):
+            holders.append((heading, below.level))
+            if alone:
+                begin = heading.row if begin is None else begin
+                continue
+        yield _Start(heading, parents, heading.row if begin is None else begin)
+        begin = None
+
+
+def _is_holder(heading: _Heading, below: _Heading, top: int) -> bool:
+    """Whether a heading with nothing under it but another one holds chapters, not sections."""
+    if below.level <= heading.level:
+        return False
+    numbers = is_bare(below.title) and not matter.is_chapter(heading.title)
+    return (heading.level == top == 1 and below.level == 2) or _names_part(heading.title) or numbers
+
+
+def _names_part(title: str) -> bool:
+    return matter.title_of_part(title) is not None
+
+
 def _is_book_title(source: _Source, heading: _Heading, second: Sequence[_Heading]) -> bool:
     """Whether the only heading of the first level is the title of the book."""
     if heading.title == source.fact("title"):
         return True
-    return bool(second) and heading.row < second[0].row and not matter.is_chapter(heading.title)
-
-
-def _is_part(source: _Source, heading: _Heading, below: _Heading | None) -> bool:
-    """Whether a heading of the first level only holds headings of the second."""
-    return below is not None and below.level == 2 and not source.has_words(heading.end, below.row)
+    named = matter.is_chapter(heading.title) or _names_part(heading.title)
+    return bool(second) and heading.row < second[0].row and not named
 
 
 def _read_front(source: _Source, title: _Heading | None, end: int) -> None:

@@ -136,17 +136,25 @@ _FILE_WORDS = {
 _FILE_LIMIT = 1500
 """Words above which a file's name alone proves nothing."""
 
-_PART = re.compile(
-    r"(part|book|volume|teil|buch|band|partie|livre|tome|parte|libro|deel|boek|часть|том|книга)\s+"
-    r"(the\s+)?\S+|第\S+[部卷]",
-    re.IGNORECASE,
-)
 NUMBER = (
     rf"(?:\d{{1,4}}|{ROMAN}|(?:the\s+)?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -]\w+)?|first|"
     r"second|third|\w+th|last))\b"
 )
 """A number in figures or in English words."""
+_NTH = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last)"
+_PART_WORD = r"(?:part|book|volume|phase|epoch)"
+NTH_PART = rf"(?:the\s+)?{_NTH}\s+{_PART_WORD}\b"
+_PART = re.compile(
+    rf"(?:the\s+)?{_PART_WORD}\.?\s+(?:{NUMBER}|[A-Z]\b)|{NTH_PART}|"
+    r"(?:teil|buch|band|partie|livre|tome|parte|libro|deel|boek|часть|том|книга)\s+\S+|第\S+[部卷]|"
+    r"(?:erste[rs]?|zweite[rs]?|dritte[rs]?|vierte[rs]?|fünfte[rs]?)\s+(?:teil|buch|band)\b|"
+    r"(?:premi[eè]re?|seconde?|deuxième|troisième|quatrième)\s+(?:partie|livre|tome)\b|"
+    r"(?:prim[ao]|primer|primera|segund[ao]|second[ao]|tercer|tercera|terz[ao]|cuart[ao]|quart[ao])"
+    r"\s+(?:parte|libro)\b|(?:первая|вторая|третья|четв[её]ртая|пятая)\s+(?:часть|книга)\b",
+    re.IGNORECASE,
+)
+_AFTER_PART = re.compile(r"[\s.]*(?:[.:—–-]+\s*(?P<title>\S.*))?")
 _CHAPTER = re.compile(
     rf"chapter\s+{NUMBER}|(kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|глава)\s+\S|"
     r"(prologue|epilogue|interlude)\b|第\S+[章回]|\d{1,3}(?!\S*\d)|"
@@ -230,3 +238,23 @@ def is_part(title: str) -> bool:
 def is_chapter(title: str) -> bool:
     """Whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
     return bool(_CHAPTER.match(title.strip()))
+
+
+def title_of_part(text: str) -> str | None:
+    """What a text that names a part and says no more than its title adds to the number, or "";
+    None for any other text: `Part Two: The Sea` has "The Sea", `Part of it was true.` has none."""
+    named = _PART.match(text.strip())
+    rest = _AFTER_PART.fullmatch(text.strip(), named.end()) if named else None
+    return None if rest is None else rest["title"] or ""
+
+
+def counted_by(title: str) -> str:
+    """The word that a part's title counts by, `part` or `book`; "" for what is no part."""
+    found = re.search(rf"{_PART_WORD}|[^\W\d_]+", title.casefold()) if is_part(title) else None
+    return found[0] if found else ""
+
+
+def is_title_page_line(text: str, facts: Facts) -> bool:
+    """Whether a text says only what a title page does: the book's title, its authors."""
+    known = _words(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
+    return _words(text) <= known

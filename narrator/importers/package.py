@@ -212,11 +212,14 @@ def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
         content = point.find("{*}content")
+        title = "" if label is None else _text(label)
         if content is None or not content.get("src"):
-            yield from children
+            # As a heading without a page of its own in the navigation of EPUB 3.
+            if children:
+                first = children[0]
+                yield Entry(title, first.path, first.fragment, children)
             continue
         target, fragment = resolve(path, content.get("src", ""))
-        title = "" if label is None else _text(label)
         yield Entry(title, archive.find(target) or target, fragment, children)
 
 

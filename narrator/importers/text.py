@@ -23,7 +23,6 @@ from narrator.importers.book import (
     Skipped,
     count_characters,
     count_words,
-    distinct,
     seen,
 )
 from narrator.importers.headings import (
@@ -47,6 +46,7 @@ from narrator.importers.prose import (
     plain,
     tidy,
 )
+from narrator.importers.titles import Titled, distinct
 
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _END = re.compile(
@@ -73,6 +73,8 @@ _ASIDE_LIMIT = 8
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[A-Z*†])\]")
 _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 _BY = re.compile(r"(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})", re.IGNORECASE)
+_ENDING = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
+_TITLE_LENGTH = 80
 _FRONT_WORDS = 200
 """Text before the first heading that is no longer is a title page."""
 
@@ -255,23 +257,35 @@ class _Text:
         self.paragraphs = found
         self._keep_counted()
         self._take_titles()
+        self._find_holders()
 
     def _keep_counted(self) -> None:
-        """Bare numbers are headings if they count from one; of sections, if chapters are named."""
+        """Numbers are headings if they count from one; of sections, if chapters are named. Where
+        those with a title count apart from those without, as stories do, they hold them."""
         headings = [(p, p.heading) for p in self.paragraphs if p.kind == "heading" and p.heading]
         named = any(h.level == CHAPTER and h.key.startswith("named") for _, h in headings)
         numbers = [(p, h) for p, h in headings if h.level == SECTION]
-        counted: set[_Paragraph] = set()
-        expected = 1
-        for paragraph, heading in numbers:
-            if heading.value in (expected, 1):
-                counted.add(paragraph)
-                expected = heading.value + 1
+        titled = _counting([(p, h) for p, h in numbers if len(h.parts) > 1])
+        bare = _counting([(p, h) for p, h in numbers if len(h.parts) == 1])
+        nested = len(titled) > 1 and len(bare) > 1 and not named
+        counted = titled | bare if nested else _counting(numbers)
         for paragraph, heading in numbers:
             if paragraph not in counted or len(counted) < 2:
                 paragraph.kind, paragraph.heading = "text", None
             elif not named:
-                paragraph.heading = replace(heading, level=CHAPTER)
+                level = PART if nested and paragraph in titled else CHAPTER
+                paragraph.heading = replace(heading, level=level)
+
+    def _find_holders(self) -> None:
+        """A title right above where chapters begin to count anew holds them: a story, a part."""
+        shown = [p for p in self.paragraphs if p.kind != "left"]
+        begun = [(above, below) for above, below in pairwise(shown) if _begins_to_count(below)]
+        found = [above for above, _ in begun if _is_holder(above)]
+        if len(begun) < 2 or found in ([], shown[:1]):
+            return
+        for paragraph in found:
+            key = f"solo {paragraph.text.lower()}"
+            paragraph.kind, paragraph.heading = "heading", Heading((paragraph.text,), PART, key)
 
     def _take_titles(self) -> None:
         """A number's title may stand in the paragraph under it."""
@@ -352,22 +366,22 @@ class _Text:
 
     def _chapters(self) -> tuple[list[ImportedChapter], list[Skipped]]:
         chapters: list[ImportedChapter] = []
-        titles: list[tuple[str, str | None]] = []
+        titles: list[Titled] = []
         skipped: list[Skipped] = []
-        part: str | None = None
+        parents: list[str] = []
         for piece in self._pieces():
             blocks = [block for paragraph in piece for block in self._blocks(paragraph)]
             heads = [p.heading for p in piece if p.level <= CHAPTER and p.heading]
             title = _spoken_title(heads[-1]) if heads else self._title()
-            if heads and heads[0].level == PART:
-                part = _spoken_title(heads[0])
+            _hold(parents, [_spoken_title(head) for head in heads if head.level == PART])
             kept = [block for block in blocks if block.kind != "left"]
             words = sum(block.words for block in kept)
             why = matter.reason(heads[-1].matter) if heads else None
             if why or not words:
                 skipped += _skips(blocks, title if heads else "", why, len(chapters))
                 continue
-            titles.append((title, part if heads and heads[-1].level > PART else None))
+            under = bool(heads) and heads[-1].level > PART
+            titles.append((title, tuple(parents if under else parents[:-1])))
             left = [block for block in blocks if block.kind == "left"]
             skipped += _skips(left, title, None, len(chapters))
             characters = sum(block.characters for block in kept)
@@ -377,13 +391,12 @@ class _Text:
         return [replace(chapter, title=title) for chapter, title in named], skipped
 
     def _pieces(self) -> list[list[_Paragraph]]:
-        """Paragraphs by chapter; a part's heading stands at the top of its first chapter."""
+        """Paragraphs by chapter; headings of parts stand at the top of their first chapter."""
         pieces: list[list[_Paragraph]] = [[]]
         only_part = False
         for paragraph in self.paragraphs:
             heading = paragraph.heading if paragraph.level <= CHAPTER else None
-            first = only_part and paragraph.level == CHAPTER and heading and not heading.matter
-            if heading and not first:
+            if heading and (heading.matter or not only_part):
                 pieces.append([])
             pieces[-1].append(paragraph)
             if paragraph.kind in ("heading", "text"):
@@ -458,6 +471,43 @@ def _width(rows: Sequence[str]) -> int:
     """The length that nearly all lines keep to."""
     lengths = sorted(len(row.strip()) for row in rows if row.strip())
     return lengths[len(lengths) * 9 // 10] if lengths else 0
+
+
+def _counting(numbers: Sequence[tuple[_Paragraph, Heading]]) -> set[_Paragraph]:
+    """Those that count from one, however often they begin anew."""
+    counted: set[_Paragraph] = set()
+    expected = 1
+    for paragraph, heading in numbers:
+        if heading.value in (expected, 1):
+            counted.add(paragraph)
+            expected = heading.value + 1
+    return counted
+
+
+def _begins_to_count(paragraph: _Paragraph) -> bool:
+    heading = paragraph.heading if paragraph.kind == "heading" else None
+    return heading is not None and heading.level == CHAPTER and heading.is_first
+
+
+def _is_holder(paragraph: _Paragraph) -> bool:
+    """Whether a paragraph of text is set as the title of what follows."""
+    text = paragraph.text
+    if paragraph.kind != "text" or len(paragraph.rows) > 2 or len(text) > _TITLE_LENGTH:
+        return False
+    set_apart = text.isupper() or paragraph.gap > 1
+    return set_apart and is_title(text) and not _ENDING.match(text) and not _BY.fullmatch(text)
+
+
+def _hold(parents: list[str], opened: Sequence[str]) -> None:
+    """Take in the parts that a piece opens; the first takes the place of those of its kind."""
+    for number, title in enumerate(opened):
+        kinds = [matter.counted_by(held) for held in parents]
+        kind = matter.counted_by(title)
+        if kind in kinds:
+            del parents[kinds.index(kind) :]
+        elif number == 0:
+            parents.clear()
+        parents.append(title)
 
 
 def _repeated(run: Sequence[_Paragraph], keys: Counter[str]) -> list[_Paragraph]:
