@@ -85,14 +85,30 @@ def storage(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the folder is read-only",
-            errno.EACCES: "no right to write there",
-            errno.EPERM: "no right to write there",
-        }.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"{path}: {reason}") from error
+        raise StorageError(f"{path}: {reason(error)}") from error
+
+
+def reason(error: OSError) -> str:
+    """Why the file system refused, in words."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+def is_refusal(error: OSError) -> bool:
+    """Whether the machine is in the way, whatever was tried."""
+    return error.errno in _REASONS
+
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than this disk or user may have",
+    errno.EROFS: "the folder is read-only",
+    errno.EACCES: "no right to write there",
+    errno.EPERM: "no right to write there",
+    errno.EIO: "the disk fails to read or write (input/output error)",
+    errno.EMFILE: "too many files are open",
+    errno.ENFILE: "too many files are open",
+}
 
 
 # -- small files of our own ------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = q
         project.engine,
         root=project.root,
         cache=project.build / "voices",
-        remembered=files.load_json(_identity_path(project), {}),
+        remembered=_remembered(_identity_path(project), tell),
         tell=tell,
     )
 
@@ -340,6 +340,16 @@ def _identity_path(project: Project) -> Path:
     return project.build / f"engine-{project.path.stem}.json"
 
 
+def _remembered(path: Path, tell: Callable[[str], None]) -> object:
+    try:
+        return files.read_json(path)
+    except files.Altered as error:
+        tell(f"{path}: {error}: takes are known again once the model is here")
+    except OSError:
+        pass  # never rendered here
+    return {}
+
+
 def _speed_path(project: Project) -> Path:
     return project.build / "speed.json"
 
@@ -365,6 +375,8 @@ class Report:
     lacking: int = 0
     """Steps that were asked for and have no good take."""
     log: Path | None = None
+    log_fault: str = ""
+    """Why lines of the log are missing."""
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: dict[str, int] = field(default_factory=dict)
@@ -396,7 +408,7 @@ def run(
     that passed their checks are kept, and no file for listeners is half written.
     """
     project = manuscript.project
-    with locked(project), _logging(project) as log_path:
+    with locked(project), _logging(project) as logbook:
         began = time.monotonic()
         book = plan(manuscript, engine, selection, writing=True)
         planned = time.monotonic()
@@ -417,7 +429,7 @@ def run(
             if "weights" in engine.identity() and is_known(engine):
                 specs = {"model": project.engine.model, "lora_spec": project.engine.lora}
                 files.save_json(_identity_path(project), {**specs, **engine.identity()})
-        report = Report(book, render.Result(), log=log_path)
+        report = Report(book, render.Result(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
         while True:
             store = report.plan.store
@@ -442,6 +454,7 @@ def run(
         said = json.dumps(facts, ensure_ascii=False)
         files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
         log.info("end: %s", said)
+        report.log_fault = logbook.fault
         if not speak and report.incomplete:
             names = ", ".join(str(n + 1) for n in report.incomplete)
             raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
@@ -642,31 +655,52 @@ def locked(project: Project) -> Iterator[None]:
             f"{project.build}: another narrator is at work on this project; "
             "wait for it, or stop it first"
         ) from None
+    except NotImplementedError:
+        raise StorageError(f"{project.build}: this disk knows no locks; use another one") from None
     except OSError as error:
-        raise StorageError(f"{project.build}: cannot be written: {error.strerror}") from None
+        raise StorageError(f"{project.build}: cannot be written: {files.reason(error)}") from None
     try:
         yield
     finally:
         lock.release()
 
 
+class _Logbook(logging.Handler):
+    """A run's log on disk. What it has no room for is lost: the log is no part of the work."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError."""
+        super().__init__()
+        self.path, self.fault = path, ""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)  # nothing waits that could fail later
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._file.write(f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        except OSError as error:
+            self.fault = files.reason(error)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        super().close()
+
+
 @contextlib.contextmanager
-def _logging(project: Project) -> Iterator[Path]:
-    """A log of every run stays in `build/logs`."""
+def _logging(project: Project) -> Iterator[_Logbook]:
+    """A log of every run stays in `build/logs`. Raises StorageError."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     path = project.build / "logs" / f"{stamp}-{os.getpid()}.log"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    with files.storage(path):
+        handler = _Logbook(path)
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
     began = time.monotonic()
     try:
-        yield path
+        yield handler
     except BaseException as error:
         log.error("stopped: %s: %s", type(error).__name__, error)
         raise

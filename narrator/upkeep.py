@@ -5,10 +5,13 @@ Errs on the side of keeping: takes of an engine that cannot be asked here stay.
 
 from __future__ import annotations
 
-from narrator import manifest, pipeline
+from pathlib import Path
+from typing import Any
+
+from narrator import files, manifest, pipeline
 from narrator import manuscript as manuscripts
 from narrator.engines import is_known
-from narrator.errors import EngineUnavailable
+from narrator.errors import EngineUnavailable, StorageError
 from narrator.manifest import Project
 from narrator.store import Store
 
@@ -17,7 +20,8 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
     """Takes, with their sizes, that no manifest in the project's folder refers to.
 
     A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
-    where one of the folder's manifests is not valid: its takes would look unused.
+    where one of the folder's manifests is not valid: its takes would look unused. So does
+    StorageError say of a ledger that was altered.
     """
     used: set[str] = set()
     engines: set[str] = set()
@@ -38,7 +42,7 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
     for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
         stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
         if stem != project.path.stem and any(project.root.glob(f"{stem}.*")):
-            used |= {row["key"] for row in pipeline.ledger_in(ledger)}
+            used |= {row["key"] for row in _whole(ledger)}
     store = Store.open(project.build / "store")
     for pin in store.pins().values():
         used |= {pin.take, pin.step}
@@ -51,6 +55,19 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         # takes of an engine that is not installed here cannot be told apart: they stay
         if key not in used and _spoken_by(store, key) in engines | {None}
     ]
+
+
+def _whole(ledger: Path) -> list[dict[str, Any]]:
+    """The steps of a last render. Raises StorageError where some may be missing: takes would go."""
+    with files.storage(ledger):
+        try:
+            files.read_json(ledger)
+        except files.Altered as error:
+            raise StorageError(
+                f"{ledger}: {error}, so no take can be told to be unused; render its manifest "
+                "once more, or delete the file if that has gone"
+            ) from None
+    return pipeline.ledger_in(ledger)
 
 
 def _spoken_by(store: Store, key: str) -> str | None:

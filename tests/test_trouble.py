@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import os
 import pty
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
 
 from narrator.errors import UsageError
 from narrator.store import Store
-from tests import books
+from tests import books, faults
 from tests.fakes import HumEngine
 
 MANIFEST = books.MANIFEST.replace("[wav], files: chapters", "[m4b]")
@@ -72,6 +75,110 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_with_more(size, di
     assert facts["rendered"] == facts["chunks"] - len(kept)
     assert products(path) == products(whole)
     assert not [p for p in path.parent.rglob("*") if p.suffix == ".part"]
+
+
+SHORT = (
+    MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
+    + "pauses: {head: 0.1, tail: 0.1, line: 0.1, speaker: 0.1}\n"
+)
+
+
+def short(folder: Path) -> Path:
+    return books.write(folder, SHORT, one="# Morning\n\nann: Is there room?\n")
+
+
+def made(path: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (path.parent / "build" / "book").rglob("*.*")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], int]:
+    """Files of a run on a good disk, and how many calls it takes to write all there is."""
+    path = short(tmp_path_factory.mktemp("whole"))
+    with faults.failing(faults.Disk(path.parent)) as disk:
+        assert faults.command(HumEngine(continues=False), "render", path)[0] == 0
+    return made(path), len(disk.calls)
+
+
+def refuse(path: Path, disk: faults.Disk, good: dict[str, bytes]) -> None:
+    """A run on a disk that refuses, and one on a good disk after it."""
+    engine = HumEngine(continues=False)
+    with faults.failing(disk):
+        code, said = faults.command(engine, "render", path)
+    at = f"call {disk.first}, {disk.calls[disk.first - 1]}: {code}: {said}"
+    assert code in (0, 3), at
+    assert "Traceback" not in said, at
+    if code == 3:
+        assert len([line for line in said.splitlines() if "error" in line]) == 1, at
+        assert said.count(str(path.parent)) <= 2, at
+    assert made(path).items() <= good.items(), at
+    takes = len(list((path.parent / "build" / "store").glob("??/*.take")))
+    code, said = faults.command(again := HumEngine(continues=False), "render", path)
+    assert code == 0, at + said
+    assert made(path) == good, at
+    assert takes + len(again.requests) == 2, at  # what was stored is not spoken again
+    assert not list(path.parent.rglob("*.part")), at
+
+
+def disks(root: Path, calls: int) -> Iterator[tuple[Path, faults.Disk]]:
+    """Every call of a run, each refused for one reason, alone and with all that follow."""
+    for first in range(1, calls + 1):
+        for stays in (True, False):
+            folder = root / f"{first}-{stays}"
+            error = faults.ERRORS[(first + stays) % len(faults.ERRORS)]
+            yield folder, faults.Disk(folder, first, error, stays)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.08, 0.15, 0.3, 0.9, 0.98])
+def test_a_disk_that_refuses_at_any_call_is_one_line_and_the_run_goes_on(
+    share, undisturbed, tmp_path
+):
+    good, calls = undisturbed
+    every = list(disks(tmp_path, calls))
+    folder, disk = every[round(share * (len(every) - 1))]
+    refuse(short(folder), disk, good)
+
+
+@pytest.mark.parametrize("size", [20_000, 27_000], ids=["a chapter", "a book"])
+def test_a_disk_that_refuses_what_ffmpeg_writes_is_one_line(size, undisturbed, tmp_path):
+    path, engine = short(tmp_path), HumEngine(continues=False)
+    faults.command(engine, "render", path)
+    for folder in ("encoded", "book"):
+        shutil.rmtree(tmp_path / "build" / folder)
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, was[1]))
+    try:
+        code, said = faults.command(engine, "export", path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert (code, said.count("error"), made(path)) == (3, 1, {}), said
+    assert faults.command(engine, "export", path)[0] == 0
+    assert made(path) == undisturbed[0]
+
+
+def test_a_log_that_finds_no_room_costs_the_log_alone(undisturbed, tmp_path):
+    path, logs = short(tmp_path), [0]
+
+    def full(disk, what, place):
+        logs[0] += str(place).endswith(".log")
+        return what == "write" and str(place).endswith(".log")
+
+    with (
+        mock.patch.object(faults.Disk, "refuses", full),
+        faults.failing(faults.Disk(tmp_path)),
+    ):
+        code, said = faults.command(HumEngine(continues=False), "render", path)
+    assert (code, made(path)) == (0, undisturbed[0])
+    assert logs[0] > 3
+    assert said.endswith("the log lacks lines: the disk is full\n")
+
+
+@pytest.mark.slow
+def test_a_disk_that_refuses_at_every_call_of_a_run_loses_nothing(undisturbed, tmp_path):
+    good, calls = undisturbed
+    for folder, disk in disks(tmp_path, calls):
+        refuse(short(folder), disk, good)
+        shutil.rmtree(folder)
 
 
 def test_a_read_only_disk_is_one_line(disk):
@@ -277,6 +384,18 @@ def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
     code, said = narrator("gc", path, "--delete")
     assert code == 2
     assert "other.yaml" in said
+    assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
+
+
+def test_gc_refuses_where_it_cannot_know_what_another_manifest_uses(tmp_path):
+    path, engine = short(tmp_path), HumEngine()
+    shutil.copy(path, tmp_path / "mine.book")
+    for name in ("book.yaml", "mine.book"):
+        assert faults.command(engine, "render", tmp_path / name)[0] == 0
+    takes = sorted((tmp_path / "build" / "store").glob("??/*.take"))
+    spoil(tmp_path / "build" / "ledger-mine-hum.json")
+    code, said = faults.command(engine, "gc", path, "--delete")
+    assert (code, "ledger-mine-hum.json: it " in said) == (3, True), said
     assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
 
 

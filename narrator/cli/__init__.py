@@ -11,14 +11,14 @@ import io
 import logging
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from narrator import __version__
+from narrator import __version__, files
 from narrator.cli import companions, delivery, doctor, models, report, takes, text, voices, work
 from narrator.cli.shared import app, err, out
-from narrator.errors import NarratorError
+from narrator.errors import EnvironmentFailed, NarratorError
 
 __all__ = [
     "app",
@@ -49,16 +49,27 @@ def main() -> None:
     except KeyboardInterrupt:
         err.print("stopped; what was finished is stored")
         sys.exit(130)
+    except OSError as error:
+        if not files.is_refusal(error):
+            _fail(error)
+        where = f"{error.filename}: " if error.filename else ""
+        err.print(f"error: {where}{files.reason(error)}")
+        sys.exit(EnvironmentFailed.exit_code)
     except Exception as error:
-        logging.getLogger("narrator").exception("internal error")
-        err.print(
-            f"internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of narrator's own; takes that were finished are stored. "
-            "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
-        )
-        if os.environ.get("NARRATOR_TRACEBACK"):
-            raise
-        sys.exit(70)
+        _fail(error)
+
+
+def _fail(error: Exception) -> NoReturn:
+    """A fault of narrator's own, called where it was caught. Raises SystemExit, or the error."""
+    logging.getLogger("narrator").exception("internal error")
+    err.print(
+        f"internal error: {type(error).__name__}: {error}\n"
+        "This is a fault of narrator's own; takes that were finished are stored. "
+        "Run again with NARRATOR_TRACEBACK=1 to see where it happened."
+    )
+    if os.environ.get("NARRATOR_TRACEBACK"):
+        raise error
+    sys.exit(70)
 
 
 def _version(wanted: bool) -> None:

@@ -370,6 +370,8 @@ def _print_report(report: Any, wall: float) -> None:
         err.print(f"not assembled: chapters {names} {why}")
     else:
         out.print(f"done in {clock(wall)}; log: {near(report.log)}")
+    if report.log_fault:
+        err.print(f"the log lacks lines: {report.log_fault}")
 
 
 @app.command()

@@ -15,6 +15,7 @@ Knows nothing of chapters, chains, checks and what becomes of a take.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import re
@@ -701,9 +702,13 @@ def _patch_seconds(model: voxcpm2.VoxCPM2) -> float:
 def _read_latents(path: Path, model: voxcpm2.VoxCPM2, reference: Reference) -> Latents | None:
     """What was encoded before; None where nothing is, or what is there is damaged."""
     try:
-        with np.load(path) as stored:  # a zip file: its checksums are tested
-            latents = stored["latents"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        with zipfile.ZipFile(path) as stored:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in stored.infolist()):
+                return None  # a flipped bit says so: it was never compressed
+            data = stored.read("latents.npy")  # its checksum is tested before it is looked at
+        latents = np.load(io.BytesIO(data), allow_pickle=False)
+    # RuntimeError: encrypted, or of a version to come
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
         return None
     return latents if _fits(model, reference, latents) else None
 

@@ -101,8 +101,8 @@ class Kept:
             facts = self._load(key)
             if part.spectrum:
                 facts |= self._load(f"{key}-spectrum")
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-            return None
+        except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+            return None  # not there, or torn: measured again
         try:
             return Curve(
                 float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
@@ -115,8 +115,15 @@ class Kept:
 
     def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
         data = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
-        with np.load(data, allow_pickle=False) as rows:
-            return {column: rows[column] for column in rows.files}
+        with zipfile.ZipFile(data) as archive:
+            if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
+                raise zipfile.BadZipFile("otherwise compressed than it was")
+            # whole, with its checksum tested, before it is looked at
+            packed = {part: io.BytesIO(archive.read(part)) for part in archive.namelist()}
+        return {
+            part.removesuffix(".npy"): np.load(data, allow_pickle=False)
+            for part, data in packed.items()
+        }
 
     def keep(self, path: Path, part: Part, curve: Curve) -> None:
         """Raises StorageError."""
