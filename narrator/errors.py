@@ -108,8 +108,18 @@ class ExportError(NarratorError):
     exit_code = 4
 
 
+GUESSES = 100
+"""Problems of a report that may say what was meant; it takes time, and nobody reads more."""
+_LONGEST_NAME = 200
+"""Characters of what may be a name that was mistyped."""
+
+
 def nearest(word: str, choices: Sequence[str]) -> str | None:
     """The choice that `word` was most likely meant to be, or None."""
-    folded = {choice.casefold(): choice for choice in choices}
-    found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    word, size = word.casefold(), len(word)
+    if size > _LONGEST_NAME:
+        return None
+    alike = (c for c in choices if 3 * len(c) <= 7 * size and 3 * size <= 7 * len(c))
+    folded = {choice.casefold(): choice for choice in alike}
+    found = difflib.get_close_matches(word, folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else None

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,29 @@ def write(path: Path, data: bytes) -> os.stat_result:
     with replacing(path) as temporary:
         temporary.write_bytes(data)
         return temporary.stat()  # renaming changes neither size nor time
+
+
+class TooLarge(Exception):
+    """A file has more bytes than what it is for can have."""
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """The bytes of a file; no more than `most`, and of nothing that has no end, as a pipe.
+
+    Raises OSError, TooLarge.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+        raise OSError(errno.EINVAL, "it is no file but a pipe or a device", str(path))
+    if found.st_size > most:
+        raise TooLarge
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge
+    return data
 
 
 def sweep(folder: Path) -> None:

@@ -6,10 +6,12 @@ Knows the shape of a project and where its files lie, nothing of what chapter te
 
 from __future__ import annotations
 
+import contextlib
 import re
 import types
 import typing
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -31,11 +33,14 @@ from pydantic import (
 )
 
 from narrator import files, profiles
-from narrator.errors import ManifestError, Problem, nearest
+from narrator.characters import quoted
+from narrator.errors import GUESSES, ManifestError, Problem, nearest
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000
 """Nodes after aliases are followed; a few lines of YAML can otherwise ask for gigabytes."""
+NUMBER_LIMIT = 64
+"""Characters of a number. What is longer is read as text: Python needs hours for the longest."""
 
 Loc = tuple[str | int, ...]
 
@@ -792,18 +797,56 @@ def _order(problem: Problem) -> tuple[int, str]:
 # -- YAML, with lines ------------------------------------------------------------------------------
 
 
+class _Loader(yaml.SafeLoader):
+    """Counts what it composes, so that a manifest full of commas does not take minutes."""
+
+    composed = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.composed += 1
+        if self.composed > NODE_LIMIT:
+            raise yaml.MarkedYAMLError(
+                problem=f"more than {NODE_LIMIT:,} values: put chapter text in files",
+                problem_mark=self.get_mark(),
+            )
+        return super().compose_node(parent, index)
+
+
 def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
+    text = _text_of(path)
+    at = 0
     try:
-        if path.stat().st_size > SIZE_LIMIT:
-            raise ManifestError(Problem(path, None, "larger than 4 MB: put chapter text in files"))
-        text = path.read_bytes().decode("utf-8-sig")
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         try:
             node = loader.get_single_node()
             reader = _Nodes(path, loader)
             data = None if node is None else reader.value(node, ())
         finally:
+            at = loader.line + 1
             loader.dispose()
+    except RecursionError:
+        raise ManifestError(Problem(path, at, "nested too deeply")) from None
+    except yaml.MarkedYAMLError as error:
+        raise ManifestError(_not_yaml(path, text, error)) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        found = text[error.position : error.position + 1]
+        message = f"a control character, {found!r}, which YAML does not allow"
+        raise ManifestError(Problem(path, line, message)) from None
+    except yaml.YAMLError as error:
+        raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
+    except (ValueError, OverflowError):  # of chr(), within the scanner
+        message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
+        raise ManifestError(Problem(path, at, message)) from None
+    if not isinstance(data, dict):
+        raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
+    return data, reader.lines, reader.problems
+
+
+def _text_of(path: Path) -> str:
+    """Raises ManifestError."""
+    try:
+        return files.read_whole(path, SIZE_LIMIT).decode("utf-8-sig")
     except FileNotFoundError:
         raise ManifestError(
             Problem(
@@ -813,33 +856,29 @@ def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
                 "`narrator new DIR --from BOOK`",
             )
         ) from None
+    except files.TooLarge:
+        raise ManifestError(
+            Problem(path, None, "larger than 4 MB: put chapter text in files")
+        ) from None
     except OSError as error:
         raise ManifestError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ManifestError(Problem(path, line, "not UTF-8: save the file as UTF-8")) from None
-    except RecursionError:
-        raise ManifestError(Problem(path, None, "nested too deeply")) from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        message = (error.problem or error.context or "not valid YAML").replace("\\t", "tab")
-        if "'\\t'" in str(error) or (
-            error.problem and "token" in error.problem and _tab(text, mark)
-        ):
-            message = "a tab: YAML wants spaces for indentation"
-        elif "mapping values are not allowed" in message:
-            message += "; put a text that has a colon in quotes"
-        raise ManifestError(Problem(path, mark.line + 1 if mark else None, message)) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        found = text[error.position : error.position + 1]
-        message = f"a control character, {found!r}, which YAML does not allow"
-        raise ManifestError(Problem(path, line, message)) from None
-    except yaml.YAMLError as error:
-        raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
-    if not isinstance(data, dict):
-        raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
-    return data, reader.lines, reader.problems
+    except ValueError:  # a NUL in the path itself
+        raise ManifestError(f"no path: {quoted(str(path))}") from None
+
+
+def _not_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    message = (error.problem or error.context or "not valid YAML").replace("\\t", "tab")
+    if "'\\t'" in str(error) or (error.problem and "token" in error.problem and _tab(text, mark)):
+        message = "a tab: YAML wants spaces for indentation"
+    elif "mapping values are not allowed" in message:
+        message += "; put a text that has a colon in quotes"
+    elif "found another document" in message:
+        message = "a second document begins here (---): a manifest is one, take the line out"
+    return Problem(path, mark.line + 1 if mark else None, quoted(message, 300))
 
 
 def _tab(text: str, mark: yaml.Mark | None) -> bool:
@@ -889,8 +928,12 @@ class _Nodes:
                 )
                 continue
             key = self._readable(key_node, line)
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                message = "`<<` is not read here: write the keys out"
+                self.problems.append(Problem(self.path, line, message))
+                continue
             if key in first:
-                message = f"'{key}' stands twice; first on line {first[key]}"
+                message = f"'{quoted(key)}' stands twice; first on line {first[key]}"
                 self.problems.append(Problem(self.path, line, message))
                 continue
             first[key] = line
@@ -914,13 +957,15 @@ class _Nodes:
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
         node.value = self._readable(node, line)
-        if node.tag == "tag:yaml.org,2002:timestamp":
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind == "timestamp" or (kind in ("int", "float") and len(node.value) > NUMBER_LIMIT):
             return node.value
+        if kind not in ("str", "null", "bool", "int", "float"):
+            raise self._unread(node, line)
         try:
             value = self.loader.construct_object(node)
-        except (yaml.YAMLError, ValueError):
-            message = f"cannot read {node.value!r} ({node.tag}); put it in quotes"
-            raise ManifestError(Problem(self.path, line, message)) from None
+        except (yaml.YAMLError, ValueError, LookupError):
+            raise self._unread(node, line) from None
         if isinstance(value, int) and not isinstance(value, bool):
             value = _Integer(value)
             value.written = node.value
@@ -928,6 +973,12 @@ class _Nodes:
             value = _Decimal(value)
             value.written = node.value
         return value
+
+    def _unread(self, node: yaml.ScalarNode, line: int) -> ManifestError:
+        """A value that is not what its tag says, whether written (`!!int x`) or found (`<<`)."""
+        kind = quoted(node.tag.replace("tag:yaml.org,2002:", "!!"))
+        message = f"cannot read '{quoted(node.value)}' as {kind}: take the tag away, or put the "
+        return ManifestError(Problem(self.path, line, f"{message}text in quotes"))
 
 
 def _is_unreadable(character: str) -> bool:
@@ -958,7 +1009,8 @@ def _spell(loc: Loc, lines: Mapping[Loc, int], missing: bool = False) -> str:
             seen = (*seen, part)
         elif i != len(loc) - 1 or not missing:
             continue
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+        name = f"[{part + 1}]" if isinstance(part, int) else quoted(part)
+        text += f".{name}" if text and isinstance(part, str) else name
     return text
 
 
@@ -966,14 +1018,13 @@ def _problems(path: Path, lines: Mapping[Loc, int], error: ValidationError) -> l
     """One problem a value: the alternatives of a union are joined by "or"."""
     found: dict[tuple[int | None, str], list[str]] = {}
     errors = error.errors()
+    inside = Counter(item["loc"][:n] for item in errors for n in range(len(item["loc"]) + 1))
     for item in errors:
-        if item["type"] == "too_short" and any(
-            other["loc"][: len(item["loc"])] == item["loc"] and other is not item
-            for other in errors
-        ):
+        if item["type"] == "too_short" and inside[item["loc"]] > 1:
             continue  # its items are there, and wrong
         loc: Loc = tuple(part for part in item["loc"] if part != "[key]")
-        where, message = _spell(loc, lines, item["type"] == "missing"), _message(loc, lines, item)
+        where = _spell(loc, lines, item["type"] == "missing")
+        message = _message(loc, lines, item, guess=len(found) < GUESSES)
         messages = found.setdefault((_line(lines, loc), where), [])
         if item["type"] in _WHOLE:
             found.setdefault((_line(lines, loc), message), [""])
@@ -1015,18 +1066,18 @@ _WHOLE = ("extra_forbidden", "missing")
 """Errors whose message names its place itself."""
 
 
-def _message(loc: Loc, lines: Mapping[Loc, int], error: Any) -> str:
+def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> str:
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         key, around = str(loc[-1]), _spell(loc[:-1], lines)
         valid = _keys_at(loc[:-1])
-        guess = nearest(key, valid)
-        hint = f"did you mean '{guess}'?" if guess else f"valid keys: {', '.join(valid)}"
-        return f"unknown key '{key}'{f' in {around}' if around else ''}; {hint}"
+        close = nearest(key, valid) if guess else None
+        hint = f"did you mean '{close}'?" if close else f"valid keys: {', '.join(valid)}"
+        return f"unknown key '{quoted(key)}'{f' in {around}' if around else ''}; {hint}"
     if kind == "missing":
         return f"'{_spell(loc, lines, missing=True)}' is missing"
     if kind == "value_error":
-        return str(error["ctx"]["error"])
+        return quoted(str(error["ctx"]["error"]), 300)
     if value is None:
         return "has no value"
     if kind in ("dict_type", "model_type", "model_attributes_type"):
@@ -1041,12 +1092,16 @@ def _message(loc: Loc, lines: Mapping[Loc, int], error: Any) -> str:
         return "must be a text"
     if kind == "literal_error":
         valid = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-        guess = nearest(str(value), valid)
-        hint = f"; did you mean '{guess}'?" if guess else ""
-        return f"must be {error['ctx']['expected']}, not {value!r}{hint}"
+        close = nearest(str(value), valid) if guess else None
+        hint = f"; did you mean '{close}'?" if close else ""
+        return f"must be {error['ctx']['expected']}, not {_short(value)}{hint}"
     said = error["msg"].replace("Input should be", "must be").replace("String should", "must")
     shown = f", not {str(value)[:40]!r}" if isinstance(value, str | int | float) else ""
     return f"{said[0].lower()}{said[1:]}{shown}"
+
+
+def _short(value: object) -> str:
+    return f"'{quoted(value)}'" if isinstance(value, str) else quoted(repr(value))
 
 
 def _keys_at(loc: Loc) -> list[str]:
@@ -1090,8 +1145,9 @@ def preset_path(root: Path, name: str) -> Path | None:
     """A voice preset by its name: the project's own, else the user's library's."""
     for folder in (root / "voices", files.library() / "voices"):
         path = folder / f"{name}.voice"
-        if Path(name).name == name and path.is_file():
-            return path
+        with contextlib.suppress(OSError, ValueError):  # a name that no file system takes
+            if Path(name).name == name and path.is_file():
+                return path
     return None
 
 
@@ -1106,24 +1162,24 @@ def _cross_checks(project: Project) -> list[Problem]:
 
     def unknown(kind: str, name: str, choices: Mapping[str, object], *loc: str | int) -> None:
         if name not in choices:
-            guess = nearest(name, list(choices))
+            guess = nearest(name, list(choices)) if len(problems) < GUESSES else None
             declare = f"declare it under `{kind}s`"
             if kind == "voice":
                 declare += ", or make a preset: narrator voices add, narrator voices design"
             hint = f"did you mean '{guess}'?" if guess else f"{declare}"
-            wrong(f"unknown {kind} '{name}'; {hint}", *loc)
+            wrong(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
 
     def exists(name: str, *loc: str | int) -> bool:
         target = project.root / name
         try:
             if target.is_file():
                 return True
-            beside = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
-        except OSError:  # a name that no file system takes
+            beside = [p.name for p in target.parent.iterdir()] if len(problems) < GUESSES else []
+        except (OSError, ValueError):  # no folder, or a name that no file system takes
             beside = []
         guess = nearest(target.name, beside)
         hint = f"; did you mean '{guess}'?" if guess else ""
-        wrong(f"no such file: {name}{hint}", *loc)
+        wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 
     manifest = project.manifest
@@ -1132,9 +1188,10 @@ def _cross_checks(project: Project) -> list[Problem]:
         for label in (name, *speaker.aliases):
             other = labels.setdefault(label.casefold(), name)
             if other != name:
-                wrong(f"'{label}' already names the speaker '{other}'", "speakers", name)
+                wrong(f"'{quoted(label)}' already names the speaker '{quoted(other)}'",
+                      "speakers", name)  # fmt: skip
             if not label.strip() or any(c in label for c in ":()[]{}\n*"):
-                wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: {label!r}",
+                wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: '{quoted(label)}'",
                       "speakers", name)  # fmt: skip
         if isinstance(speaker.voice, str):
             if preset_path(project.root, speaker.voice) is None:
@@ -1159,7 +1216,8 @@ def _cross_checks(project: Project) -> list[Problem]:
         exists(piece.file, "music", i, "file")
         first = named.setdefault((piece.name or f"[{i}]").casefold(), i)
         if first != i:
-            wrong(f"music '{piece.name}' stands twice; first in music[{first + 1}]",
+            called = quoted(piece.name or "")
+            wrong(f"music '{called}' stands twice; first in music[{first + 1}]",
                   "music", i, "name")  # fmt: skip
     if manifest.source is not None:
         exists(manifest.source, "source")
@@ -1167,7 +1225,7 @@ def _cross_checks(project: Project) -> list[Problem]:
         with (project.root / manifest.cover).open("rb") as file:
             magic = file.read(8)
         if not any(magic.startswith(start) for start in _IMAGES):
-            wrong(f"the cover is no JPEG or PNG image: {manifest.cover}", "cover")
+            wrong(f"the cover is no JPEG or PNG image: {quoted(manifest.cover, 200)}", "cover")
     _check_delivery(project, wrong, unknown)
     return problems
 
@@ -1187,7 +1245,7 @@ def _check_delivery(
         for field in re.findall(r"\{(\w*)\}", text):
             if field not in known:
                 names = ", ".join(f"{{{name}}}" for name in known)
-                wrong(f"{'.'.join(loc)}: no field {{{field}}}; use {names}", *loc)
+                wrong(f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc)
 
     template(output.name, NAME_FIELDS, "output", "name")
     folders: dict[str, str] = {}
@@ -1196,10 +1254,10 @@ def _check_delivery(
         if name.casefold() in profiles.PROFILES:
             wrong(f"'{name}' is a platform's profile: give yours another name", "profiles", name)
         elif first != name:
-            wrong(f"'{name}' and '{first}' would share a folder: give one another name",
-                  "profiles", name)  # fmt: skip
+            wrong(f"'{quoted(name)}' and '{quoted(first)}' would share a folder: give one another "
+                  "name", "profiles", name)  # fmt: skip
         if re.search(r'[<>:"/\\|?*\s.]', name):
-            wrong(f"a profile names a folder: letters, digits, - and _, not {name!r}",
+            wrong(f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'",
                   "profiles", name)  # fmt: skip
         template(own.book_name or "", NAME_FIELDS, "profiles", name, "book_name")
         template(own.chapter_name or "", every, "profiles", name, "chapter_name")
@@ -1240,7 +1298,7 @@ def _check_credits(
         credits(project)
     except KeyError as error:
         names = ", ".join(f"{{{name}}}" for name in _facts(project))
-        wrong(f"credits: no field {{{error.args[0]}}}; use {names}", "credits")
+        wrong(f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits")
     except LookupError as error:
         key = {"narrator": "narrated_by", "part": "series", "year": "date"}
         name = error.args[0]

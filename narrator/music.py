@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from narrator import files, keys
 from narrator.assemble import BLOCK, Cue, Timeline
 from narrator.audio import FADE, Samples, amplitude, as_channels, decoded, resampled, silent
+from narrator.characters import quoted
 from narrator.chunk import Chunk
 from narrator.errors import ManifestError, Problem, UserError, nearest
 from narrator.loudness import measure
@@ -205,7 +206,7 @@ def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
                 guess = nearest(name, titles)
                 hint = f"did you mean '{guess}'?" if guess else f"1 to {len(titles)}, or a title"
                 line = project.line("music", number, "chapters", i)
-                what = f"music[{number + 1}]: no chapter '{name}'; {hint}"
+                what = f"music[{number + 1}]: no chapter '{quoted(name)}'; {hint}"
                 found.append(Problem(project.path, line, what))
         for chapter in _chapters(entry, titles):
             scenes = len(chapters[chapter].scenes)

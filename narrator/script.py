@@ -29,7 +29,8 @@ from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 from markdown_it.token import Token
 
-from narrator.errors import Problem, ScriptError, nearest
+from narrator.characters import quoted
+from narrator.errors import GUESSES, Problem, ScriptError, nearest
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
@@ -610,9 +611,10 @@ class _Reader:
 
     def _report_repeated(self) -> None:
         """One problem for what is wrong in many lines in the same way."""
-        for label, lines in self.undeclared.items():
-            close = nearest(label, list(self.roles.speakers))
+        for count, (label, lines) in enumerate(self.undeclared.items()):
+            close = nearest(label, list(self.roles.speakers)) if count < GUESSES else None
             guess = f"; did you mean “{self.roles.speakers[close]}”?" if close else "."
+            label = quoted(label)
             self._problem(
                 lines[0],
                 f"“{label}” is not in the cast{_more(lines)}{guess} Declare it under `speakers`, "
@@ -685,13 +687,12 @@ def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
     words = name.split()
     if not rest.strip() or len(words) > 4:
         return False
-    if nearest(name, list(roles.speakers)):
-        return True
-    if unicodedata.category(name[0]) == "Lo" and (
+    prose = unicodedata.category(name[0]) == "Lo" and (
         len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
-    ):
-        return False
-    return len(words) <= 3 and all(_name_like(word, i == 0) for i, word in enumerate(words))
+    )
+    if not prose and len(words) <= 3 and all(_name_like(w, i == 0) for i, w in enumerate(words)):
+        return True
+    return nearest(name, list(roles.speakers)) is not None
 
 
 def _name_like(word: str, first: bool) -> bool:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"errors", "keys", "machine"},
+    {"characters", "errors", "keys", "machine"},
     {"files"},
     {"audio", "models"},
     {"loudness", "mastering"},

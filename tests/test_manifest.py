@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
 
-from narrator.errors import ManifestError
+from narrator.errors import ManifestError, UserError
 from narrator.manifest import Project, load, schema
+from narrator.manuscript import read
 
 GOOD = """\
 title: The Lamplighter
@@ -177,7 +180,7 @@ CASES = {
     ),
     "a name that no file system takes": (
         GOOD + f"cover: {'x' * 5000}.png\n",
-        f"book.yaml:6: no such file: {'x' * 5000}.png",
+        f"book.yaml:6: no such file: {'x' * 400}…",
     ),
     "half a character": (
         GOOD.replace("The Lamplighter", '"\\ud800"'),
@@ -282,3 +285,145 @@ def test_tabs_and_line_breaks_are_characters_that_can_be_shown(tmp_path):
 def test_a_number_is_finite(number, tmp_path):
     (found,) = problems(tmp_path, GOOD + f"pauses: {{line: {number}}}\n")
     assert found.startswith("book.yaml:6: pauses.line: ")
+
+
+# -- hostile values at every key -------------------------------------------------------------------
+
+FULL = """\
+title: T
+subtitle: S
+author: [A, B]
+language: en-GB
+cover: cover.jpg
+identifiers: {isbn: 1}
+series: {name: S, part: 2}
+date: 2018-05-08
+engine: {name: draft, model: auto, dtype: auto, steps: 3, cfg: 2.0, seed: 1, slots: 2}
+speakers:
+  narrator: {voice: one, gain: 1, language: en, aliases: [Al], draft: {variant: f2, pitch: 1}}
+  Ada: {voice: {description: d, seed: 3}, chain: {mode: reference, max_chunks: 3}}
+narrator: narrator
+voices: {one: {description: d}}
+chapters:
+  - {title: One, file: one.md, speaker: Ada, language: en, engine: {steps: 2}}
+  - {title: Two, lines: ["Ada: hello", {Ada: hi}]}
+pauses: {clause: 1}
+checks: {recognition: never, tries: 3}
+lexicon: [{word: a, say: b, speaker: Ada, case: true}, {pattern: "a+", say: b}]
+output: {profile: [mine], sample: {chapter: 1, seconds: 100}, companions: [vtt]}
+profiles: {mine: {base: acx, bitrate: 192, head: [0.5, 1], genre: g, book_name: "{title}"}}
+credits: {opening: o, speaker: Ada, opening_title: ot}
+music: [{file: one.md, place: bed, scene: 1, loop: true}]
+"""
+
+HOSTILE = [
+    "!!bool zzz", "!!int zzz", "!!int ''", "!!int '-'", "!!int 1:zz", "!!float ''", "!!float zzz",
+    "!!timestamp zzz", "2001-99-99", "!!binary 'zz%'", "!!binary aGk=", "!!set {a, b}", "!!set x",
+    "!!omap [a: 1]", "!!omap x", "!!seq x", "!!map [1]", "!!null x", "!foo bar", "<<", "=",
+    "!!python/object/apply:os.getcwd []", "!!python/name:os.system", "!!python/tuple [1]",
+    "0x" + "f" * 100_000, "1" + ":1" * 20_000, "1" * 5000, "0" + "7" * 5000, "0b" + "1" * 9000,
+    "1e400", "1.0e+400", "9" * 400 + ".0", ".inf", ".nan", "-0.0", "1_000", "0b_", "089", "1:60",
+    r'"\UFFFFFFFF"', r'"\U00110000"', r'"\uD800"', r'"\uDC00\uD800"', r'"\0"', r'"\x1b[31m"',
+    r'"\u202e"', r'"\u200b"', r'"\ufeff"', r'"\uffff"', r'"\u3164"', r'"\u2028"', r'"\q"', r'"\u1"',
+    "'a", '"a', "[", "{", "]", "[]", "{}", "[[]]", "[{}]", "{1: 2}", "{[a]: b}", "{{a: b}: c}",
+    "&a x", "*zzz", "&a [*a]", "&a {x: *a}", "{<<: x}", "{<<: {a: 1}}", "{a: 1, a: 2}",
+    "{null: 1}", "{true: 1}", "{1.5: 1}", "{2018-05-08: 1}", "{'': 1}", "{!!bool zzz: 1}",
+    "no", "on", "~", "1984", "2018-05-08", "-1", "9" * 30, "1.5", "''", "' '", r'"\t"', r'"\n"',
+    "a: b", "a: b: c", "|", "@", "%", "`", "..", "/", "a/b", "a" * 5000, "x" * 70_000,
+    "[" * 500 + "]" * 500, "{a: " * 99 + "1" + "}" * 99, "[1, [2]]", "[~, ~]", "[1e400, 1]",
+    '"{title.__class__}"', '"{"', '"(?P<x"', r'"\\g<9>"', "'" + "(" * 200 + "'",
+]  # fmt: skip
+
+
+def places(text: str) -> list[tuple[int, int]]:
+    """Where the keys and values of a manifest begin and end."""
+    found: list[tuple[int, int]] = []
+
+    def look(node: yaml.Node) -> None:
+        if isinstance(node, yaml.CollectionNode):
+            for item in node.value:
+                for inner in item if isinstance(item, tuple) else (item,):
+                    found.append((inner.start_mark.index, inner.end_mark.index))
+                    look(inner)
+
+    look(yaml.compose(text, Loader=yaml.SafeLoader))
+    return found
+
+
+def said_in_words(folder: Path, text: str) -> None:
+    """A manifest is read, or refused in short lines that all have a place."""
+    (folder / "book.yaml").write_text(text, errors="surrogatepass")
+    try:
+        read(folder)
+    except UserError as error:
+        for problem in error.problems:
+            assert problem.line is not None, problem
+            assert problem.message.isprintable(), problem
+            assert len(problem.message) < 700, problem
+
+
+def full(folder: Path) -> list[tuple[int, int]]:
+    (folder / "one.md").write_text("Once.")
+    (folder / "cover.jpg").write_bytes(b"\xff\xd8\xff")
+    said_in_words(folder, FULL)
+    return places(FULL)
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: value[:20])
+def test_a_hostile_value_at_a_few_keys_is_said_in_words(value, tmp_path):
+    where = full(tmp_path)
+    chosen = HOSTILE.index(value)
+    for begin, end in (where[1], where[chosen % len(where)]):
+        said_in_words(tmp_path, f"{FULL[:begin]}{value} {FULL[end:]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: value[:20])
+def test_a_hostile_value_at_many_keys_is_said_in_words(value, tmp_path):
+    for begin, end in full(tmp_path)[HOSTILE.index(value) % 4 :: 4]:
+        said_in_words(tmp_path, f"{FULL[:begin]}{value} {FULL[end:]}")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("!!bool zzz", "cannot read 'zzz' as !!bool: take the tag away, or put the text in quotes"),
+        (r'"\UFFFFFFFF"', r"an escape in quotes (\U…) that is no character: take it out, or write "
+         r"\\"),
+        ("{<<: {a: 1}}", "`<<` is not read here: write the keys out"),
+        ("[" * 500 + "]" * 500, "nested too deeply"),
+        ("a\n---\nb: c", "a second document begins here (---): a manifest is one, take the line "
+         "out"),
+    ],
+)  # fmt: skip
+def test_what_yaml_cannot_mean_is_said_with_its_line(value, said, tmp_path):
+    found = problems(tmp_path, GOOD + f"identifiers: {value}\n")
+    assert f"book.yaml:{7 if '---' in value else 6}: {said}" in found
+
+
+def test_an_endless_number_is_a_text_and_takes_no_time(tmp_path):
+    for number in ("0x" + "f" * 200_000, "1" + ":1" * 50_000, "1" * 5000):
+        (found,) = problems(tmp_path, GOOD + f"checks: {{tries: {number}}}\n")
+        assert found.startswith("book.yaml:6: checks.tries: must be a valid integer")
+        assert len(found) < 200
+        assert project(tmp_path, GOOD + f"genre: {number}\n").manifest.genre == number
+
+
+def test_a_manifest_of_commas_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("narrator.manifest.NODE_LIMIT", 2000)
+    (found,) = problems(tmp_path, GOOD + f"genre: [{'x,' * 5000}]\n")
+    assert found == "book.yaml:6: more than 2,000 values: put chapter text in files"
+
+
+def test_a_pipe_is_no_manifest(tmp_path):
+    os.mkfifo(tmp_path / "book.yaml")
+    with pytest.raises(ManifestError, match="cannot be read: it is no file but a pipe"):
+        load(tmp_path)
+
+
+def test_thousands_of_unknown_keys_and_files_are_told_in_seconds(tmp_path):
+    text = GOOD + "".join(f"  - {{title: T, file: x{i}.md}}\n" for i in range(600))
+    text += "".join(f"somekey{i}: 1\n" for i in range(1200))
+    began = time.process_time()
+    assert len(problems(tmp_path, text)) == 1800
+    assert time.process_time() - began < 8

@@ -9,31 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_UNSEEN = dict.fromkeys(
-    [
-        *range(0x09),
-        *range(0x0E, 0x20),
-        *range(0x7F, 0x85),
-        *range(0x86, 0xA0),
-        0x00AD,  # soft hyphen
-        0x061C,
-        0x180E,
-        0x200B,  # zero-width space
-        *range(0x200E, 0x2010),
-        *range(0x202A, 0x202F),
-        *range(0x2060, 0x2065),  # word joiner and its kin
-        *range(0x2066, 0x206A),
-        0xFEFF,
-    ]
-)
-"""Code points without a shape or a sound. The joiners U+200C and U+200D shape letters and stay."""
+from narrator.characters import seen as seen
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-
-
-def seen(text: str) -> str:
-    """`text` without code points that have neither a shape nor a sound."""
-    return text.translate(_UNSEEN)
 
 
 def count_characters(text: str) -> int:

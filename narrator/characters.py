@@ -1,0 +1,49 @@
+"""Characters that have no shape and no sound: taken out of texts and names, shown in messages.
+
+A title may turn the rest of a line around, clear a terminal, or name a file that looks like another
+one. Knows which characters can, not where texts are from.
+"""
+
+from __future__ import annotations
+
+import re
+
+UNSEEN = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
+    "\xad"  # soft hyphen
+    "\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f"
+    "\u202a-\u202e"  # embeddings and overrides of direction
+    "\u2060-\u206f"  # word joiner and its kin, isolates
+    "\u3164\uffa0"  # Hangul fillers: letters to Unicode, nothing to the eye
+    "\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f"
+)
+"""For a regular expression's class. The joiners U+200C and U+200D shape letters and stay."""
+
+_UNSEEN = re.compile(f"[{UNSEEN}]+")
+_UNSAFE = re.compile(f"[{UNSEEN}\x0b\x0c\x85\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+
+
+def seen(text: str) -> str:
+    """`text` without characters that have neither a shape nor a sound."""
+    return _UNSEEN.sub("", text)
+
+
+def shown(text: str) -> str:
+    """`text` for a terminal: what would be obeyed or cannot be seen stands as its code, \\u202e.
+
+    Line breaks, tabs and carriage returns stay. Within strings of JSON these codes mean what they
+    replace.
+    """
+    return _UNSAFE.sub(_code, text)
+
+
+def _code(found: re.Match[str]) -> str:
+    wide = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{wide[i : i + 4]}" for i in range(0, len(wide), 4))
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """`text` for a message: on one line, not too long, nothing in it that a terminal would obey."""
+    text = text if len(text) <= most else f"{text[:most]}…"
+    return shown(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
