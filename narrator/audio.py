@@ -1,4 +1,4 @@
-"""Samples: read, resample, trim, fade, level, filter; and takes as FLAC.
+"""Samples: decode, resample, trim, fade, level, filter; and takes as FLAC.
 
 Samples are float32 in [-1, 1]: speech is mono, (n,); what has music in it may be stereo, (n, 2).
 Knows nothing of chapters, pauses or the loudness that a platform asks for.
@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import av
 import av.error
@@ -26,7 +25,7 @@ from av.container import InputContainer
 from av.filter import Graph
 from numpy.typing import NDArray
 
-from narrator.errors import DamagedTake, UserError
+from narrator.errors import DamagedTake
 
 Samples = NDArray[np.float32]
 
@@ -44,38 +43,7 @@ def amplitude(decibels: float) -> float:
     return math.pow(10.0, decibels / 20)
 
 
-# -- reading and rates -----------------------------------------------------------------------------
-
-
-def read(source: Path | bytes | BinaryIO) -> tuple[Samples, int]:
-    """Samples and rate of any sound that libsndfile or FFmpeg reads; channels are averaged.
-
-    Raises OSError, and UserError where the bytes are no sound.
-    """
-    if isinstance(source, Path):
-        with source.open("rb") as file:
-            return _read(file, str(source))
-    if isinstance(source, bytes):
-        return _read(io.BytesIO(source), "audio")
-    return _read(source, str(getattr(source, "name", "audio")))
-
-
-def _read(file: BinaryIO, name: str) -> tuple[Samples, int]:
-    start = file.tell()
-    try:
-        samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
-        return samples.mean(axis=1, dtype=np.float32), rate
-    except soundfile.LibsndfileError:
-        file.seek(start)
-    try:
-        with av.open(file, "r") as container:
-            if not container.streams.audio:
-                raise UserError(f"{name}: there is no sound in this file")
-            rate = container.streams.audio[0].rate
-            blocks = list(decoded(container))
-    except av.error.FFmpegError as error:
-        raise UserError(f"{name}: not a sound file ({error.strerror})") from error
-    return np.concatenate([np.zeros(0, np.float32), *blocks]), rate
+# -- streams and rates -----------------------------------------------------------------------------
 
 
 def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples]:

@@ -8,23 +8,23 @@ since an engine imitates those too. Knows nothing of presets, casts and engines.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import av
-import av.error
 import numpy as np
 import soundfile
 from av.audio.resampler import AudioResampler
 from numpy.typing import NDArray
 
-from narrator import audio
+from narrator import audio, media
 from narrator.audio import Samples
 from narrator.chunk import expected_seconds
 from narrator.errors import Problem, UserError
+from narrator.media import Unfit
 
 PREPARATION = 1
 """Raised when the same recording would give other samples: it is part of a clip's content."""
@@ -139,31 +139,17 @@ def load(path: Path, transcript: str, language: str) -> Clip:
 def read(path: Path) -> Recording:
     """All channels of a sound file. Raises UserError for what is none, or is far too long."""
     try:
-        with path.open("rb") as file:
-            if not file.read(1):  # FFmpeg reports an exception of its own on an empty file
-                raise _Unfit("not a sound file that can be read: it is empty")
-            file.seek(0)
-            try:
-                return _read_sndfile(soundfile.SoundFile(file))
-            except soundfile.LibsndfileError:
-                file.seek(0)
-            return _read_ffmpeg(file)
+        with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
+            return _read_sndfile(soundfile.SoundFile(file))
+        return _read_ffmpeg(path)
     except OSError as error:
-        if isinstance(error, av.error.FFmpegError):
-            reason = f"not a sound file that can be read ({error.strerror})"
-        else:
-            reason = f"cannot be read: {error.strerror}"
+        reason = f"cannot be read: {error.strerror}"
         raise UserError(Problem(path, None, reason)) from None
-    except (av.error.FFmpegError, soundfile.SoundFileError) as error:
-        raise UserError(
-            Problem(path, None, f"not a sound file that can be read ({error})")
-        ) from None
-    except _Unfit as error:
+    except soundfile.SoundFileError as error:
+        reason = f"not a sound file that can be read ({error})"
+        raise UserError(Problem(path, None, reason)) from None
+    except Unfit as error:
         raise UserError(Problem(path, None, str(error))) from None
-
-
-class _Unfit(Exception):
-    """Why a file is no recording of a voice."""
 
 
 def _read_sndfile(file: soundfile.SoundFile) -> Recording:
@@ -172,10 +158,8 @@ def _read_sndfile(file: soundfile.SoundFile) -> Recording:
         return Recording(file.read(dtype="float32", always_2d=True), file.samplerate)
 
 
-def _read_ffmpeg(file: object) -> Recording:
-    with av.open(file, "r") as container:
-        if not container.streams.audio:
-            raise _Unfit("there is no sound in this file")
+def _read_ffmpeg(path: Path) -> Recording:
+    with media.sound(path) as container:
         rate, count = container.streams.audio[0].rate, 0
         resampler = AudioResampler(format="fltp")
         blocks: list[NDArray[np.float32]] = []
@@ -185,13 +169,13 @@ def _read_ffmpeg(file: object) -> Recording:
             count += frame.samples
             _check_length(count / rate)
     if not blocks:
-        raise _Unfit("there is no sound in this file")
+        raise Unfit("there is no sound in this file")
     return Recording(np.concatenate(blocks), rate)
 
 
 def _check_length(seconds: float) -> None:
     if seconds > MOST:
-        raise _Unfit(
+        raise Unfit(
             f"more than {MOST / 60:.0f} minutes of sound; cut {SHORTEST:.0f} to {SLOW:.0f} s of "
             "clear speech out of it"
         )

@@ -11,6 +11,7 @@ anew, so memory does not grow with their length. Knows nothing of takes, stores 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +20,10 @@ from pathlib import Path
 from typing import Literal
 
 import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import files, keys
+from narrator import files, keys, media
 from narrator.assemble import BLOCK, Cue, Timeline
 from narrator.audio import FADE, Samples, amplitude, as_channels, decoded, resampled, silent
 from narrator.characters import quoted
@@ -31,6 +31,7 @@ from narrator.chunk import Chunk
 from narrator.errors import ManifestError, Problem, UserError, nearest
 from narrator.loudness import measure
 from narrator.manifest import Music, Project
+from narrator.media import Unfit
 from narrator.plan import Utterance
 from narrator.profiles import Profile
 from narrator.script import Chapter, Mark
@@ -93,7 +94,7 @@ def tunes(project: Project) -> tuple[Tune, ...]:
         path = project.root / entry.file
         try:
             tune = found.get(path) or _tune(path, project.build / "music")
-        except _NoMusic as error:
+        except Unfit as error:
             problems.append(_problem(project, f"{entry.file}: {error}", number, "file"))
             continue
         found[path] = tune
@@ -104,35 +105,33 @@ def tunes(project: Project) -> tuple[Tune, ...]:
     return tuple(found[project.root / entry.file] for entry in entries)
 
 
-class _NoMusic(Exception):
-    """Why a file cannot be played."""
-
-
 def _tune(path: Path, kept: Path) -> Tune:
-    try:
+    with _readable(path):
         content = keys.file_content(path)
-    except OSError as error:
-        raise _NoMusic(f"cannot be read: {error.strerror}") from None
     notes = kept / f"{content}.json"
     facts = files.load_json(notes, None)  # not there, or torn: measured again
     if isinstance(facts, dict) and facts.keys() >= set(_MEASURED):
         return Tune(path, content, **{name: facts[name] for name in _MEASURED})
-    try:
-        with av.open(str(path), "r") as container:
-            if not container.streams.audio:
-                raise _NoMusic("there is no sound in this file")
-            stream = container.streams.audio[0]
-            rate, channels = stream.rate, min(2, stream.channels)
-            measured = measure(decoded(container, mono=False), rate, true_peak=False)
-    except av.error.FFmpegError as error:
-        raise _NoMusic(f"not a sound file ({error.strerror})") from None
+    with _readable(path), media.sound(path) as container:
+        stream = container.streams.audio[0]
+        rate, channels = stream.rate, min(2, stream.channels)
+        measured = measure(decoded(container, mono=False), rate, true_peak=False)
     if measured.integrated <= -70:
-        raise _NoMusic("is silent, or shorter than 0.4 s")
+        raise Unfit("is silent, or shorter than 0.4 s")
     length = round(measured.seconds * rate)
     tune = Tune(path, content, rate, channels, length, measured.integrated)
     known = {name: getattr(tune, name) for name in _MEASURED}
     files.save_json(notes, known)
     return tune
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What the file system says of a file as a reason why it cannot be played."""
+    try:
+        yield
+    except OSError as error:
+        raise Unfit(f"cannot be read: {error.strerror}") from None
 
 
 _MEASURED = ("rate", "channels", "length", "loudness")
@@ -167,11 +166,11 @@ def sound(tune: Tune, rate: int) -> Iterator[Samples]:
     Raises UserError where the file has gone since it was measured.
     """
     try:
-        with av.open(str(tune.path), "r") as container:
+        with _readable(tune.path), media.sound(tune.path) as container:
             blocks = resampled(decoded(container, mono=False), tune.rate, rate)
             yield from _exactly(blocks, tune.samples(rate), tune.channels)
-    except av.error.FFmpegError as error:
-        raise UserError(f"{tune.path}: cannot be played any more ({error.strerror})") from error
+    except Unfit as error:
+        raise UserError(f"{tune.path}: cannot be played any more ({error})") from error
 
 
 def _exactly(blocks: Iterable[Samples], length: int, channels: int) -> Iterator[Samples]:
@@ -196,7 +195,7 @@ def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
     for number, entry in enumerate(project.manifest.music):
         try:
             seconds = _header(project.root / entry.file)
-        except _NoMusic as error:
+        except Unfit as error:
             found.append(_problem(project, f"{entry.file}: {error}", number, "file"))
             seconds = None
         if entry.place != "bed" and seconds and (fault := _fault(entry, seconds)):
@@ -235,14 +234,9 @@ def _credits_problems(project: Project) -> Iterator[Problem]:
 
 
 def _header(path: Path) -> float | None:
-    """Seconds of a file by its header, where it says. Raises _NoMusic."""
-    try:
-        with av.open(str(path), "r") as container:
-            if not container.streams.audio:
-                raise _NoMusic("there is no sound in this file")
-            return container.duration / av.time_base if container.duration else None
-    except av.error.FFmpegError as error:
-        raise _NoMusic(f"not a sound file ({error.strerror})") from None
+    """Seconds of a file by its header, where it says. Raises Unfit."""
+    with _readable(path), media.sound(path) as container:
+        return container.duration / av.time_base if container.duration else None
 
 
 def _names(project: Project) -> Mapping[str, str]:
@@ -382,7 +376,7 @@ def _reach(
     if last and entry.loop is False:
         try:
             length = entry.seconds or _header(project.root / entry.file)
-        except _NoMusic:
+        except Unfit:
             length = None  # said elsewhere
         last = length is None or length >= sum(one.expected for one in own)
     if last:

@@ -25,6 +25,7 @@ from av.packet import Packet
 from av.stream import Disposition
 from numpy.typing import NDArray
 
+from narrator import media
 from narrator.audio import SILENCE, Samples, amplitude
 from narrator.errors import UserError
 from narrator.loudness import Loudness, measure
@@ -111,12 +112,12 @@ def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> F
     Raises UserError where it cannot be read or holds no sound.
     """
     try:
-        with av.open(str(path), "r", options=_OPTIONS, metadata_errors="replace") as container:
-            if not container.streams.audio:
-                raise UserError(f"{path}: there is no sound in this file")
+        with media.sound(path, _OPTIONS) as container:
             return _figures(path, container, on_progress or (lambda share: None))
-    except av.error.FFmpegError as error:
+    except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except media.Unfit as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 def _figures(

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
-import av
 import numpy as np
 import pytest
 import soundfile
@@ -12,66 +10,10 @@ from numpy.testing import assert_array_equal
 
 from narrator import audio
 from narrator.audio import speech_bounds
-from narrator.errors import DamagedTake, UserError
+from narrator.errors import DamagedTake
 from tests.sounds import RATE, Samples, blocks, noise, silence, tone, voice
 
 MS = RATE / 1000
-
-# -- reading ---------------------------------------------------------------------------------------
-
-
-def test_stereo_is_read_as_the_average_of_its_channels(tmp_path: Path) -> None:
-    left, right = tone(0.1), noise(0.1)
-    path = tmp_path / "stereo.wav"
-    soundfile.write(path, np.stack([left, right], axis=1), RATE, subtype="FLOAT")
-    samples, rate = audio.read(path)
-    assert rate == RATE
-    assert samples.dtype == np.float32
-    np.testing.assert_allclose(samples, (left + right) / 2, atol=1e-7)
-
-
-def m4a(samples: Samples) -> bytes:
-    """A sound that libsndfile cannot read."""
-    buffer = io.BytesIO()
-    with av.open(buffer, "w", format="mp4") as container:
-        stream = container.add_stream("aac", rate=RATE, layout="mono")
-        container.mux(stream.encode(audio.as_frame(samples, RATE, 0)))
-        container.mux(stream.encode(None))
-    return buffer.getvalue()
-
-
-def test_what_libsndfile_cannot_read_is_read_by_ffmpeg() -> None:
-    sound = voice(1.0)
-    samples, rate = audio.read(m4a(sound))
-    assert rate == RATE
-    assert abs(len(samples) - len(sound)) < 1024
-    assert np.corrcoef(samples[: len(sound)], sound[: len(samples)])[0, 1] > 0.98
-
-
-@pytest.mark.parametrize("form", ["WAV", "FLAC"])
-def test_an_open_file_is_read_like_a_path(tmp_path: Path, form: str) -> None:
-    path = tmp_path / "sound"
-    soundfile.write(path, tone(0.2), RATE, format=form)
-    with path.open("rb") as file:
-        assert_array_equal(audio.read(file)[0], audio.read(path)[0])
-
-
-def test_an_open_file_goes_to_ffmpeg_from_its_start() -> None:
-    data = m4a(voice(0.5))
-    assert_array_equal(audio.read(io.BytesIO(data))[0], audio.read(data)[0])
-
-
-def test_a_file_that_is_no_sound_is_one_clear_error(tmp_path: Path) -> None:
-    path = tmp_path / "notes.wav"
-    path.write_text("not a sound")
-    with pytest.raises(UserError, match=r"notes\.wav: not a sound file"):
-        audio.read(path)
-
-
-def test_a_missing_file_is_the_systems_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        audio.read(tmp_path / "none.wav")
-
 
 # -- rates -----------------------------------------------------------------------------------------
 

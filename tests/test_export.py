@@ -722,6 +722,14 @@ def photo(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def test_a_huge_cover_is_refused_by_its_header(tmp_path: Path) -> None:
+    path = tmp_path / "cover.png"
+    data = png(20, 20)
+    path.write_bytes(data[:16] + (16000).to_bytes(4) * 2 + data[24:])
+    with pytest.raises(UserError, match=r"cover is too large: 16000x16000 .* scale it down"):
+        export.read_cover(path)
+
+
 def test_a_missing_cover_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.jpg: the cover cannot be read"):
         export.read_cover(tmp_path / "none.jpg")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
     {"characters", "errors", "keys", "machine"},
-    {"files"},
+    {"files", "media"},
     {"audio", "models"},
     {"loudness", "mastering"},
     {"profiles"},
@@ -177,6 +177,21 @@ def _kinds(handler: ast.ExceptHandler) -> list[ast.expr]:
     if isinstance(handler.type, ast.Tuple):
         return handler.type.elts
     return [handler.type] if handler.type else []
+
+
+def test_only_one_room_has_ffmpeg_read_a_file() -> None:
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources("narrator")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if called(node) in ("av.open", "av.container.open")
+    }
+    # two more: what is written, and a picture's bytes in a process of their own
+    assert users == {
+        "narrator/media.py",
+        "narrator/export/encode.py",
+        "narrator/importers/raster.py",
+    }
 
 
 def test_what_is_imported_is_declared() -> None:

@@ -165,3 +165,10 @@ def test_base64_in_a_drawing_is_drawn(tmp_path: Path) -> None:
     image = f'<image {shape} href="data:image/jpeg;base64,{data}"/>'
     shown = pixels(with_cover(tmp_path, "c.svg", svg(image)))
     assert np.abs(shown.mean((0, 1)) - (255, 0, 0)).max() < 12
+
+
+def test_a_huge_cover_is_left_out_and_told(tmp_path: Path) -> None:
+    huge = PNG[:16] + (16000).to_bytes(4) * 2 + PNG[24:]
+    book = with_cover(tmp_path, "c.png", huge)
+    assert book.cover is None
+    assert any("left out: it is too large: 16000x16000" in remark for remark in book.remarks)

@@ -25,11 +25,10 @@ from string import ascii_lowercase
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import av
 from lxml import etree
 
 from narrator import files as disk
-from narrator import manifest
+from narrator import manifest, media
 from narrator.companions import podcast
 from narrator.errors import Problem, UserError
 from narrator.export import three_letters
@@ -229,7 +228,7 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
     beside = {kind: _companion(path, _ENDINGS[kind]) for kind in _ENDINGS if kind in kinds}
     companions = {kind: place for kind, place in beside.items() if place}
     try:
-        with av.open(str(path), metadata_errors="replace") as container:
+        with media.sound(path) as container:
             tags = dict(container.metadata)
             for stream in container.streams.audio:  # Ogg's tags are its stream's
                 tags |= stream.metadata
@@ -237,7 +236,7 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
         stat = path.stat()
         captions = companions.get("vtt")
         voices = _VOICE.findall(captions.read_text("utf-8")) if captions else []
-    except (av.FFmpegError, OSError, UnicodeDecodeError) as error:
+    except (media.Unfit, OSError, UnicodeDecodeError) as error:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
     tags = {name.casefold(): _readable(value) for name, value in tags.items()}
     title, book = tags.get("title") or _readable(path.stem), tags.get("album", "")

@@ -2,72 +2,45 @@
 
 from __future__ import annotations
 
-import io
 from fractions import Fraction
 from pathlib import Path
 
 import av
-import av.error
 import numpy as np
 from av.video.reformatter import Interpolation
 
+from narrator import media
 from narrator.errors import UserError
 from narrator.export.tags import Cover
+from narrator.media import Unfit
 
-
-def read_cover(path: Path) -> Cover:
-    """Raises UserError where the file cannot be read, is no JPEG or PNG, or ends too early."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error
-    size = _png_size(data) or _jpeg_size(data)
-    if size is None:
-        raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
-    kind = "png" if data.startswith(b"\x89PNG") else "jpeg"
-    try:
-        _frame(data, strict=kind == "jpeg" and b"\xff\xd9" not in data[-_TRAILER:])
-    except (av.error.FFmpegError, StopIteration) as error:
-        raise UserError(f"{path}: the cover is damaged, or not all of it is there") from error
-    return Cover(data, kind, *size)
-
-
+LARGEST = 64 << 20
+"""Bytes of a file: it goes into every file that is delivered."""
 _TRAILER = 4096
 """Bytes within which a whole JPEG ends: some programs put a little after its last marker."""
 
 
-def _frame(data: bytes, *, strict: bool = False) -> av.VideoFrame:
-    """The picture. FFmpeg makes grey of what is missing of a JPEG, unless it is `strict`.
-
-    Raises FFmpegError or StopIteration where there is none.
-    """
-    with av.open(io.BytesIO(data), "r") as source:
-        if strict:
-            source.streams.video[0].codec_context.options = {"err_detect": "explode"}
-        return next(source.decode(video=0))
-
-
-def _png_size(data: bytes) -> tuple[int, int] | None:
-    if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR" or len(data) < 24:
-        return None
-    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-
-
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
-    if not data.startswith(b"\xff\xd8\xff"):
-        return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
-        if marker == 0xFF:  # a fill byte
-            at += 1
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
-            return int.from_bytes(width), int.from_bytes(height)
-        else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4])
-    return None
+def read_cover(path: Path) -> Cover:
+    """Raises UserError where the file cannot be read, is no JPEG or PNG, is too large, or ends too
+    early."""
+    try:
+        with media.regular(path) as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error
+    except Unfit as error:
+        raise UserError(f"{path}: the cover cannot be read: {error}") from error
+    if len(data) > LARGEST:
+        raise UserError(f"{path}: a cover of more than {LARGEST >> 20} MB: save it as a JPEG")
+    size = media.size_of(data)
+    if size is None:
+        raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
+    strict = size.kind == "jpeg" and b"\xff\xd9" not in data[-_TRAILER:]
+    try:
+        media.picture(data, strict=strict)
+    except Unfit as error:
+        raise UserError(f"{path}: the cover is {error}") from error
+    return Cover(data, size.kind, size.width, size.height)
 
 
 _QUALITY = "2"
@@ -90,11 +63,11 @@ def fitted(cover: Cover, path: Path, *, square: bool, pixels: tuple[int, int] | 
         return cover
     width, height = (max(1, round(n * side / longest)) for n in (cover.width, cover.height))
     try:
-        frame = _frame(cover.data)
+        frame = media.picture(cover.data)
         if padded:
             return Cover(_jpeg(_squared(frame, side, width, height)), "jpeg", side, side)
         return Cover(_jpeg(_scaled(frame, width, height)), "jpeg", width, height)
-    except (av.error.FFmpegError, StopIteration) as error:
+    except (av.FFmpegError, Unfit) as error:
         raise UserError(f"{path}: the cover cannot be read: {error}") from error
 
 

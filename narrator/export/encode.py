@@ -21,7 +21,7 @@ import numpy as np
 from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
-from narrator import keys, mastering
+from narrator import keys, mastering, media
 from narrator.audio import SILENCE, Samples, as_channels, as_frame, decoded, resampled
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, log, replacing, save_json, storage
@@ -414,7 +414,9 @@ def created(path: Path, container: str) -> Iterator[OutputContainer]:
     options = {"fflags": "+bitexact"}
     options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
     try:
-        with av.open(str(path), "w", format=container, container_options=options) as file:
+        # with the protocol before it, no name of a folder is taken for another
+        name = f"file:{path}"
+        with av.open(name, "w", format=container, container_options=options) as file:
             yield file
     except av.error.FFmpegError as error:
         if isinstance(error, OSError):
@@ -456,11 +458,9 @@ def put(container: OutputContainer, stream: AudioStream, block: Samples, positio
 def opened(path: Path) -> Iterator[InputContainer]:
     """A file of ours, for decoding. Raises ExportError where FFmpeg cannot read it."""
     try:
-        with av.open(str(path), "r") as container:
+        with media.sound(path) as container:
             yield container
-    except av.error.FFmpegError as error:
-        if isinstance(error, OSError):
-            raise
+    except media.Unfit as error:
         raise ExportError(f"{path.name} cannot be read back: {error}") from error
 
 

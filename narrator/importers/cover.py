@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from narrator import media
 from narrator.importers.archive import Archive, parse_xml, resolve
 from narrator.importers.book import Cover
 
@@ -28,6 +29,7 @@ _RASTER = {
     b"II*\0": "TIFF",
     b"MM\0*": "TIFF",
 }
+_KEPT = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
 _HREF = ("href", "{http://www.w3.org/1999/xlink}href")
 
 
@@ -45,10 +47,13 @@ def read_cover(archive: Archive, declared: str) -> tuple[Cover | None, str | Non
             return None, None
         name = picture
     data = archive.read(name)
-    if data.startswith(b"\xff\xd8\xff"):
-        return Cover(data, ".jpg"), None
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Cover(data, ".png"), None
+    ending = next((_KEPT[magic] for magic in _KEPT if data.startswith(magic)), None)
+    if ending:
+        try:
+            media.check_size(data)
+        except media.Unfit as error:
+            return None, f"The cover ({name}) is left out: it is {error}."
+        return Cover(data, ending), None
     kind = next((kind for magic, kind in _RASTER.items() if data.startswith(magic)), None)
     told = ""
     if kind is None:

@@ -6,13 +6,21 @@ Run by `cover.py` in a process that may crash. Knows nothing of books and of the
 from __future__ import annotations
 
 import io
+import resource
 import sys
 from fractions import Fraction
 
 import av
 import resvg_py
 
-_PIXELS = 64_000_000
+_PIXELS = 40_000_000
+_MEMORY = 4 << 30
+"""Bytes that this process may ask for, where the system holds it to that."""
+_ONLY = {
+    "format_whitelist": "bmp_pipe,gif,jpeg_pipe,png_pipe,tiff_pipe,webp_pipe",
+    "protocol_whitelist": "none",
+    "max_pixels": str(_PIXELS),
+}
 _QUALITY = 3
 """FFmpeg's scale, 1 (best) to 31."""
 
@@ -24,7 +32,7 @@ def draw(data: bytes) -> bytes:
         data = resvg_py.svg_to_bytes(
             svg_string=text, background="white", skip_system_fonts="<text" not in text
         )
-    with av.open(io.BytesIO(data), "r") as source:
+    with av.open(io.BytesIO(data), "r", options=_ONLY) as source:
         stream = source.streams.video[0]
         if stream.codec_context.width * stream.codec_context.height > _PIXELS:
             raise ValueError("too large")
@@ -40,4 +48,5 @@ def draw(data: bytes) -> bytes:
 
 
 if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     sys.stdout.buffer.write(draw(sys.stdin.buffer.read()))

@@ -17,12 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import files, keys, verify
+from narrator import files, keys, media, verify
 from narrator.audio import Samples, decoded, filtered
 from narrator.errors import UserError
 from narrator.loudness import Loudness
@@ -259,7 +257,7 @@ def _read(
 ) -> Iterator[tuple[Part, Curve]]:
     """Each part with its curve; `tell` hears of every stretch how many seconds it had."""
     try:
-        with av.open(str(path), "r", metadata_errors="replace") as container:
+        with media.sound(path) as container:
             rate = container.streams.audio[0].rate
             reader = _Reader(decoded(container, mono=False), lambda count: tell(count / rate))
             for part in parts:
@@ -269,7 +267,7 @@ def _read(
                 length = stop - reader.position
                 if length > 0:
                     yield part, _curve(reader.until(stop), rate, length, part.spectrum)
-    except (av.error.FFmpegError, IndexError):
+    except (media.Unfit, OSError):
         return  # what is wrong with the file stands in its row of the page
 
 
