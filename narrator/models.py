@@ -45,7 +45,9 @@ LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
 
 _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@([\w./-]+))?")
 ORIGIN = "converted.json"
-_HEADER_LIMIT = 100_000_000
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
+_HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
+"""Bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
 
 Tell = Callable[[str], None]
 """Told what takes long."""
@@ -133,7 +135,7 @@ def listed(tell: Tell = quiet) -> list[Model]:
     made = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
     found += [_folder(str(path), path, _model_files, tell) for path in made if path.name[0] != "."]
     for path in sorted(_cache().glob("models--*--*/snapshots/*/config.json")):
-        if str(_config(path.parent).get("architecture", "")).startswith("voxcpm"):
+        if str(config(path.parent).get("architecture", "")).startswith("voxcpm"):
             found.append(_cached(path.parent, tell))
     unique = {(m.path or m.spec): m for m in found}
     return list(unique.values())
@@ -242,10 +244,9 @@ def _size(path: Path) -> int:
 
 
 def _model_files(path: Path) -> list[Path]:
-    config = path / "config.json"
-    if not config.is_file():
+    if not (path / "config.json").is_file():
         raise _Unfit("no config.json; is this a VoxCPM checkpoint?")
-    if not _config(path):
+    if not config(path):
         raise _Unfit("config.json cannot be read")
     if not (path / "tokenizer.json").is_file():
         raise _Unfit("tokenizer.json is missing")
@@ -257,7 +258,7 @@ def _model_files(path: Path) -> list[Path]:
     if not codec and not any(name.startswith("audio_vae.") for name in names):
         raise _Unfit("the codec is missing (audiovae.pth)")
     tokenizer = [path / name for name in TOKENIZER_FILES if (path / name).is_file()]
-    return [config, *tokenizer, *weights, *codec]
+    return [path / "config.json", *tokenizer, *weights, *codec]
 
 
 def _weight_files(path: Path) -> list[Path]:
@@ -269,13 +270,16 @@ def _weight_files(path: Path) -> list[Path]:
         raise _Unfit("the weights are missing (model.safetensors)")
     if name != index.name:
         return [path / name]
-    try:
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        raise _Unfit(f"{index.name} is not a list of shards") from None
+    listed = _object(index, _INDEX_LIMIT).get("weight_map")
+    said = list(listed.values()) if isinstance(listed, dict) else []
+    names = sorted({name for name in said if isinstance(name, str)})
+    # one that leads elsewhere is none of the model's
+    if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in said):
+        raise _Unfit(f"{index.name} is not a list of shards")
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
-        raise _Unfit(f"{len(missing)} of {len(names)} shards are missing: {', '.join(missing)}")
+        some = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
+        raise _Unfit(f"{len(missing)} of {len(names)} shards are missing: {some}")
     return [path / name for name in names]
 
 
@@ -300,7 +304,10 @@ def _tensors(file: Path) -> Mapping[str, Any]:
                 raise ValueError
             header = json.loads(opened.read(length))
         header.pop("__metadata__", None)
-        end = 8 + length + max((e["data_offsets"][1] for e in header.values()), default=0)
+        ends = [e["data_offsets"][1] for e in header.values()]
+        if not all(type(end) is int and 0 <= end < 2**60 for end in ends):
+            raise ValueError
+        end = 8 + length + max(ends, default=0)
     except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
             AttributeError):  # fmt: skip
         raise _Unfit(f"{file.name} is damaged") from None
@@ -309,20 +316,30 @@ def _tensors(file: Path) -> Mapping[str, Any]:
     return dict(header)
 
 
-def _config(path: Path) -> Mapping[str, Any]:
+def config(path: Path) -> Mapping[str, Any]:
+    """A checkpoint's config.json; empty where there is none that can be read."""
+    return _object(path / "config.json", _CONFIG_LIMIT)
+
+
+def _object(path: Path, most: int) -> Mapping[str, Any]:
+    """A JSON object of at most so many bytes; empty where the file is none."""
     try:
-        data = json.loads((path / "config.json").read_bytes())
+        if not path.is_file() or path.stat().st_size > most:
+            return {}
+        data = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
 def _precision(path: Path) -> str:
-    config = _config(path)
-    dtype = str(config.get("dtype") or config.get("torch_dtype") or "")
-    scheme = config.get("quantization") or config.get("quantization_config")
+    facts = config(path)
+    dtype = facts.get("dtype") or facts.get("torch_dtype")
+    scheme = facts.get("quantization") or facts.get("quantization_config")
     bits = scheme.get("bits") if isinstance(scheme, dict) else None
-    return ", ".join(filter(None, (dtype, bits and f"language models in {bits} bits")))
+    known = isinstance(dtype, str) and re.fullmatch(r"\w{1,20}", dtype)
+    said = f"language models in {bits} bits" if type(bits) is int and 0 < bits <= 16 else ""
+    return ", ".join(filter(None, (str(dtype) if known else "", said)))
 
 
 # -- what names the bytes --------------------------------------------------------------------------

@@ -226,6 +226,49 @@ def test_a_damaged_header_is_said(cache, source, tmp_path, header):
     assert "model.safetensors is damaged" in models.find(str(folder)).note
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        {"weight_map": {"a": "../../x"}},
+        {"weight_map": {"a": "/etc/passwd"}},
+        {"weight_map": {"a": "a\0.safetensors"}},
+        {"weight_map": {"a": "model-1.safetensors", "b": 3}},
+        {"weight_map": {"a": ["model-1.safetensors"]}},
+        {"weight_map": {}},
+        {"weight_map": "model-1.safetensors"},
+        {},
+        [],
+    ],
+    ids=str,
+)
+def test_shards_that_lie_elsewhere_are_no_model(cache, source, tmp_path, index):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    model = models.find(str(folder))
+    assert model.path is None
+    assert model.note.endswith("is not a list of shards")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"dtype": ["x"] * 9},
+        {"dtype": "x" * 10**5},
+        {"dtype": "\ud800"},
+        {"quantization": {"bits": {"a": 1}}},
+        {"quantization": {"bits": 10**400}},
+        {"quantization": 3},
+    ],
+    ids=lambda facts: str(facts)[:30],
+)
+def test_odd_words_of_a_configuration_are_not_said(cache, source, tmp_path, facts):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "dtype": None, **facts}))
+    assert models.find(str(folder)).precision == ""
+
+
 def test_missing_shards_are_named(cache, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")

@@ -38,9 +38,15 @@ def main(arguments: list[str] | None = None) -> int:
             lora=options.lora,
         )
     except VoxCPM2Error as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        return _failed(str(error))
+    except (OSError, RuntimeError, MemoryError) as error:  # the disk is full, or memory; MLX's
+        return _failed(f"{type(error).__name__}: {error}")
     return 0
+
+
+def _failed(why: str) -> int:
+    print(f"error: {' '.join(why.split())}", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

@@ -12,9 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from voxcpm2.errors import ConfigError
+from voxcpm2.errors import ConfigError, shown
 
 ARCHITECTURES = ("voxcpm2", "voxcpm")
+
+# What is built before a weight is seen must not be without end. VoxCPM2 has 28 layers of width
+# 2048, 73,448 tokens, 8192 positions in heads of 128, and 6 rates; numbers up to 32,768.
+MOST_LAYERS, MOST_WIDTH, MOST_TOKENS = 256, 1 << 16, 1 << 21
+MOST_HEADS, MOST_HEAD, MOST_POSITIONS, MOST_ANGLES = 1024, 1024, 1 << 20, 1 << 23
+MOST_RATES, MOST_RATE, MOST_HOP, MOST_PATCH = 12, 64, 1 << 15, 64
+LOWEST, HIGHEST = 1000, 768_000  # Hz
+LEAST_TOKENS = 105  # the markers of audio and reference are tokens 101 to 104
+LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +118,26 @@ class Config:
         architecture = root.text("architecture", "voxcpm").lower()
         if architecture not in ARCHITECTURES:
             raise ConfigError(
-                f"config.json: unknown architecture {architecture!r}; known: "
+                f"config.json: unknown architecture {_kind(architecture)}; known: "
                 + ", ".join(ARCHITECTURES)
             )
         v1 = architecture == "voxcpm"
         lm, dit = root.section("lm_config"), root.section("dit_config")
         use_mup = lm.flag("use_mup", True)
         base = _language_model(lm, use_mup)
-        residual_layers = root.integer("residual_lm_num_layers", 6 if v1 else 8)
+        residual_layers = root.integer("residual_lm_num_layers", 6 if v1 else 8, most=MOST_LAYERS)
         no_rope = not v1 and root.flag("residual_lm_no_rope", False)
-        feat_dim = root.integer("feat_dim", 64)
+        feat_dim = root.integer("feat_dim", 64, most=MOST_WIDTH)
         vae = _vae(root.section("audio_vae_config", {}), v1)
         if vae.latent_dim != feat_dim:
             raise ConfigError(
                 f"config.json: feat_dim {feat_dim} is not the VAE's latent_dim {vae.latent_dim}"
             )
+        max_length = root.integer("max_length", 4096 if v1 else 8192, most=MOST_POSITIONS)
+        _check_angles(base, max_length)
         return cls(
             architecture=architecture,
-            vocab_size=lm.integer("vocab_size"),
+            vocab_size=lm.integer("vocab_size", least=LEAST_TOKENS, most=MOST_TOKENS),
             embed_scale=lm.number("scale_emb") if use_mup else 1.0,
             base_lm=base,
             residual_lm=_stack(
@@ -140,43 +151,77 @@ class Config:
                 no_rope=no_rope,
             ),
             encoder=_local(root.section("encoder_config"), lm, use_mup),
-            dit=_local(dit, lm, use_mup),
+            dit=_checked_dit(_local(dit, lm, use_mup)),
             dit_mean_mode=(root if v1 else dit).flag("dit_mean_mode", False),
-            patch_size=root.integer("patch_size", 2 if v1 else 4),
+            patch_size=root.integer("patch_size", 2 if v1 else 4, most=MOST_PATCH),
             feat_dim=feat_dim,
-            fsq_dim=root.integer("scalar_quantization_latent_dim", 256 if v1 else 512),
+            fsq_dim=root.integer(
+                "scalar_quantization_latent_dim", 256 if v1 else 512, most=MOST_WIDTH
+            ),
             fsq_scale=root.number("scalar_quantization_scale", 9),
             vae=vae,
-            max_length=root.integer("max_length", 4096 if v1 else 8192),
+            max_length=max_length,
             dtype=root.text("dtype", "bfloat16"),
         )
 
 
+def _check_angles(base: TransformerConfig, max_length: int) -> None:
+    """The rotary tables are made whole, before any weight is read."""
+    if max_length * base.head_dim > MOST_ANGLES:
+        raise ConfigError(
+            f"config.json: max_length {max_length} with heads of {base.head_dim} is more than this "
+            "package takes"
+        )
+
+
+def _checked_dit(dit: TransformerConfig) -> TransformerConfig:
+    """Its time embedding is sines, then cosines, at frequencies from a first to a last."""
+    if dit.hidden_size < 4 or dit.hidden_size % 2:
+        raise ConfigError(
+            f"config.json: dit_config: 'hidden_dim' must be even and above 2, "
+            f"found {dit.hidden_size}"
+        )
+    return dit
+
+
+def _head_dim(section: _Section, hidden: int, heads: int) -> int:
+    """The size of a head, as given or as the width has it."""
+    head = section.optional_integer("kv_channels", most=MOST_HEAD) or hidden // heads
+    if not 0 < head <= MOST_HEAD or head % 2:
+        raise ConfigError(
+            f"{section.where}: a width of {hidden} with {heads} heads makes heads of {head}, "
+            f"which must be even and {MOST_HEAD} at most"
+        )
+    return head
+
+
 def _language_model(lm: _Section, use_mup: bool) -> TransformerConfig:
-    hidden, heads = lm.integer("hidden_size"), lm.integer("num_attention_heads")
+    hidden = lm.integer("hidden_size", most=MOST_WIDTH)
+    heads = lm.integer("num_attention_heads", most=MOST_HEADS)
     return _stack(
         lm,
         use_mup,
         hidden_size=hidden,
-        intermediate_size=lm.integer("intermediate_size"),
+        intermediate_size=lm.integer("intermediate_size", most=4 * MOST_WIDTH),
         num_heads=heads,
-        num_layers=lm.integer("num_hidden_layers"),
-        head_dim=lm.optional_integer("kv_channels") or hidden // heads,
+        num_layers=lm.integer("num_hidden_layers", most=MOST_LAYERS),
+        head_dim=_head_dim(lm, hidden, heads),
         no_rope=lm.flag("no_rope", False),
     )
 
 
 def _local(section: _Section, lm: _Section, use_mup: bool) -> TransformerConfig:
     """LocEnc or LocDiT: own sizes, everything else shared with the language model."""
-    hidden, heads = section.integer("hidden_dim", 1024), section.integer("num_heads", 16)
+    hidden = section.integer("hidden_dim", 1024, most=MOST_WIDTH)
+    heads = section.integer("num_heads", 16, most=MOST_HEADS)
     return _stack(
         lm,
         use_mup,
         hidden_size=hidden,
-        intermediate_size=section.integer("ffn_dim", 4096),
+        intermediate_size=section.integer("ffn_dim", 4096, most=4 * MOST_WIDTH),
         num_heads=heads,
-        num_layers=section.integer("num_layers", 4),
-        head_dim=section.optional_integer("kv_channels") or hidden // heads,
+        num_layers=section.integer("num_layers", 4, most=MOST_LAYERS),
+        head_dim=_head_dim(section, hidden, heads),
         no_rope=False,
     )
 
@@ -192,7 +237,7 @@ def _stack(
     head_dim: int,
     no_rope: bool,
 ) -> TransformerConfig:
-    kv_heads = lm.integer("num_key_value_heads")
+    kv_heads = lm.integer("num_key_value_heads", most=MOST_HEADS)
     if num_heads % kv_heads:
         raise ConfigError(
             f"config.json: {num_heads} attention heads cannot share {kv_heads} key-value heads"
@@ -212,8 +257,8 @@ def _stack(
 
 def _rope(lm: _Section, head_dim: int) -> RopeConfig:
     scaling = lm.section("rope_scaling")
-    longest = lm.integer("max_position_embeddings")
-    original = scaling.integer("original_max_position_embeddings")
+    longest = lm.integer("max_position_embeddings", least=2, most=int(LARGEST))
+    original = scaling.integer("original_max_position_embeddings", least=2, most=int(LARGEST))
     # The choice is static, as upstream: by the configured lengths, never by the sequence's.
     factors = scaling.numbers("long_factor" if longest > original else "short_factor")
     if len(factors) != head_dim // 2:
@@ -226,23 +271,32 @@ def _rope(lm: _Section, head_dim: int) -> RopeConfig:
 
 
 def _vae(section: _Section, v1: bool) -> VAEConfig:
-    sample_rate = section.integer("sample_rate", 16000)
+    sample_rate = section.integer("sample_rate", 16000, least=LOWEST, most=HIGHEST)
     boundaries = (
         None if v1 else section.optional_integers("sr_bin_boundaries", (20000, 30000, 40000))
     )
+    encoder_rates = section.rates("encoder_rates", (2, 5, 8, 8))
+    decoder_rates = section.rates("decoder_rates", (8, 8, 5, 2) if v1 else (8, 6, 5, 2, 2, 2))
+    encoder_dim = section.integer("encoder_dim", 128, most=MOST_WIDTH >> len(encoder_rates))
+    # Each rate halves the decoder's channels.
+    decoder_dim = section.integer(
+        "decoder_dim", 1536 if v1 else 2048, least=1 << len(decoder_rates), most=MOST_WIDTH
+    )
     return VAEConfig(
-        encoder_dim=section.integer("encoder_dim", 128),
-        encoder_rates=section.integers("encoder_rates", (2, 5, 8, 8)),
-        latent_dim=section.integer("latent_dim", 64),
-        decoder_dim=section.integer("decoder_dim", 1536 if v1 else 2048),
-        decoder_rates=section.integers("decoder_rates", (8, 8, 5, 2) if v1 else (8, 6, 5, 2, 2, 2)),
+        encoder_dim=encoder_dim,
+        encoder_rates=encoder_rates,
+        latent_dim=section.integer("latent_dim", 64, most=MOST_WIDTH),
+        decoder_dim=decoder_dim,
+        decoder_rates=decoder_rates,
         sample_rate=sample_rate,
-        out_sample_rate=sample_rate if v1 else section.integer("out_sample_rate", 48000),
+        out_sample_rate=sample_rate
+        if v1
+        else section.integer("out_sample_rate", 48000, least=LOWEST, most=HIGHEST),
         depthwise=section.flag("depthwise", True),
         use_noise_block=section.flag("use_noise_block", False),
         sr_bin_boundaries=boundaries,
         cond_type=section.text("cond_type", "scale_bias"),
-        cond_dim=section.integer("cond_dim", 128),
+        cond_dim=section.integer("cond_dim", 128, most=MOST_WIDTH),
         cond_out_layer=section.flag("cond_out_layer", False),
         first_generation=v1,
     )
@@ -286,34 +340,61 @@ class _Section:
 
     def number(self, key: str, default: Any = _REQUIRED) -> float:
         value = self._get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._wrong(key, "a number", value)
-        return value
+        if not _positive(value):
+            raise self._wrong(key, "a number above 0", value)
+        return float(value)
 
-    def integer(self, key: str, default: Any = _REQUIRED) -> int:
+    def integer(self, key: str, default: Any = _REQUIRED, *, least: int = 1, most: int) -> int:
         value = self._get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self._wrong(key, "a whole number above 0", value)
-        return value
+        if not _whole(value) or value < least:
+            raise self._wrong(key, f"a whole number above {least - 1}", value)
+        if value > most:
+            raise self._wrong(key, f"{most} at most", value)
+        return int(value)
 
-    def optional_integer(self, key: str) -> int | None:
-        return None if self._get(key, None) is None else self.integer(key)
+    def optional_integer(self, key: str, *, most: int) -> int | None:
+        return None if self._get(key, None) is None else self.integer(key, most=most)
 
     def numbers(self, key: str) -> tuple[float, ...]:
         value = self._get(key, _REQUIRED)
-        if not isinstance(value, list) or not all(isinstance(item, int | float) for item in value):
-            raise self._wrong(key, "a list of numbers", value)
+        if not isinstance(value, list) or not all(map(_positive, value)):
+            raise self._wrong(key, "a list of numbers above 0", value)
         return tuple(float(item) for item in value)
 
-    def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    def rates(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         value = self._get(key, list(default))
-        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
-            raise self._wrong(key, "a list of whole numbers", value)
+        if (
+            not isinstance(value, list)
+            or not 1 <= len(value) <= MOST_RATES
+            or not all(_whole(item) and 1 <= item <= MOST_RATE for item in value)
+            or math.prod(value) > MOST_HOP
+        ):
+            raise self._wrong(
+                key, f"{MOST_RATES} whole numbers at most, of 1 to {MOST_RATE}", value
+            )
         return tuple(value)
 
     def optional_integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...] | None:
-        return None if self._get(key, default) is None else self.integers(key, default)
+        value = self._get(key, list(default))
+        if value is None:
+            return None
+        if (
+            not isinstance(value, list)
+            or len(value) > MOST_RATE
+            or not all(_whole(item) and 0 < item <= HIGHEST for item in value)
+        ):
+            raise self._wrong(key, "a list of whole numbers of Hz", value)
+        return tuple(value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _positive(value: Any) -> bool:
+    """Whether it is a number that can be computed with: no NaN, no infinity, no zero."""
+    return (_whole(value) or isinstance(value, float)) and 0 < value <= LARGEST
 
 
 def _kind(value: Any) -> str:
-    return repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    return shown(repr(value)) if isinstance(value, str | int | float) else type(value).__name__

@@ -121,9 +121,7 @@ def _write(target: Path, source: Path, data: dict[str, Any], weights: Tensors) -
         directory = Path(scratch) / target.name
         directory.mkdir()
         mx.save_safetensors(str(directory / "model.safetensors"), weights, {"format": "mlx"})
-        (directory / "config.json").write_text(
-            json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-        )
+        (directory / "config.json").write_text(json.dumps(data, indent=2) + "\n", encoding="ascii")
         for name in TOKENIZER_FILES:
             if (source / name).exists():
                 shutil.copyfile(source / name, directory / name)

@@ -9,6 +9,17 @@
 Messages are one or two lines: what is wrong, where, and what to do.
 """
 
+from __future__ import annotations
+
+import json
+
+
+def shown(name: object) -> str:
+    """A name or value out of a file, for a message: printable, on one line, and not endless."""
+    text = name if isinstance(name, str) else repr(name)
+    text = f"{text[:60]}…{text[-10:]}" if len(text) > 80 else text
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
 
 class VoxCPM2Error(Exception):
     """The root of this package's errors."""

@@ -4,16 +4,52 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import mlx.core as mx
 
 from voxcpm2 import pth
-from voxcpm2.errors import CheckpointError
+from voxcpm2.errors import CheckpointError, VoxCPM2Error, shown
 
 Tensors = dict[str, mx.array]
+
+MOST_HEADER = 16 << 20
+"""Bytes of a safetensors header; a tensor takes about 120."""
+MOST_DIMENSIONS, LONGEST = 8, 2**31 - 1
+# Bytes of a number, of the types that MLX reads.
+_WIDTHS = {
+    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "U16": 2, "I16": 2, "F16": 2,
+    "BF16": 2, "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "C64": 8,
+}  # fmt: skip
+
+
+def read_object(
+    path: Path, most: int, wrong: type[VoxCPM2Error] = CheckpointError
+) -> dict[str, Any]:
+    """The JSON object of a file of at most `most` bytes. Raises FileNotFoundError, `wrong`."""
+    try:
+        size = path.stat().st_size
+        if not path.is_file() or size > most:
+            raise wrong(
+                f"{path}: {size} bytes; such a file has {most} at most"
+                if path.is_file()
+                else f"{path}: cannot be read: it is no file"
+            )
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise wrong(f"{path}: cannot be read: {shown(str(error))}") from error
+    except RecursionError as error:
+        raise wrong(f"{path}: cannot be read: it is nested without end") from error
+    if not isinstance(data, dict):
+        raise wrong(f"{path}: expected a JSON object")
+    return data
 
 
 def read(path: Path) -> Tensors:
@@ -23,8 +59,10 @@ def read(path: Path) -> Tensors:
     _header(path)
     try:
         return cast(Tensors, mx.load(str(path)))
-    except RuntimeError as error:  # MLX's, for a header that makes no sense
-        raise CheckpointError(f"{path}: damaged ({error}); download it again") from error
+    except RuntimeError as error:  # MLX's, for a header that makes no sense to it
+        raise CheckpointError(
+            f"{path}: damaged ({shown(str(error))}); download it again"
+        ) from error
 
 
 def identity(path: Path) -> bytes:
@@ -48,24 +86,65 @@ def identity(path: Path) -> bytes:
 
 
 def _header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Where the numbers of a safetensors file start, and its header, checked against the size."""
-    size = path.stat().st_size
+    """Where the numbers of a safetensors file start, and its header.
+
+    Every tensor lies within the file, takes the bytes of its shape, and shares none: what is read
+    is never larger than the file.
+    """
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        size = path.stat().st_size
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
             if length > size - 8:
                 raise ValueError("the header is longer than the file")
-            header = json.loads(file.read(length))
+            if length > MOST_HEADER:
+                raise ValueError(f"a header of {length} bytes")
+            text = file.read(length).decode()
+        header = json.loads(text, object_pairs_hook=_without_doubles)
         header.pop("__metadata__", None)
-        start = 8 + length
-        end = start + max((entry["data_offsets"][1] for entry in header.values()), default=0)
-    except (struct.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        spans = sorted(_span(name, entry) for name, entry in header.items())
+    except (
+        OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError
+    ) as error:  # fmt: skip
         raise CheckpointError(
-            f"{path}: not a safetensors file, or damaged ({error}); download it again"
+            f"{path}: not a safetensors file, or damaged ({shown(str(error))}); download it again"
         ) from error
+    start = 8 + length
+    end = start + max((end for _, end in spans), default=0)
     if end != size:
         raise CheckpointError(
             f"{path}: {'truncated' if size < end else 'damaged'}: {size} bytes, its header says "
-            f"{end}; download it again"
+            f"{shown(end)}; download it again"
+        )
+    if any(before != begin for (_, before), (begin, _) in pairwise([(0, 0), *spans])):
+        raise CheckpointError(
+            f"{path}: damaged: its tensors lie over one another, or with gaps; download it again"
         )
     return start, header
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return found
+
+
+def _span(name: str, entry: Mapping[str, Any]) -> tuple[int, int]:
+    """Where a tensor begins and ends. Raises ValueError, KeyError, TypeError."""
+    dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if dtype not in _WIDTHS:
+        raise ValueError(f"{shown(name)} is of the unknown type {shown(dtype)}")
+    if (
+        not isinstance(shape, list)
+        or len(shape) > MOST_DIMENSIONS
+        or not all(type(n) is int and 0 <= n <= LONGEST for n in shape)
+    ):
+        raise ValueError(f"{shown(name)} has an impossible shape")
+    if not (type(begin) is int and type(end) is int and 0 <= begin <= end):
+        raise ValueError(f"{shown(name)} lies nowhere")
+    if math.prod(shape) * _WIDTHS[dtype] != end - begin:
+        raise ValueError(f"{shown(name)} does not take the bytes of its shape")
+    return begin, end

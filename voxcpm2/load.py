@@ -28,9 +28,9 @@ from mlx.utils import tree_flatten
 
 from voxcpm2 import lora as lora_
 from voxcpm2.audio_vae import AudioVAE
-from voxcpm2.config import Config
-from voxcpm2.errors import CheckpointError, ConfigError, RequestError
-from voxcpm2.files import Tensors, identity, read
+from voxcpm2.config import MOST_RATE, Config
+from voxcpm2.errors import CheckpointError, ConfigError, RequestError, shown
+from voxcpm2.files import Tensors, identity, read, read_object
 from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
@@ -42,6 +42,9 @@ DTYPES = {
     "float16": mx.float16,
     "fp16": mx.float16,
 }
+MOST_CONFIG, MOST_INDEX = 1 << 20, 16 << 20
+"""Bytes of config.json, and of a list of shards."""
+MOST_SHARDS = 1000
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 HUB_FILES = [
     "config.json",
@@ -109,23 +112,17 @@ def config_dtype(config: Config) -> mx.Dtype:
     """The dtype that config.json names."""
     if config.dtype not in DTYPES:
         raise ConfigError(
-            f"config.json: dtype {config.dtype!r} is not known; known: {', '.join(DTYPES)}"
+            f"config.json: dtype {shown(config.dtype)!r} is not known; known: {', '.join(DTYPES)}"
         )
     return DTYPES[config.dtype]
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """The parsed config.json of a directory."""
-    file = path / "config.json"
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        return read_object(path / "config.json", MOST_CONFIG, ConfigError)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: no config.json; is this a VoxCPM checkpoint?") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{file}: expected a JSON object")
-    return data
 
 
 # ---- where the files are
@@ -182,11 +179,11 @@ def _download(repo: str, revision: str | None) -> Path:
 def weight_files(path: Path) -> list[Path]:
     """The files that hold a directory's weights, the VAE's last."""
     index = path / "model.safetensors.index.json"
-    if (path / "model.safetensors").exists():
+    if (path / "model.safetensors").is_file():
         main = [path / "model.safetensors"]
-    elif index.exists():
+    elif index.is_file():
         main = _shards(index)
-    elif (path / "pytorch_model.bin").exists():
+    elif (path / "pytorch_model.bin").is_file():
         main = [path / "pytorch_model.bin"]
     else:
         raise CheckpointError(
@@ -194,20 +191,31 @@ def weight_files(path: Path) -> list[Path]:
             "pytorch_model.bin"
         )
     vae = [
-        path / name for name in ("audiovae.safetensors", "audiovae.pth") if (path / name).exists()
+        path / name for name in ("audiovae.safetensors", "audiovae.pth") if (path / name).is_file()
     ]
     return main + vae[:1]
 
 
 def _shards(index: Path) -> list[Path]:
-    try:
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{index}: not a list of shards: {error!r}") from error
-    missing = [name for name in names if not (index.parent / name).is_file()]
+    listed = read_object(index, MOST_INDEX).get("weight_map")
+    values = listed.values() if isinstance(listed, dict) else ()
+    names = {name if isinstance(name, str) else "" for name in values}
+    if not names:
+        raise CheckpointError(f"{index}: not a list of shards")
+    odd = sorted(name for name in names if not _SHARD.fullmatch(name))
+    if odd or len(names) > MOST_SHARDS:
+        raise CheckpointError(
+            f"{index}: not a list of shards: {shown(odd[0]) if odd else len(names)!r}; they are "
+            "files beside it, model-….safetensors"
+        )
+    missing = sorted(name for name in names if not (index.parent / name).is_file())
     if missing:
-        raise CheckpointError(f"{index.parent}: missing shards: {', '.join(missing)}")
-    return [index.parent / name for name in names]
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise CheckpointError(f"{index.parent}: missing shards: {', '.join(missing[:8])}{more}")
+    return [index.parent / name for name in sorted(names)]
+
+
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 
 
 # ---- what they hold
@@ -240,6 +248,7 @@ def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensor
 
 # mlx-audio stores its rotary tables; ours come from config.json.
 _ROPE_BUFFER = re.compile(r"\.rope\.(inv_freq|long_factor|short_factor)$")
+_NUMBER = re.compile("0|[1-9][0-9]{0,3}")
 _UNIT = {"snake1": "block.0", "conv1": "block.1", "snake2": "block.2", "conv2": "block.3"}
 _ENCODER_BLOCK = {
     "res1": "block.0", "res2": "block.1", "res3": "block.2", "snake": "block.3", "conv": "block.4"
@@ -259,21 +268,21 @@ def _from_community(vae: Tensors, config: Config) -> Tensors:
         match name.split("."):
             case ["encoder", "conv_in", *rest]:
                 parts = ["encoder.block.0", *rest]
-            case ["encoder", "blocks", "layers", n, part, *rest] if n.isdecimal():
+            case ["encoder", "blocks", "layers", n, part, *rest] if _NUMBER.fullmatch(n):
                 inner = [_UNIT.get(each, each) for each in rest]
                 parts = [f"encoder.block.{int(n) + 1}", _ENCODER_BLOCK.get(part, part), *inner]
             case ["decoder", "conv_in", "layers", *rest]:
                 parts = ["decoder.model", *rest]
             case ["decoder", "conv_in", *rest]:
                 parts = ["decoder.model.0", *rest]
-            case ["decoder", "blocks", "layers", n, part, *rest] if n.isdecimal():
+            case ["decoder", "blocks", "layers", n, part, *rest] if _NUMBER.fullmatch(n):
                 inner = [_UNIT.get(each, each) for each in rest]
                 parts = [f"decoder.model.{int(n) + first}", _DECODER_BLOCK.get(part, part), *inner]
             case ["decoder", "snake_out", *rest]:
                 parts = [f"decoder.model.{last}", *rest]
             case ["decoder", "conv_out", *rest]:
                 parts = [f"decoder.model.{last + 1}", *rest]
-            case ["decoder", "sr_cond_layers", n, part, *rest] if n.isdecimal():
+            case ["decoder", "sr_cond_layers", n, part, *rest] if _NUMBER.fullmatch(n):
                 number = int(n) + first
                 parts = [f"decoder.sr_cond_model.{number}", _CONDITION.get(part, part), *rest]
             case _:
@@ -304,7 +313,7 @@ def fold_weight_norm(vae: Tensors) -> Tensors:
             if base == name or base + direction not in vae:
                 continue
             g, v = vae[name].astype(mx.float32), vae[base + direction].astype(mx.float32)
-            if g.shape != (v.shape[0],) + (1,) * (v.ndim - 1):
+            if v.ndim == 0 or g.shape != (v.shape[0],) + (1,) * (v.ndim - 1):
                 continue  # left as they are, so that both are named as unexpected
             del folded[name], folded[base + direction]
             norm = mx.sqrt(mx.sum(v * v, axis=tuple(range(1, v.ndim)), keepdims=True))
@@ -329,9 +338,9 @@ def fill(
     vae_tensors = _without_unused(vae_tensors, vae)
     expected = {name: p.shape for name, p in parameters(network).items()}
     expected |= {f"audio_vae.{name}": shape for name, shape in vae.expects().items()}
-    found = {name: t.shape for name, t in tensors.items()}
-    found |= {f"audio_vae.{name}": t.shape for name, t in vae_tensors.items()}
-    _compare(expected, found)
+    everything = tensors | {f"audio_vae.{name}": t for name, t in vae_tensors.items()}
+    _compare(expected, {name: t.shape for name, t in everything.items()})
+    _check_numbers(everything, parameters(network))
     network.load_weights(list(tensors.items()))
     vae.take(vae_tensors)
     return vae_tensors
@@ -348,7 +357,7 @@ def _compare(expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[
     def report(kind: str, names: list[str]) -> None:
         if names:
             more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-            problems.append(f"{len(names)} {kind}: {', '.join(names[:8])}{more}")
+            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
 
     report("missing", sorted(expected.keys() - found.keys()))
     report("unexpected", sorted(found.keys() - expected.keys()))
@@ -361,6 +370,18 @@ def _compare(expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[
         )
 
 
+def _check_numbers(found: Tensors, wanted: Tensors) -> None:
+    """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
+    for name, tensor in found.items():
+        kind = wanted[name].dtype if name in wanted else mx.float32
+        fractions = mx.issubdtype(kind, mx.floating)
+        if not (mx.issubdtype(tensor.dtype, mx.floating) if fractions else tensor.dtype == kind):
+            raise CheckpointError(
+                f"the numbers of {name} are {tensor.dtype}, which no checkpoint of VoxCPM has; "
+                "download it again"
+            )
+
+
 def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
     """Leave out what inference does not read; the bucket boundaries must be config.json's."""
     boundaries = tensors.get("decoder.sr_bin_boundaries")
@@ -369,10 +390,11 @@ def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
     if boundaries is None or configured is None:
         return used
     del used["decoder.sr_bin_boundaries"]
-    if boundaries.tolist() != list(configured):
+    few = boundaries.size <= MOST_RATE
+    if not few or boundaries.tolist() != list(configured):
         raise CheckpointError(
-            f"audio_vae.decoder.sr_bin_boundaries is {boundaries.tolist()}, config.json says "
-            f"{list(configured)}"
+            f"audio_vae.decoder.sr_bin_boundaries is {boundaries.tolist() if few else 'long'}, "
+            f"config.json says {shown(list(configured))}"
         )
     return used
 
@@ -386,7 +408,15 @@ def _settings(quantization: Any, module: str) -> dict[str, Any]:
     own = quantization.get(module)
     merged = {**quantization, **own} if isinstance(own, Mapping) else quantization
     settings = {"group_size": merged.get("group_size", 64), "bits": merged["bits"]}
-    return {**settings, "mode": merged.get("mode", "affine")}
+    settings["mode"] = merged.get("mode", "affine")
+    if not all(type(settings[key]) is int for key in ("group_size", "bits")) or not isinstance(
+        settings["mode"], str
+    ):
+        raise CheckpointError(
+            f"config.json: quantization of {shown(module)}: group_size and bits must be whole "
+            "numbers, mode a word"
+        )
+    return settings
 
 
 def _quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
@@ -400,8 +430,10 @@ def _quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> N
     if any(name.endswith(".scales") for name in tensors):
         try:
             nn.quantize(network, class_predicate=wanted)
-        except ValueError as error:
-            raise CheckpointError(f"config.json: quantization does not fit: {error}") from error
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise CheckpointError(
+                f"config.json: quantization does not fit: {shown(str(error))}"
+            ) from error
 
 
 def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
@@ -418,8 +450,10 @@ def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
                 plain.pop(f"{base}.biases", None),
                 **_settings(quantization, f"audio_vae.{base}"),
             )
-        except (KeyError, ValueError) as error:
-            raise CheckpointError(f"audio_vae.{base}: cannot be dequantised: {error}") from error
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise CheckpointError(
+                f"audio_vae.{shown(base)}: cannot be dequantised: {shown(str(error))}"
+            ) from error
     return plain
 
 

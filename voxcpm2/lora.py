@@ -7,7 +7,6 @@ the projections between the networks.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +18,13 @@ import mlx.nn as nn
 from mlx.utils import tree_unflatten
 
 from voxcpm2 import files
-from voxcpm2.errors import CheckpointError
+from voxcpm2.errors import CheckpointError, shown
 
 # Upstream's configuration where lora_config.json is missing.
 _DEFAULT = {"enable_lm": True, "enable_dit": True, "enable_proj": False, "r": 8, "alpha": 16}
 _ATTENTION = ["q_proj", "v_proj", "k_proj", "o_proj"]
+_MOST_OPTIONS = 1 << 20  # bytes of lora_config.json
+_MOST_RANK, _MOST_ALPHA = 1 << 16, 1e6
 _PROJECTIONS = ["enc_to_lm_proj", "lm_to_dit_proj", "res_to_dit_proj", "fusion_concat_proj"]
 
 
@@ -43,7 +44,7 @@ def read(directory: Path) -> Adapter:
     options = _options(directory / "lora_config.json")
     for name in ("lora_weights.safetensors", "lora_weights.ckpt"):
         file = directory / name
-        if file.exists():
+        if file.is_file():
             break
     else:
         raise CheckpointError(
@@ -53,12 +54,13 @@ def read(directory: Path) -> Adapter:
     names = {name.rpartition(".lora_")[0] for name in tensors}
     expected = {f"{name}.lora_{part}" for name in names for part in "AB"}
     if expected != tensors.keys():
-        odd = ", ".join(sorted(expected ^ tensors.keys())[:8])
+        odd = ", ".join(map(shown, sorted(expected ^ tensors.keys())[:8]))
         raise CheckpointError(f"{file}: not pairs of .lora_A and .lora_B: {odd}")
     layers = {
         name: (tensors[f"{name}.lora_A"], tensors[f"{name}.lora_B"]) for name in sorted(names)
     }
-    return Adapter(file, options["alpha"] / options["r"], options["r"], layers, _covered(options))
+    rank = int(options["r"])
+    return Adapter(file, options["alpha"] / rank, rank, layers, _covered(options))
 
 
 def apply(network: nn.Module, adapter: Adapter) -> None:
@@ -98,18 +100,39 @@ class LoRALinear(nn.Module):
 
 
 def _options(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return _DEFAULT
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        options = {**_DEFAULT, **data.get("lora_config", data)}
-        if not all(
-            isinstance(options[key], int | float) and options[key] > 0 for key in ("r", "alpha")
-        ):
-            raise ValueError("r and alpha must be numbers above 0")
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{file}: not a LoRA configuration: {error}") from error
+        data = files.read_object(file, _MOST_OPTIONS)
+    except FileNotFoundError:
+        return _DEFAULT
+    given = data.get("lora_config", data)
+    if not isinstance(given, dict):
+        raise CheckpointError(f"{file}: not a LoRA configuration: lora_config is no object")
+    options = {**_DEFAULT, **given}
+    fault = _fault(options)
+    if fault:
+        raise CheckpointError(f"{file}: not a LoRA configuration: {fault}")
     return options
+
+
+def _fault(options: Mapping[str, Any]) -> str:
+    """What is wrong with them, or nothing."""
+    rank, alpha = options["r"], options["alpha"]
+    if not (_positive(rank) and _positive(alpha)):
+        return "r and alpha must be numbers above 0"
+    if rank > _MOST_RANK or rank != int(rank) or alpha > _MOST_ALPHA:
+        return f"r must be a whole number up to {_MOST_RANK}, alpha {_MOST_ALPHA:.0f} at most"
+    for key in ("enable_lm", "enable_dit", "enable_proj"):
+        if not isinstance(options[key], bool):
+            return f"{key} must be true or false"
+    for key in ("target_modules_lm", "target_modules_dit", "target_proj_modules"):
+        names = options.get(key, [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return f"{key} must be a list of names"
+    return ""
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 def _covered(options: Mapping[str, Any]) -> re.Pattern[str]:
@@ -135,7 +158,7 @@ def _targets(network: nn.Module, adapter: Adapter) -> dict[str, nn.Module]:
         for name, module in network.named_modules()
         if isinstance(module, nn.Linear | nn.QuantizedLinear) and adapter.covers.fullmatch(name)
     }
-    problems = [f"{name}: no such layer" for name in adapter.layers if name not in linears]
+    problems = [f"{shown(name)}: no such layer" for name in adapter.layers if name not in linears]
     for name, linear in linears.items():
         if name not in adapter.layers:
             problems.append(f"{name}: missing")
@@ -145,6 +168,8 @@ def _targets(network: nn.Module, adapter: Adapter) -> dict[str, nn.Module]:
         wanted = ((adapter.rank, inputs), (outputs, adapter.rank))
         if shapes != wanted:
             problems.append(f"{name}: shapes {shapes} instead of {wanted}")
+        elif not all(mx.issubdtype(matrix.dtype, mx.floating) for matrix in adapter.layers[name]):
+            problems.append(f"{name}: its numbers are no fractions")
     if problems:
         more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
         raise CheckpointError(

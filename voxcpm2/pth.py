@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import math
-import pickle
 import pickletools
 import struct
 import zipfile
-from collections import OrderedDict
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from voxcpm2.errors import CheckpointError
+from voxcpm2.errors import CheckpointError, shown
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "DoubleStorage": np.dtype("<f8"),
@@ -45,15 +45,19 @@ _ALLOWED = frozenset({
 })  # fmt: skip
 _OPCODES = {opcode.code: opcode for opcode in pickletools.opcodes if opcode.name in _ALLOWED}
 
-# What a damaged pickle makes the unpickler raise.
+# What a damaged file makes zipfile and the readers below raise.
 _DAMAGE = (
-    pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError,
-    OverflowError, MemoryError, struct.error,
+    EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
+    MemoryError, NotImplementedError, RuntimeError, OSError, struct.error, zlib.error,
 )  # fmt: skip
 
-
-MOST_TUPLES = 64
-"""Between two objects: sizes, strides, arguments and the name of a storage make about five."""
+MOST_OPCODES, MOST_STACKED = 200_000, 10_000
+"""A tensor takes about 33 opcodes; torch stacks no more than 2000 things."""
+MOST_PICKLED = 16 << 20
+"""Bytes."""
+MOST_ITEMS = 16
+"""Of a tuple: sizes, strides, arguments and the name of a storage have up to eight."""
+MOST_DIMENSIONS, LONGEST = 8, 2**31 - 1
 
 
 class _Refused(Exception):
@@ -78,31 +82,43 @@ class _Tensor:
 def load(path: Path) -> dict[str, mx.array]:
     """The tensors of a file saved by `torch.save(state_dict)` or `{"state_dict": ...}`.
 
-    Raises CheckpointError for the format before PyTorch 1.6, for damage, and for anything but
-    tensors.
+    They never take more bytes than the file has. Raises CheckpointError for the format before
+    PyTorch 1.6, for damage, and for anything but tensors.
     """
+    with _opened(path) as archive:
+        pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+        if len(pickled) != 1:
+            raise _Refused("no data.pkl inside")
+        root = pickled[0].removesuffix("data.pkl")
+        _check_byte_order(archive, root)
+        tree = _Machine(_stored(archive, pickled[0], MOST_PICKLED)).run()
+        if isinstance(tree, dict) and isinstance(tree.get("state_dict"), dict):
+            tree = tree["state_dict"]
+        if not isinstance(tree, dict):
+            raise _Refused("it holds no dict of tensors")
+        return _read_all(archive, root, tree, path.stat().st_size)
+
+
+def checksums(path: Path) -> list[tuple[str, int, int]]:
+    """Name, size and CRC-32 of every entry, from the directory at the file's end."""
+    with _opened(path) as archive:
+        return [(entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist()]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A zip file; what goes wrong with it becomes a CheckpointError."""
     try:
+        if path.exists() and not path.is_file():
+            raise _Refused("it is no file")
         with zipfile.ZipFile(path) as archive:
-            pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-            if len(pickled) != 1:
-                raise _Refused("no data.pkl inside")
-            root = pickled[0].removesuffix("data.pkl")
-            _check_byte_order(archive, root)
-            entry = archive.getinfo(pickled[0])
-            if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-                raise _Refused("its data.pkl is compressed or locked, which torch never does")
-            tree = _unpickle(archive.read(entry))
-            if isinstance(tree, dict) and isinstance(tree.get("state_dict"), dict):
-                tree = tree["state_dict"]
-            if not isinstance(tree, dict):
-                raise _Refused("it holds no dict of tensors")
-            return _read_all(archive, root, tree)
+            yield archive
     except FileNotFoundError:
         raise CheckpointError(f"{path}: no such file") from None
     except zipfile.BadZipFile as error:
         raise CheckpointError(
-            f"{path}: {error}. It is truncated, or older than PyTorch 1.6; download it again, or "
-            "save it again with a newer PyTorch"
+            f"{path}: {shown(str(error))}. It is truncated, or older than PyTorch 1.6; download it "
+            "again, or save it again with a newer PyTorch"
         ) from error
     except _Refused as error:
         raise CheckpointError(
@@ -110,65 +126,154 @@ def load(path: Path) -> dict[str, mx.array]:
             "elsewhere unless you trust its source"
         ) from error
     except _DAMAGE as error:
-        raise CheckpointError(f"{path}: damaged: {error}; download it again") from error
+        why = shown(str(error)) or type(error).__name__
+        raise CheckpointError(f"{path}: damaged: {why}; download it again") from error
 
 
-def checksums(path: Path) -> list[tuple[str, int, int]]:
-    """Name, size and CRC-32 of every entry, from the directory at the file's end."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return [(entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist()]
-    except zipfile.BadZipFile as error:
-        raise CheckpointError(f"{path}: {error}; download it again") from error
+def _stored(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """An entry's bytes. torch never compresses, so what is read is never larger than the file."""
+    entry = archive.getinfo(name)
+    if (
+        entry.compress_type != zipfile.ZIP_STORED
+        or entry.compress_size != entry.file_size
+        or entry.flag_bits & 1
+    ):
+        raise _Refused(f"{shown(name)} is compressed or locked, which torch never does")
+    if entry.file_size > most:
+        raise _Refused(f"{shown(name)} has {entry.file_size} bytes, {most} would do")
+    return archive.read(entry)
 
 
 def _check_byte_order(archive: zipfile.ZipFile, root: str) -> None:
     name = f"{root}byteorder"
-    if name in archive.namelist() and archive.read(name) != b"little":
+    if name in archive.namelist() and _stored(archive, name, 6) != b"little":
         raise _Refused("its numbers are big-endian")
 
 
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Callable[..., Any] | str:
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _rebuild_tensor
-        if (module, name) == ("torch._utils", "_rebuild_parameter"):
-            return _rebuild_parameter
-        if module == "torch" and name in _DTYPES:
-            return name
-        raise _Refused(f"it asks for {module}.{name}")
-
-    def persistent_load(self, pid: Any) -> _Storage:
-        match pid:
-            case ("storage", str(kind), str(key), str(_), int(count)) if kind in _DTYPES:
-                return _Storage(kind, key, count)
-        raise _Refused("it names an unknown storage")
+# ---- the pickle
 
 
-def _unpickle(data: bytes) -> Any:
+class _Machine:
+    """A pickle's stack, for the opcodes and names above; memory is bounded by its opcodes.
+
+    Python's own would call constructors with any arguments and hash any key: with what has a name
+    already, a few bytes make gigabytes, or hash for ever.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, Any] = {}
+        self._does: dict[str, Callable[[Any], None]] = {
+            "MARK": lambda _: self._marks.append(len(self._stack)),
+            "NONE": lambda _: self._push(None),
+            "NEWTRUE": lambda _: self._push(True),
+            "NEWFALSE": lambda _: self._push(False),
+            "EMPTY_TUPLE": lambda _: self._push(()),
+            "EMPTY_LIST": lambda _: self._push([]),
+            "EMPTY_DICT": lambda _: self._push({}),
+            "TUPLE": lambda _: self._tuple(self._marked()),
+            "TUPLE1": lambda _: self._tuple(self._last(1)),
+            "TUPLE2": lambda _: self._tuple(self._last(2)),
+            "TUPLE3": lambda _: self._tuple(self._last(3)),
+            "APPEND": lambda _: self._append(self._last(1)),
+            "APPENDS": lambda _: self._append(self._marked()),
+            "SETITEM": lambda _: self._set(self._last(2)),
+            "SETITEMS": lambda _: self._set(self._marked()),
+            "BINGET": lambda index: self._push(self._memo[index]),
+            "LONG_BINGET": lambda index: self._push(self._memo[index]),
+            "BINPUT": self._put,
+            "LONG_BINPUT": self._put,
+            "MEMOIZE": lambda _: self._put(len(self._memo)),
+            "GLOBAL": lambda name: self._push(_named(*name)),
+            "STACK_GLOBAL": lambda _: self._push(_named(*self._last(2))),
+            "BINPERSID": lambda _: self._push(_storage(*self._last(1))),
+            "REDUCE": lambda _: self._push(_called(*self._last(2))),
+            "BUILD": lambda _: self._build(self._last(1)),
+            "PROTO": lambda _: None,
+            "FRAME": lambda _: None,
+        }
+
+    def run(self) -> Any:
+        """What the pickle stands for: dicts, lists, tuples, strings, numbers, _Tensors."""
+        for name, argument in _opcodes(self._data):
+            self._does.get(name, self._push)(argument)
+        return self._last(1)[0]
+
+    def _push(self, value: Any) -> None:
+        if len(self._stack) == MOST_STACKED:
+            raise _Refused(f"its pickle stacks more than {MOST_STACKED} things")
+        self._stack.append(value)
+
+    def _last(self, count: int) -> list[Any]:
+        start = len(self._stack) - count
+        if start < (self._marks[-1] if self._marks else 0):
+            raise _Refused("its pickle takes what is not there")
+        taken = self._stack[start:]
+        del self._stack[start:]
+        return taken
+
+    def _marked(self) -> list[Any]:
+        if not self._marks:
+            raise _Refused("its pickle takes what is not there")
+        taken = self._last(len(self._stack) - self._marks[-1])
+        self._marks.pop()
+        return taken
+
+    def _tuple(self, items: list[Any]) -> None:
+        inner = [each for item in items if isinstance(item, tuple) for each in item]
+        if any(isinstance(each, tuple) for each in inner):
+            raise _Refused("its pickle nests tuples, which no tensor needs")
+        if len(items) > MOST_ITEMS:
+            raise _Refused(f"its pickle has a tuple of {len(items)}")
+        self._push(tuple(items))
+
+    def _append(self, items: list[Any]) -> None:
+        self._top(list).extend(items)
+
+    def _set(self, items: list[Any]) -> None:
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if not isinstance(key, str | int):
+                raise _Refused("a key of a dict is no name")
+            self._top(dict)[key] = value
+
+    def _build(self, state: list[Any]) -> None:
+        """What else an object has is not read: torch notes versions there."""
+        self._top(dict)
+
+    def _top(self, kind: type) -> Any:
+        if not isinstance(self._stack[-1], kind):
+            raise _Refused(f"its pickle takes something else for a {kind.__name__}")
+        return self._stack[-1]
+
+    def _put(self, index: int) -> None:
+        if index > len(self._data):
+            raise _Refused("its pickle names memo entries that it cannot have")
+        self._memo[index] = self._stack[-1]
+
+
+def _opcodes(data: bytes) -> Iterator[tuple[str, Any]]:
+    """Name and argument of each, up to the end; what is not allowed is refused."""
     stream = io.BytesIO(data)
-    nested = 0
-    while code := stream.read(1):
+    for _ in range(MOST_OPCODES):
+        code = stream.read(1)
         opcode = _OPCODES.get(code.decode("latin-1"))
         if opcode is None:
-            raise _Refused(f"its pickle uses opcode {code!r}")
-        # A tuple in a tuple in a tuple: hashing or showing a deep one ends the process.
-        nested = 0 if opcode.name == "REDUCE" else nested + opcode.name.startswith("TUPLE")
-        if nested > MOST_TUPLES:
-            raise _Refused("its pickle nests tuples without end")
+            raise _Refused(f"its pickle uses opcode {code!r}" if code else "its pickle has no end")
+        if opcode.name == "STOP":
+            return
         argument: Any = None
         if opcode.name == "GLOBAL":  # its reader warns of odd escapes
-            stream.readline(), stream.readline()
+            argument = [stream.readline().rstrip(b"\n").decode() for _ in range(2)]
         elif opcode.arg is not None:
             argument = opcode.arg.reader(stream)
-        # A memo is an array: one huge index would allocate gigabytes.
-        if opcode.name == "LONG_BINPUT" and argument > len(data):
-            raise _Refused("its pickle names memo entries that it cannot have")
-        if opcode.name == "STOP":
-            break
-    return _Unpickler(io.BytesIO(data)).load()
+        yield opcode.name, argument
+    raise _Refused(f"its pickle has more than {MOST_OPCODES} opcodes")
+
+
+def _no_tensors() -> dict[Any, Any]:
+    return {}
 
 
 def _rebuild_tensor(
@@ -187,42 +292,108 @@ def _rebuild_parameter(tensor: _Tensor, requires_grad: bool, hooks: object) -> _
     return tensor
 
 
-def _read_all(archive: zipfile.ZipFile, root: str, tree: dict[Any, Any]) -> dict[str, mx.array]:
-    storages: dict[str, np.ndarray] = {}
-    tensors = {}
+_FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("collections", "OrderedDict"): _no_tensors,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+}
+
+
+def _named(module: Any, name: Any) -> Callable[..., Any] | str:
+    """A function that makes tensors, or the name of a kind of storage."""
+    if module == "torch" and isinstance(name, str) and name in _DTYPES:
+        return name
+    if (
+        not isinstance(module, str)
+        or not isinstance(name, str)
+        or ((module, name) not in _FUNCTIONS)
+    ):
+        raise _Refused(f"it asks for {shown(module)}.{shown(name)}")
+    return _FUNCTIONS[module, name]
+
+
+def _called(function: Any, arguments: Any) -> Any:
+    if not callable(function) or not isinstance(arguments, tuple):
+        raise _Refused("its pickle calls what is no function")
+    return function(*arguments)
+
+
+def _storage(pid: Any) -> _Storage:
+    match pid:
+        case ("storage", str(kind), str(key), str(_), int(count)) if kind in _DTYPES:
+            return _Storage(kind, key, count)
+    raise _Refused("it names an unknown storage")
+
+
+# ---- the numbers
+
+
+def _read_all(
+    archive: zipfile.ZipFile, root: str, tree: Mapping[Any, Any], size: int
+) -> dict[str, mx.array]:
+    """Every tensor, storage by storage. Tensors of the same numbers are one array."""
     for name, value in tree.items():
         if not isinstance(name, str) or not isinstance(value, _Tensor):
-            raise _Refused(f"{name!r} is not a tensor")
-        storage = value.storage
-        if storage.key not in storages:
-            storages[storage.key] = _read_storage(archive, f"{root}data/{storage.key}", storage)
-        tensors[name] = _view(name, value, storages[storage.key])
-    return tensors
+            raise _Refused(f"{shown(name)!r} is not a tensor")
+    views: dict[_Storage, set[_Tensor]] = {}
+    for name, value in tree.items():
+        _check_shape(name, value)
+        views.setdefault(value.storage, set()).add(value)
+    _check_sizes(views, size)
+    made: dict[_Tensor, mx.array] = {}
+    for storage, tensors in views.items():
+        numbers = _read_storage(archive, f"{root}data/{storage.key}", storage)
+        made |= {tensor: _view(tensor, numbers) for tensor in tensors}
+    return {name: made[value] for name, value in tree.items()}
+
+
+def _check_shape(name: str, tensor: _Tensor) -> None:
+    """Before anything is hashed, multiplied or read: numbers of a sensible size, and few."""
+    storage, shape, strides = tensor.storage, tensor.shape, tensor.strides
+    if not (
+        isinstance(storage, _Storage)
+        and isinstance(shape, tuple)
+        and isinstance(strides, tuple)
+        and len(shape) == len(strides) <= MOST_DIMENSIONS
+        and all(type(n) is int and 0 <= n <= LONGEST for n in shape)
+        and all(type(n) is int and 0 <= n < 2**60 for n in (tensor.offset, *strides, storage.count))
+    ):
+        raise _Refused(f"{shown(name)} has an impossible shape")
+    last = tensor.offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    if math.prod(shape) > storage.count or (0 not in shape and last >= storage.count):
+        raise _Refused(f"{shown(name)} reaches beyond its storage")
+
+
+def _check_sizes(views: Mapping[_Storage, set[_Tensor]], size: int) -> None:
+    """Many tensors of one storage, or storages that lie in one place, could fill any memory."""
+    widths = {kind: dtype.itemsize for kind, dtype in _DTYPES.items()}
+    stored = sum(storage.count * widths[storage.kind] for storage in views)
+    viewed = sum(
+        math.prod(tensor.shape) * widths[storage.kind]
+        for storage, tensors in views.items()
+        for tensor in tensors
+    )
+    if max(stored, viewed) > size:
+        raise _Refused(f"its tensors would take {max(stored, viewed)} bytes, the file has {size}")
 
 
 def _read_storage(archive: zipfile.ZipFile, name: str, storage: _Storage) -> np.ndarray:
     dtype = _DTYPES[storage.kind]
-    entry = archive.getinfo(name)
-    # torch stores without compression, so what is read is never larger than the file.
-    if (
-        entry.compress_type != zipfile.ZIP_STORED
-        or entry.file_size != storage.count * dtype.itemsize
-    ):
-        raise _Refused(f"storage {storage.key} is not {storage.count} plain numbers")
-    return np.frombuffer(archive.read(entry), dtype)
+    size = storage.count * dtype.itemsize
+    data = _stored(archive, name, size)
+    if len(data) != size:
+        raise _Refused(f"storage {shown(storage.key)} is not {storage.count} plain numbers")
+    return np.frombuffer(data, dtype)
 
 
-def _view(name: str, tensor: _Tensor, numbers: np.ndarray) -> mx.array:
-    shape, strides = tensor.shape, tensor.strides
-    whole = [tensor.offset, *shape, *strides]
-    if not all(type(number) is int and number >= 0 for number in whole) or len(shape) != len(
-        strides
-    ):
-        raise _Refused(f"{name} has an impossible shape")
-    last = tensor.offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    if math.prod(shape) > numbers.size or (math.prod(shape) > 0 and last >= numbers.size):
-        raise _Refused(f"{name} reaches beyond its storage")
-    steps = [stride * numbers.itemsize for stride in strides]
-    array = np.lib.stride_tricks.as_strided(numbers[tensor.offset :], shape, steps, writeable=False)
+def _view(tensor: _Tensor, numbers: np.ndarray) -> mx.array:
+    steps = [stride * numbers.itemsize for stride in tensor.strides]
+    array = (
+        np.zeros(tensor.shape, numbers.dtype)
+        if 0 in tensor.shape
+        else np.lib.stride_tricks.as_strided(
+            numbers[tensor.offset :], tensor.shape, steps, writeable=False
+        )
+    )
     copied = mx.array(array)
     return copied.view(mx.bfloat16) if tensor.storage.kind == "BFloat16Storage" else copied

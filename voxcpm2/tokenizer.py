@@ -9,7 +9,6 @@ It does not touch white space and knows nothing of prompts and their markers.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,12 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import Metaspace
 
-from voxcpm2.errors import CheckpointError
+from voxcpm2.errors import CheckpointError, shown
+from voxcpm2.files import read_object
 
+MOST = 64 << 20
+"""Bytes of a tokenizer file; VoxCPM2's has 7 million."""
+MOST_IDS = 1 << 21
 _SPECIAL_NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token")
 
 
@@ -46,7 +49,9 @@ class Tokenizer:
         try:
             return cls(_build(data, config))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"{file}: not a BPE tokenizer of VoxCPM: {error}") from error
+            raise CheckpointError(
+                f"{file}: not a BPE tokenizer of VoxCPM: {shown(str(error))}"
+            ) from error
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text` as it stands.
@@ -62,12 +67,12 @@ class Tokenizer:
 
 
 def _build(data: dict[str, Any], config: dict[str, Any]) -> Backend:
-    model = data["model"]
-    merges = [
-        tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
-    ]
-    vocab = model["vocab"]
-    for left, right in merges:  # the library would raise a bare Exception
+    """Raises KeyError, TypeError, ValueError, AttributeError for whatever does not belong there.
+
+    All is looked at before the library sees it: it raises bare Exceptions, or panics.
+    """
+    vocab, merges = _vocabulary(data["model"]), _merges(data["model"])
+    for left, right in merges:
         if not {left, right, left + right} <= vocab.keys():
             raise ValueError(f"merge of {left!r} and {right!r} is not in the vocabulary")
     backend = Backend(BPE(vocab=vocab, merges=merges, fuse_unk=True, byte_fallback=True))
@@ -75,7 +80,33 @@ def _build(data: dict[str, Any], config: dict[str, Any]) -> Backend:
     if config.get("add_prefix_space") is False:
         scheme = "never"
     backend.pre_tokenizer = Metaspace(replacement="▁", prepend_scheme=scheme, split=False)
-    # Tokens missing in the vocabulary get the next free ids, so their order matters.
+    backend.add_tokens([_added(token) for token in _tokens(data, config)])
+    return backend
+
+
+def _vocabulary(model: dict[str, Any]) -> dict[str, int]:
+    vocab = model["vocab"]
+    for entry, number in vocab.items():
+        entry.encode()  # half a surrogate pair
+        if type(number) is not int or not 0 <= number < MOST_IDS:
+            raise ValueError(f"the id of {entry!r} is {number!r}")
+    if len(set(vocab.values())) != len(vocab):
+        raise ValueError("two entries have one id")
+    return dict(vocab)
+
+
+def _merges(model: dict[str, Any]) -> list[tuple[str, str]]:
+    merges = []
+    for merge in model["merges"]:
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        if not (isinstance(left, str) and isinstance(right, str)):
+            raise ValueError("a merge is not of two entries")
+        merges.append((left, right))
+    return merges
+
+
+def _tokens(data: dict[str, Any], config: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is added to the vocabulary. What it misses gets the next free ids: order matters."""
     listed = config.get("added_tokens_decoder")
     if listed is None:
         listed = {token["id"]: token for token in data.get("added_tokens", [])}
@@ -89,24 +120,23 @@ def _build(data: dict[str, Any], config: dict[str, Any]) -> Backend:
         if content is not None and content not in known:
             tokens.append({"content": content, "special": True})
             known.add(content)
-    backend.add_tokens([_added(token) for token in tokens])
-    return backend
+    return tokens
 
 
 def _added(token: dict[str, Any]) -> AddedToken:
+    content = token["content"]
+    content.encode()
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
-    return AddedToken(token["content"], **{flag: token[flag] for flag in flags if flag in token})
+    given = {flag: token[flag] for flag in flags if flag in token}
+    if not all(isinstance(value, bool) for value in given.values()):
+        raise ValueError(f"the flags of {content!r} are not true or false")
+    return AddedToken(content, **given)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return read_object(path, MOST)
     except FileNotFoundError:
         raise CheckpointError(
             f"{path.parent}: {path.name} is missing; copy it from the model's repository"
         ) from None
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{path}: expected a JSON object")
-    return data

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
 import re
 import time
@@ -276,13 +275,7 @@ _TOO_BIG = (
 
 def _config(path: Path | None) -> Mapping[str, Any]:
     """A checkpoint's config.json; empty without one, or where loading will say what is wrong."""
-    if path is None:
-        return {}
-    try:
-        data = json.loads((path / "config.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    return {} if path is None else models.config(path)
 
 
 def _sample_rate(config: Mapping[str, Any], first_generation: bool) -> int:
@@ -290,7 +283,8 @@ def _sample_rate(config: Mapping[str, Any], first_generation: bool) -> int:
     codec = config.get("audio_vae_config")
     name, default = ("sample_rate", 16_000) if first_generation else ("out_sample_rate", 48_000)
     rate = codec.get(name) if isinstance(codec, dict) else None
-    return rate if isinstance(rate, int) else default
+    # what no model has is said by loading
+    return rate if type(rate) is int and 1000 <= rate <= 768_000 else default
 
 
 def _absent(model: models.Model) -> str:

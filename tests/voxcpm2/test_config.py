@@ -83,11 +83,43 @@ def test_unknown_keys_are_tolerated(shipped: dict[str, Any]) -> None:
         (lambda c: c["lm_config"].update(kv_channels=64), "64 factors, a head of 64 needs 32"),
         (lambda c: c["lm_config"].update(num_key_value_heads=3), "cannot share 3"),
         (lambda c: c["lm_config"].update(use_mup=1), "'use_mup' must be true or false, found 1"),
+        (lambda c: c["lm_config"].update(num_hidden_layers=10**7), "must be 256 at most, found 1"),
+        (lambda c: c.update(residual_lm_num_layers=10**7), "must be 256 at most"),
+        (lambda c: c["dit_config"].update(num_layers=10**7), "must be 256 at most"),
+        (lambda c: c["lm_config"].update(vocab_size=104), "'vocab_size' must be .* above 104"),
+        (lambda c: c["lm_config"].update(num_attention_heads=4096), "1024 at most"),
+        (lambda c: c["lm_config"].update(kv_channels=None, hidden_size=8), "makes heads of 0"),
+        (lambda c: c["lm_config"].update(rms_norm_eps=float("nan")), "a number above 0, found nan"),
+        (lambda c: c["lm_config"].update(rope_theta=0), "'rope_theta' must be a number above 0"),
+        (lambda c: c["lm_config"].update(rope_theta=10**400), "a number above 0, found 1000"),
+        (
+            lambda c: c["lm_config"]["rope_scaling"].update(long_factor=[0] * 64, short_factor=[0]),
+            "'short_factor' must be a list of numbers above 0",
+        ),
+        (
+            lambda c: c["lm_config"]["rope_scaling"].update(original_max_position_embeddings=1),
+            "must be a whole number above 1",
+        ),
+        (lambda c: c.update(max_length=2**20), "max_length 1048576 with heads of 128 is more"),
+        (lambda c: c["dit_config"].update(hidden_dim=2), "'hidden_dim' must be even and above 2"),
+        (lambda c: c["audio_vae_config"].update(sample_rate=0), "'sample_rate' must be a whole"),
+        (lambda c: c["audio_vae_config"].update(out_sample_rate=10**9), "must be 768000 at most"),
+        (lambda c: c["audio_vae_config"].update(encoder_rates=[2, 0]), "'encoder_rates' must be"),
+        (lambda c: c["audio_vae_config"].update(decoder_rates=[2] * 10**6), "12 whole numbers"),
+        (lambda c: c["audio_vae_config"].update(decoder_rates=[64] * 4), "'decoder_rates' must be"),
+        (
+            lambda c: c["audio_vae_config"].update(decoder_dim=63),
+            "'decoder_dim' must be .* above 63",
+        ),
+        (lambda c: c["audio_vae_config"].update(sr_bin_boundaries=[True]), "whole numbers of Hz"),
+        (lambda c: c.update(architecture="\ud800" * 1000), "unknown architecture '.{1,100}; known"),
     ],
 )
 def test_a_broken_config_is_named(
     shipped: dict[str, Any], change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     change(shipped)
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as caught:
         Config.from_dict(shipped)
+    assert len(str(caught.value)) < 250
+    assert str(caught.value).isprintable()

@@ -429,6 +429,78 @@ def test_damaged_safetensors_is_named(directory, data):
         load(directory)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda e: e.update(shape=[10**6, 10**6]), "does not take the bytes of its shape"),
+        (lambda e: e.update(shape=[-1, -1]), "an impossible shape"),
+        (lambda e: e.update(dtype="F64"), "of the unknown type F64"),
+        (lambda e: e.update(data_offsets=[-4, 4]), "lies nowhere"),
+        (lambda e: e.update(data_offsets="ab"), "lies nowhere"),
+        (lambda e: e.pop("dtype"), "'dtype'"),
+    ],
+)
+def test_a_header_that_lies_is_named_before_anything_is_read(directory, change, said):
+    file = directory / "model.safetensors"
+    header, numbers = opened(file)
+    change(header["stop_head.weight"])
+    file.write_bytes(closed(header, numbers))
+    with pytest.raises(CheckpointError, match=rf"model\.safetensors: .*{said}.*download it again"):
+        load(directory)
+
+
+def test_tensors_that_share_their_bytes_are_refused(directory):
+    """Thousands of names for the same gigabyte would fill any memory."""
+    file = directory / "model.safetensors"
+    header, numbers = opened(file)
+    header["stop_proj.bias"] = header["base_lm.norm.weight"]
+    file.write_bytes(closed(header, numbers))
+    with pytest.raises(CheckpointError, match="lie over one another"):
+        load(directory)
+
+
+def test_numbers_that_are_no_fractions_are_named(directory):
+    rewrite(directory, lambda t: t.update({"stop_proj.bias": mx.zeros(64, mx.int32)}))
+    with pytest.raises(CheckpointError, match=r"numbers of stop_proj\.bias are .*int32"):
+        load(directory)
+
+
+def opened(file: Path) -> tuple[dict, bytes]:
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def closed(header: dict, numbers: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + numbers
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/etc/passwd", "a/b.safetensors", "a\0.safetensors", 3, None, ["a"], ""]
+)
+def test_shards_that_lie_elsewhere_are_refused(directory, name):
+    (directory / "model.safetensors").rename(directory / "model-1.safetensors")
+    index = {"weight_map": {"a": "model-1.safetensors", "b": name}}
+    (directory / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(CheckpointError, match="not a list of shards"):
+        load(directory)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_what_is_no_file_is_named(directory, name):
+    (directory / name).unlink()
+    (directory / name).mkdir()
+    with pytest.raises((CheckpointError, ConfigError), match=r"is no file|no weights"):
+        load(directory)
+
+
+def test_json_that_is_nested_without_end_is_named(directory):
+    (directory / "config.json").write_text('{"a":' * 100_000)
+    with pytest.raises(ConfigError, match="nested without end"):
+        load(directory)
+
+
 def test_no_weights_and_no_config_are_named(directory):
     (directory / "model.safetensors").unlink()
     with pytest.raises(CheckpointError, match="no weights; looked for"):

@@ -132,6 +132,10 @@ def widen(tensors):
     tensors["enc_to_lm_proj.lora_A"] = mx.zeros((4, 41))
 
 
+def foreign_type(tensors):
+    tensors["enc_to_lm_proj.lora_A"] = tensors["enc_to_lm_proj.lora_A"].astype(mx.int32)
+
+
 def foreign(tensors):
     tensors["stop_proj.lora_A"] = mx.zeros((4, 64))
     tensors["stop_proj.lora_B"] = mx.zeros((64, 4))
@@ -148,6 +152,15 @@ def foreign(tensors):
         (None, {"enable_proj": False}, "enc_to_lm_proj: no such layer"),
         (None, {"r": 0}, "r and alpha must be numbers above 0"),
         (None, {"alpha": "many"}, "r and alpha must be numbers above 0"),
+        (None, {"alpha": float("nan")}, "r and alpha must be numbers above 0"),
+        (None, {"alpha": float("inf")}, "alpha 1000000 at most"),
+        (None, {"r": True}, "r and alpha must be numbers above 0"),
+        (None, {"r": 10**9}, "r must be a whole number up to 65536"),
+        (None, {"r": 0.5}, "r must be a whole number"),
+        (None, {"enable_lm": "yes"}, "enable_lm must be true or false"),
+        (None, {"target_modules_lm": 3}, "target_modules_lm must be a list of names"),
+        (None, {"target_modules_dit": ["q_proj", None]}, "must be a list of names"),
+        (foreign_type, {}, "its numbers are no fractions"),
     ],
 )
 def test_what_does_not_fit_is_named(golden, altered, change, options, message):

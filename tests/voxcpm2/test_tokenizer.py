@@ -85,3 +85,38 @@ def test_damaged_tokenizer_is_one_error(golden, tmp_path, text):
     (directory / "tokenizer.json").write_text(text)
     with pytest.raises(CheckpointError, match=r"tokenizer\.json"):
         Tokenizer.load(directory)
+
+
+def whole(vocab=None, merges=(), **more):
+    return {
+        "model": {"vocab": {"a": 0, "b": 1} if vocab is None else vocab, "merges": merges, **more}
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        whole({"a": -1}),
+        whole({"a": 2**32}),
+        whole({"a": 1.5}),
+        whole({"a": 1, "b": 1}),
+        whole({"\ud800": 1}),
+        whole(["a"]),
+        whole(merges=["a"]),
+        whole(merges=[["a", 3]]),
+        whole(merges=3),
+        whole() | {"added_tokens": [{"id": "x", "content": "c"}]},
+        whole() | {"added_tokens": [{"id": 7}]},
+        whole() | {"added_tokens": [{"id": 7, "content": 3}]},
+        whole() | {"added_tokens": [{"id": 7, "content": "\ud800"}]},
+        whole() | {"added_tokens": [{"id": 7, "content": "c", "lstrip": "yes"}]},
+    ],
+    ids=lambda data: str(data)[:60],
+)
+def test_what_the_library_would_choke_on_is_one_error(golden, tmp_path, data):
+    directory = golden("base").assemble(tmp_path / "checkpoint")
+    (directory / "tokenizer_config.json").unlink()
+    (directory / "tokenizer.json").write_text(json.dumps(data))
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json: not a BPE tokenizer") as caught:
+        Tokenizer.load(directory)
+    assert str(caught.value).isprintable()
