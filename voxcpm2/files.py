@@ -134,6 +134,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _span(name: str, entry: Mapping[str, Any]) -> tuple[int, int]:
     """Where a tensor begins and ends. Raises ValueError, KeyError, TypeError."""
+    name.encode()  # half a surrogate pair
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in _WIDTHS:
         raise ValueError(f"{shown(name)} is of the unknown type {shown(dtype)}")

@@ -70,10 +70,11 @@ def in_json(name: str, tree: Any) -> Iterator[Case]:
     """Every value of a file replaced by every hostile one, or gone."""
     for path in paths(tree):
         for value in (*VALUES, DELETED):
-            new = swapped(tree, path, value)
             yield (
                 f"{name}: {path} = {'gone' if value is DELETED else repr(value)[:40]}",
-                lambda folder, new=new: (folder / name).write_text(json.dumps(new)),
+                lambda folder, path=path, value=value: _write(
+                    folder / name, json.dumps(swapped(tree, path, value)).encode()
+                ),
             )
 
 

@@ -449,6 +449,15 @@ def test_a_header_that_lies_is_named_before_anything_is_read(directory, change, 
         load(directory)
 
 
+def test_a_name_that_is_no_text_is_an_error(directory):
+    file = directory / "model.safetensors"
+    header, numbers = opened(file)
+    header["\ud800"] = header.pop("stop_head.weight")
+    file.write_bytes(closed(header, numbers))
+    with pytest.raises(CheckpointError, match="not a safetensors file, or damaged"):
+        load(directory)
+
+
 def test_tensors_that_share_their_bytes_are_refused(directory):
     """Thousands of names for the same gigabyte would fill any memory."""
     file = directory / "model.safetensors"
