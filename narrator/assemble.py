@@ -76,15 +76,20 @@ class Timeline:
         return self.length / self.sample_rate
 
     def to_json(self) -> str:
-        """One JSON object; equal timelines give equal text."""
+        """One JSON object, sealed; equal timelines give equal text."""
         cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
         whole = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
-        return json.dumps(whole, ensure_ascii=False, indent=1)
+        return json.dumps({**whole, "seal": keys.seal(whole)}, ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Timeline:
-        """Raises ValueError, KeyError or TypeError where the text is no timeline."""
+        """Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
+
+        One from before there were seals is read.
+        """
         whole = json.loads(text)
+        if len(whole) != 3 and whole.pop("seal") != keys.seal(whole):
+            raise ValueError("altered since it was written")
         cues = tuple(Cue(**{**cue, "path": Path(cue["path"])}) for cue in whole["cues"])
         return cls(whole["sample_rate"], whole["length"], cues)
 

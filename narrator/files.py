@@ -130,6 +130,8 @@ _REASONS = {
     errno.EACCES: "no right to write there",
     errno.EPERM: "no right to write there",
     errno.EIO: "the disk fails to read or write (input/output error)",
+    errno.ESTALE: "the disk has gone",
+    errno.ENODEV: "the disk has gone",
     errno.EMFILE: "too many files are open",
     errno.ENFILE: "too many files are open",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,15 @@ def content_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def file_content(path: Path) -> str:
-    """SHA-256 of a file's bytes, read in blocks. Raises OSError."""
+def file_content(path: Path, but: int = 0) -> str:
+    """SHA-256 of a file's bytes, `but` for so many at its end, read in blocks. Raises OSError."""
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        left = max(0, os.fstat(file.fileno()).st_size - but)
+        while left and (block := file.read(min(left, 1 << 20))):
+            digest.update(block)
+            left -= len(block)
+    return digest.hexdigest()
 
 
 def number(text: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from narrator import files, finish
+from narrator import export, files, finish
 from narrator.manifest import Project
 from narrator.plan import Step
 from narrator.script import Chapter
@@ -32,18 +32,24 @@ def listed(
     *,
     draft: bool,
 ) -> list[tuple[Path, str]]:
-    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
-    made = made_of(project)
+    """Finished files, each with what is to be said of it: nothing where it is as it should be.
+
+    Every byte of them is read: a second for some twenty hours.
+    """
+    made, paths = made_of(project), finish.products(project, draft=draft)
+    altered = export.altered(finish.work_folder(project, "encoded", draft), paths)
 
     def is_current(path: Path) -> bool:
         numbers, state = made.get(in_build(project, path), ([], ""))
         now = finish.state_of(project, chapters, cast, steps, store, numbers, draft=draft)
         return state == now
 
-    return [
-        (path, "" if is_current(path) else "not of the project as it is now")
-        for path in finish.products(project, draft=draft)
-    ]
+    def note_of(path: Path) -> str:
+        if not is_current(path):
+            return "not of the project as it is now"
+        return "altered since it was made; `narrator export` makes it again" * (path in altered)
+
+    return [(path, note_of(path)) for path in paths]
 
 
 def made_of(project: Project) -> dict[str, tuple[list[int], str]]:

@@ -287,9 +287,10 @@ class Store:
         """Tries of a step that are no takes, by number; damaged ones are left out."""
         found: dict[int, Record] = {}
         for number in sorted(self._try_numbers(key)):
-            with contextlib.suppress(DamagedTake, OSError):
-                data = self._try_path(key, number).read_bytes()
-                found[number] = _unpack(key, data)[0]
+            try:
+                found[number] = self._read_try(key, number)[0]
+            except DamagedTake as error:
+                files.log.warning("try %d is left out: %s", number, error)
         return found
 
     def read_try(self, key: str, number: int) -> tuple[NDArray[np.float32], int]:
@@ -400,6 +401,8 @@ class Store:
         try:
             data = self._path(key).read_bytes()
         except OSError as error:
+            if error.errno == errno.EIO:  # a bad place on the disk: spoken again, it lies elsewhere
+                self._note_damage(key)
             raise DamagedTake(f"take {key}: {error.strerror}") from None
         entry = self._entries.get(key)
         try:

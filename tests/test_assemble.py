@@ -84,6 +84,16 @@ def test_a_timeline_survives_json() -> None:
     assert Timeline.from_json(timeline.to_json()) == timeline
 
 
+def test_a_timeline_that_was_altered_is_refused() -> None:
+    timeline = laid([clip(0, 100)])
+    text = timeline.to_json()
+    unsealed = "".join(line for line in text.splitlines(True) if '"seal"' not in line)
+    assert Timeline.from_json(unsealed.replace("],", "]")) == timeline  # from before
+    for digit, other in (('"stop": ', '"stop": 1'), ('"seal"', '"sea1"'), ('"length"', '"size"')):
+        with pytest.raises((ValueError, KeyError)):
+            Timeline.from_json(text.replace(digit, other))
+
+
 def test_text_that_is_no_timeline_is_refused() -> None:
     with pytest.raises(KeyError):
         Timeline.from_json("{}")

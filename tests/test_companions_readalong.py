@@ -143,6 +143,18 @@ def make(
     return Book(path), made.remarks
 
 
+def test_a_book_is_made_once_and_again_where_a_bit_of_it_was_flipped(tmp_path: Path) -> None:
+    chapters = [spoken("One."), spoken("Two.", 2)]
+    path = make(tmp_path, chapters)[0].path
+    good, number = path.read_bytes(), path.stat().st_ino
+    make(tmp_path, chapters)
+    assert path.stat().st_ino == number
+    for place in (30, len(good) // 2, len(good) - 100, len(good) - 1):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+        make(tmp_path, chapters)
+        assert path.read_bytes() == good
+
+
 # -- a plain book ----------------------------------------------------------------------------------
 
 ONE = """\

@@ -33,7 +33,7 @@ chapters:
   - {title: Evening, file: text/two.md}
 music: [{file: theme.wav, place: intro, seconds: 0.5}]
 pauses: {head: 0.1, tail: 0.1, line: 0.1, speaker: 0.1}
-output: {formats: [m4b, flac], files: chapters, companions: [vtt, chapters]}
+output: {formats: [m4b, flac], files: chapters, companions: [vtt, chapters, readalong]}
 """
 ONE = "# Morning\n\nann: Is there room?\n\nann: There is room enough.\n"
 TWO = "# Evening\n\nann: Good night, then.\n"
@@ -53,6 +53,7 @@ KINDS = {
     "a book": "book/*.m4b",
     "a chapter": "book/*/*.flac",
     "a companion": "book/**/*.vtt",
+    "a book to read along": "book/*.epub",
     "chapters in a list": "book/*.chapters.json",
     "the ledger": "ledger-*.json",
     "what was made": "made.json",

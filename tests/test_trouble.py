@@ -288,6 +288,32 @@ def test_an_altered_product_is_made_again(tmp_path):
     assert product.read_bytes() == good
 
 
+def test_a_product_with_a_flipped_bit_is_told_and_made_again(tmp_path):
+    path, engine = short(tmp_path), HumEngine(continues=False)
+    faults.command(engine, "render", path)
+    product = next((tmp_path / "build" / "book").glob("*.m4b"))
+    good = product.read_bytes()
+    spoil(product)
+    said = faults.command(engine, "status", path)[1]
+    assert "altered since it was made; `narrator export` makes it again" in said
+    said = faults.command(engine, "export", path)[1]
+    assert f"{product.name} had been altered since it was made; it is made again" in said
+    assert product.read_bytes() == good
+    assert "altered" not in faults.command(engine, "status", path)[1]
+
+
+def test_a_build_that_vanishes_in_the_middle_of_a_run_is_told(tmp_path):
+    path = short(tmp_path)
+
+    def vanish(request):
+        shutil.rmtree(tmp_path / "build", ignore_errors=True)
+
+    engine = HumEngine(continues=False, slots=1, fault=vanish)
+    code, said = faults.command(engine, "render", path)
+    assert (code, "lack takes" in said) == (1, True), said
+    assert faults.command(HumEngine(continues=False), "render", path)[0] == 0
+
+
 def test_a_missing_take_is_never_silence(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
     books.run(path, engine)

@@ -9,6 +9,7 @@ https://www.w3.org/TR/epub-33/#sec-media-overlays
 
 from __future__ import annotations
 
+import os
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -437,7 +438,8 @@ def _identifier(tags: Tags) -> str:
 
 
 def _zip(path: Path, members: Mapping[str, bytes], sound: Mapping[str, Path]) -> None:
-    """Write an EPUB. The archive's comment names what went in, so that it is not made twice."""
+    """Write an EPUB. The archive's comment names what went in, so that it is not made twice, and
+    ends the file with a hash of all before it, so that a flipped bit is not left in."""
     with storage(path):
         recipe = {
             "readalong": 1,
@@ -446,19 +448,32 @@ def _zip(path: Path, members: Mapping[str, bytes], sound: Mapping[str, Path]) ->
             "sound": {name: keys.file_content(file) for name, file in sound.items()},
         }
         key = keys.key(recipe).encode()
-        if _comment(path) == key:
+        if _is_whole(path, key):
             return
-        with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-            archive.comment = key
-            archive.writestr(_entry("mimetype", zipfile.ZIP_STORED), "application/epub+zip")
-            for name, data in members.items():
-                archive.writestr(_entry(name, zipfile.ZIP_DEFLATED), data)
-            for name, file in sound.items():
-                entry = _entry(name, zipfile.ZIP_STORED)
-                entry.file_size = file.stat().st_size
-                with file.open("rb") as read, archive.open(entry, "w") as written:
-                    while block := read.read(1 << 20):
-                        written.write(block)
+        with replacing(path) as temporary:
+            _write(temporary, key, members, sound)
+            seal = keys.file_content(temporary, but=SEAL).encode()
+            with temporary.open("rb+") as file:
+                file.seek(-SEAL, os.SEEK_END)
+                file.write(seal)
+
+
+SEAL = 64
+"""Bytes of the hash that ends the file."""
+
+
+def _write(path: Path, key: bytes, members: Mapping[str, bytes], sound: Mapping[str, Path]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.comment = key + bytes(SEAL)
+        archive.writestr(_entry("mimetype", zipfile.ZIP_STORED), "application/epub+zip")
+        for name, data in members.items():
+            archive.writestr(_entry(name, zipfile.ZIP_DEFLATED), data)
+        for name, file in sound.items():
+            entry = _entry(name, zipfile.ZIP_STORED)
+            entry.file_size = file.stat().st_size
+            with file.open("rb") as read, archive.open(entry, "w") as written:
+                while block := read.read(1 << 20):
+                    written.write(block)
 
 
 def _entry(name: str, method: int) -> zipfile.ZipInfo:
@@ -470,9 +485,12 @@ def _entry(name: str, method: int) -> zipfile.ZipInfo:
     return entry
 
 
-def _comment(path: Path) -> bytes:
+def _is_whole(path: Path, key: bytes) -> bool:
+    """Whether an EPUB is what was made of this, every byte of it."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.comment
-    except (OSError, zipfile.BadZipFile):
-        return b""
+        with path.open("rb") as file:
+            file.seek(-len(key) - SEAL, os.SEEK_END)
+            comment = file.read()
+        return comment == key + keys.file_content(path, but=SEAL).encode()
+    except OSError:
+        return False  # not there, or shorter than that

@@ -50,6 +50,7 @@ __all__ = [
     "ListenerFile",
     "Settings",
     "Tags",
+    "altered",
     "book_name",
     "check_names",
     "encoding",
@@ -215,6 +216,15 @@ def export(
         ),
         failed=_failures(plans, encoded),
     )
+
+
+def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:
+    """Which delivered files have other bytes than they were given; `kept` as in `export`.
+
+    Files of which nothing is known are not among them. Raises StorageError.
+    """
+    ledger = _Ledger(kept / "files.json")
+    return {path for path in paths if ledger.is_altered(path)}
 
 
 def _mended(path: Path) -> str:
@@ -615,12 +625,17 @@ class _Ledger:
         row = self.rows.get(self._name(path))
         if row is None or row["key"] != key or not path.exists():
             return None
-        with storage(path):
-            if keys.file_content(path) == row.get("sha256"):
-                return tuple(row["starts"])
-        if "sha256" in row:  # else it was noted before there were hashes, and is copied once more
+        if self.is_altered(path):
             self.altered.append(path)
-        return None
+            return None
+        # one that was noted before there were hashes is copied once more
+        return tuple(row["starts"]) if "sha256" in row else None
+
+    def is_altered(self, path: Path) -> bool:
+        """Whether a file's bytes are others than were noted. Raises StorageError."""
+        known = self.rows.get(self._name(path), {}).get("sha256")
+        with storage(path):
+            return known is not None and keys.file_content(path) != known
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Raises StorageError."""
