@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import os
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from voxcpm2.errors import AudioError
+from voxcpm2.errors import AudioError, shown
 
 Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array
 
@@ -27,6 +28,14 @@ SHORTEST = 0.1  # seconds; less holds no voice
 QUIETEST = 1e-4  # peak, -80 dB of full scale
 LOUDEST = 1e4  # integers that were cast and never scaled reach 32768
 LOWEST, HIGHEST = 1000, 768_000  # Hz
+LONGEST = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
+MOST_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
+MOST_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
+FORMATS = (
+    "aac,ac3,aiff,amr,ape,asf,au,caf,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,tta,w64,"
+    "wav,wv"
+)
+"""What FFmpeg may take a file for: no playlists and lists, which make it open other files."""
 
 
 def load(
@@ -54,6 +63,11 @@ def load(
     if not LOWEST <= found <= HIGHEST:
         raise AudioError(f"{name}: a sample rate of {found} Hz is impossible")
     seconds = samples.shape[0] / found
+    if seconds > LONGEST:
+        raise AudioError(
+            f"{name}: {seconds / 60:.0f} minutes of audio; {LONGEST / 60:.0f} are the most, and 8 "
+            "to 15 seconds are enough for a voice"
+        )
     if seconds < SHORTEST:
         raise AudioError(
             f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {SHORTEST} s or more"
@@ -65,7 +79,8 @@ def load(
         raise AudioError(f"{name}: peaks at {np.abs(mono).max():.3g}; full scale is 1")
     if found == rate:
         return mono
-    return _resample_sinc(mono, found, rate) if sinc else _resample(mono, found, rate)
+    few = found * rate // math.gcd(found, rate) ** 2 <= MOST_TAPS
+    return (_resample_sinc if sinc and few else _resample)(mono, found, rate)
 
 
 def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
@@ -96,30 +111,50 @@ def _from_file(source: str | os.PathLike[str] | bytes | BinaryIO) -> tuple[str, 
     else:
         name, file = str(getattr(source, "name", "audio file")), source
     try:
-        samples, rate = soundfile.read(file, dtype="float32")
-    except soundfile.LibsndfileError:
-        if not isinstance(file, str):
-            file.seek(0)
-        samples, rate = _from_av(file, name)
+        with soundfile.SoundFile(file) as opened:
+            _check_size(name, opened.frames * opened.channels)
+            samples, rate = opened.read(dtype="float32"), opened.samplerate
+    # TypeError: a name that ends in .raw
+    except (soundfile.LibsndfileError, TypeError, ValueError, OSError):
+        samples, rate = _with_av(file, name)
     return name, samples, rate
 
 
-def _from_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
-    """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
+def _check_size(name: str, count: int) -> None:
+    if count > MOST_SAMPLES:
+        raise AudioError(
+            f"{name}: holds {count} samples, {MOST_SAMPLES} are the most; 8 to 15 seconds are "
+            "enough for a voice"
+        )
+
+
+def _with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
+    """Raises AudioError."""
     try:
-        with av.open(file, mode="r") as container:
-            if not container.streams.audio:
-                raise AudioError(f"{name}: holds no audio")
-            stream = container.streams.audio[0]
-            layout, rate = stream.layout.name, stream.rate
-            resampler = av.AudioResampler(format="fltp", layout=layout, rate=rate)
-            frames = [
-                part.to_ndarray()
-                for frame in (*container.decode(stream), None)
-                for part in resampler.resample(frame)
-            ]
-    except av.FFmpegError as error:
-        raise AudioError(f"{name}: cannot be read as audio: {error}") from error
+        if isinstance(file, str):
+            with Path(file).open("rb") as opened:
+                return _from_av(opened, name)
+        file.seek(0)
+        return _from_av(file, name)
+    except (av.FFmpegError, OSError, ValueError, OverflowError) as error:
+        raise AudioError(f"{name}: cannot be read as audio: {shown(str(error))}") from error
+
+
+def _from_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
+    """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
+    only = {"protocol_whitelist": "none", "format_whitelist": FORMATS}
+    with av.open(file, mode="r", options=only, metadata_errors="replace") as container:
+        if not container.streams.audio:
+            raise AudioError(f"{name}: holds no audio")
+        stream = container.streams.audio[0]
+        layout, rate = stream.layout.name, stream.rate
+        resampler = av.AudioResampler(format="fltp", layout=layout, rate=rate)
+        frames, count = [], 0
+        for frame in chain(container.decode(stream), [None]):
+            for part in resampler.resample(frame):
+                frames.append(part.to_ndarray())
+                count += frames[-1].size
+            _check_size(name, count)
     if not frames:
         return np.zeros((0, 1), np.float32), rate
     return np.concatenate(frames, axis=1).T, rate

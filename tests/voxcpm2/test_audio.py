@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 
 import av
@@ -177,3 +178,59 @@ def test_samples_that_were_never_scaled_are_refused():
     wave = 32000 * np.sin(np.arange(16000) / 10)
     with pytest.raises(AudioError, match="full scale is 1"):
         audio.load(wave.astype(np.float32), rate=16000)
+
+
+def test_a_clip_of_an_hour_is_refused():
+    with pytest.raises(AudioError, match="60 minutes of audio; 30 are the most"):
+        audio.load(np.ones(3_600_000, np.float32), sample_rate=1000, rate=16000)
+
+
+def test_hours_of_silence_packed_in_a_small_file_are_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(audio, "MOST_SAMPLES", 100_000)
+    for name in ("long.flac", "long.ogg"):
+        soundfile.write(tmp_path / name, np.zeros(200_000), 16000)
+        with pytest.raises(AudioError, match="holds 200000 samples, 100000 are the most"):
+            audio.load(tmp_path / name, rate=16000)
+
+
+def test_a_flac_that_claims_endless_samples_is_refused(tmp_path):
+    path = tmp_path / "lie.flac"
+    soundfile.write(path, tone(16000), 16000)
+    data = bytearray(path.read_bytes())
+    data[21] |= 0x0F  # the number of samples: 36 bits
+    data[22:26] = b"\xff" * 4
+    path.write_bytes(data)
+    with pytest.raises(AudioError, match="68719476735 samples"):
+        audio.load(path, rate=16000)
+
+
+def test_rates_without_a_common_divisor_need_no_endless_table():
+    """The official way would multiply with a table of 700 million numbers."""
+    got = audio.load(tone(44101), sample_rate=44101, rate=16000, sinc=True)
+    assert np.abs(got - tone(16000))[200:-200].max() < 2e-3
+
+
+@pytest.mark.parametrize("name", ["list.m3u8", "list.ffconcat", "a.sdp", "noise.raw", "a.mkv"])
+def test_what_names_other_files_is_no_audio(tmp_path, name):
+    soundfile.write(tmp_path / "other.wav", tone(16000), 16000)
+    texts = {
+        "list.m3u8": "#EXTM3U\n#EXTINF:1,\nother.wav\n#EXT-X-ENDLIST\n",
+        "list.ffconcat": "ffconcat version 1.0\nfile other.wav\n",
+        "a.sdp": "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nm=audio 5004 RTP/AVP 0\n",
+    }
+    (tmp_path / name).write_text(texts.get(name, "\x00\x01" * 5000))
+    for source in (tmp_path / name, (tmp_path / name).read_bytes()):
+        with pytest.raises(AudioError, match=r"cannot be read as audio|no audio") as caught:
+            audio.load(source, rate=16000)
+        assert str(caught.value).isprintable()
+
+
+def test_altered_bytes_of_a_clip_are_audio_or_an_error():
+    file = io.BytesIO()
+    soundfile.write(file, tone(16000), 16000, format="FLAC")
+    generator = np.random.default_rng(0)
+    for _ in range(150):
+        altered = bytearray(file.getvalue())
+        altered[generator.integers(min(60, len(altered)))] = generator.integers(256)
+        with contextlib.suppress(AudioError):
+            audio.load(bytes(altered), rate=16000)
