@@ -181,7 +181,7 @@ def examine(
         clipped=float(_longest(np.abs(samples) >= 0.999)),
         gap=round(float((islands[1:, 0] - islands[:-1, 1]).max(initial=0)) * HOP, 3),
         end=round(_end(samples, rate) - sound.loud, 2),
-        chirp=round(_chirp(sound), 3),
+        chirp=round(_chirp(sound, _onset(samples, rate) - sound.loud, text), 3),
         whistle=round(_whistle(sound), 3),
         noise=round(_longest(sound.noisy) * POOL * HOP, 3),
         tail=round(_tail(sound), 3),
@@ -415,8 +415,16 @@ def _swing(sound: _Sound) -> float:
 
 def _end(samples: Floats, rate: int) -> float:
     """dB full scale of the last 20 ms."""
-    last = samples[-max(1, round(2 * HOP * rate)) :].astype(np.float64)
-    return 10 * math.log10(float(np.mean(last**2)) + 1e-12)
+    return _power(samples[-max(1, round(2 * HOP * rate)) :])
+
+
+def _onset(samples: Floats, rate: int) -> float:
+    """dB full scale of the first millisecond."""
+    return _power(samples[: max(1, round(0.001 * rate))])
+
+
+def _power(samples: Floats) -> float:
+    return 10 * math.log10(float(np.mean(samples.astype(np.float64) ** 2)) + 1e-12)
 
 
 _HEAD = 25
@@ -425,10 +433,19 @@ _BURST, _ALONE = 12, 15
 """Frames: at most so long a sound, with at least so long a silence after it."""
 _LEFTOVER, _AT_ONCE = 25, -15.0
 """Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""
+_BROKEN = -12.0
+"""dB of the first millisecond of a sound that is broken off: the draft voice's vowels, which begin
+at once too, stay below -13 there, and three leftovers in four do not."""
+_WORD = 6
+"""Letters of a word so short that it is spoken in the time of a leftover."""
 
 
-def _chirp(sound: _Sound) -> float:
-    """Seconds of what sounds before the speech: a tone, a burst on its own, a leftover."""
+def _chirp(sound: _Sound, onset: float, text: str) -> float:
+    """Seconds of what sounds before the speech: a tone, a burst on its own, a leftover.
+
+    `onset` is the first millisecond's dB against the speech. Where the text begins with a short
+    word on its own ("Oh, how simple"), a sound on its own is that word, if it has an onset.
+    """
     (start, stop), after = sound.islands[0], sound.islands[1:2]
     silence = int(after[0, 0] - stop) if len(after) else 0
     head = slice(start, start + _HEAD)
@@ -440,9 +457,16 @@ def _chirp(sound: _Sound) -> float:
         is_high = bool(high > 0.5 * sound.power[start:stop].sum())
         if is_high and stop - start <= _BURST:
             burst = stop - start
-        if start == 0 and sound.level[0] > sound.loud + _AT_ONCE and stop <= _LEFTOVER:
+        at_once = start == 0 and sound.level[0] > sound.loud + _AT_ONCE and stop <= _LEFTOVER
+        if at_once and (onset > _BROKEN or not _alone_first(text)):
             burst = stop - start
     return max(tone, int(burst)) * HOP
+
+
+def _alone_first(text: str) -> bool:
+    """Whether a text begins with a short word that a mark parts from the rest."""
+    first = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
+    return first is not None and len(first[1]) <= _WORD
 
 
 def _single(sound: _Sound, share: float) -> Flags:

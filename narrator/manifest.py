@@ -295,7 +295,10 @@ class Checks(_Model):
     loudness: float = Field(default=8.0, ge=3, le=40)
     """dB that a take may lie from its speaker's median."""
     tries: int = Field(default=3, ge=1, le=10)
-    """Of a chunk, and of each of its halves, before it is given up."""
+    """Of a chunk, and of each of its halves, before the least bad one is taken."""
+    strict: bool = False
+    """Whether a chunk none of whose tries passed holds its chapter back; else the least bad try is
+    delivered, and said."""
 
 
 _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)

@@ -47,6 +47,7 @@ from narrator.plan import (
     Step,
     Why,
     fits,
+    is_doubtful,
     ledger_of,
     link,
     survey,
@@ -373,7 +374,10 @@ class Report:
     incomplete: tuple[int, ...] = ()
     """Chapters that have no files, because takes of them are missing."""
     lacking: int = 0
-    """Steps that were asked for and have no good take."""
+    """Steps that were asked for and have no take that may be delivered."""
+    doubtful: tuple[Step, ...] = ()
+    """Steps whose takes failed their checks and are delivered, or hold a chapter back where the
+    manifest is strict."""
     log: Path | None = None
     log_fault: str = ""
     """Why lines of the log are missing."""
@@ -389,7 +393,7 @@ class Report:
         facts = self.accounting
         lost = facts["source"] != sum(n for name, n in facts.items() if name != "source")
         spoken = not self.lacking and not self.result.flags
-        return not self.result.cancelled and spoken and not lost
+        return not self.result.cancelled and spoken and not lost and not self.doubtful
 
 
 def run(
@@ -453,11 +457,12 @@ def run(
         facts = summary(report)
         said = json.dumps(facts, ensure_ascii=False)
         files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
+        for row in facts["doubtful"]:
+            log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
         log.info("end: %s", said)
         report.log_fault = logbook.fault
-        if not speak and report.incomplete:
-            names = ", ".join(str(n + 1) for n in report.incomplete)
-            raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
+        if not speak:
+            _refuse_unspoken(report)
         return report
 
 
@@ -482,6 +487,12 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
     report.incomplete = tuple(n for n in wanted if n in lacking)
     report.lacking = sum(step in book.selection for step in missing)
+    delivered = set(wanted if missing else range(len(manuscript.chapters))) - lacking
+    report.doubtful = tuple(
+        step
+        for step in doubtful(book)
+        if step.chapter in delivered or (step in missing and step in book.selection)
+    )
     if report.result.cancelled:
         return
     report.finished = finish.finish(
@@ -558,6 +569,8 @@ class _Logged:
         log.info("take %s %s: %.2f s, %.1f dB, try %d, %d part(s), %.1f s after its request",
                  step.id, step.key, seconds, record.level, record.attempt + 1, record.halves,
                  record.wall)  # fmt: skip
+        if record.faults:
+            log.warning("doubtful %s %s: %s", step.id, step.key, "; ".join(record.faults))
         self.observer.rendered(step, record)
 
     def retried(self, step: Step, faults: Sequence[str]) -> None:
@@ -579,15 +592,40 @@ class _Logged:
         self.observer.tick()
 
 
+def deliverable(book: BookPlan, step: Step) -> Record | None:
+    """The take of a step, where it fits and may be delivered now."""
+    take = _take(book, step)
+    held = book.manuscript.project.manifest.checks.strict
+    return None if take is None or (held and is_doubtful(take, step)) else take
+
+
+def doubtful(book: BookPlan) -> list[Step]:
+    """Steps whose takes failed their checks: the least bad of what was said, in reading order."""
+    takes = ((step, _take(book, step)) for step in book.steps)
+    return [step for step, take in takes if take and is_doubtful(take, step)]
+
+
+def _take(book: BookPlan, step: Step) -> Record | None:
+    """The take that is there and fits, good or doubtful."""
+    voice = book.voices.contents.get(step.chunk.speaker)
+    return book.store.find(step.key) if fits(step, book.store.find, voice) else None
+
+
 def _missing(book: BookPlan) -> list[Step]:
-    """Steps without a fitting take now."""
-    lacking: list[Step] = []
-    for step in book.steps:
-        record = book.store.find(step.key)
-        parent = book.store.find(step.parent) if step.parent else None
-        if not fits(record, step, parent, book.voices.contents.get(step.chunk.speaker)):
-            lacking.append(step)
-    return lacking
+    return [step for step in book.steps if deliverable(book, step) is None]
+
+
+def _refuse_unspoken(report: Report) -> None:
+    """Raises UsageError where chapters lack takes: an export does not make them."""
+    incomplete = set(report.incomplete)
+    lacking = {
+        step.chapter
+        for step in report.plan.steps
+        if step.chapter in incomplete and _take(report.plan, step) is None
+    }
+    if lacking:
+        names = ", ".join(str(n + 1) for n in sorted(lacking))
+        raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
 
 
 def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
@@ -597,7 +635,7 @@ def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
         size = characters(step.chunk.text)
         if step.key not in lacking:
             found["spoken"] += size
-        elif book.store.flag(step.key):
+        elif book.store.flag(step.key) or _take(book, step):  # or held back
             found["given_up"] += size
         else:
             found["not_rendered"] += size
@@ -623,15 +661,11 @@ def summary(report: Report) -> dict[str, Any]:
             {"chunk": pin.chunk, "speaker": pin.speaker, "text": pin.text}
             for pin in report.plan.lost
         ],
-        "given_up": [
-            {
-                "chunk": steps[key].id,
-                "source": f"{steps[key].chunk.pieces[0].line.path.name}:"
-                f"{steps[key].chunk.pieces[0].line.line}",
-                "text": steps[key].chunk.text,
-                "faults": list(faults),
-            }
-            for key, faults in result.flags.items()
+        "given_up": [_fault_row(steps[key], faults) for key, faults in result.flags.items()],
+        "doubtful": [
+            _fault_row(step, record.faults)
+            for step in report.doubtful
+            if (record := report.plan.store.find(step.key))
         ],
         "incomplete_chapters": [n + 1 for n in report.incomplete],
         "cancelled": result.cancelled,
@@ -640,6 +674,16 @@ def summary(report: Report) -> dict[str, Any]:
         "characters": report.accounting,
         "stages": report.stages,
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
+    }
+
+
+def _fault_row(step: Step, faults: Sequence[str]) -> dict[str, Any]:
+    line = step.chunk.pieces[0].line
+    return {
+        "chunk": step.id,
+        "source": f"{line.path.name}:{line.line}",
+        "text": step.chunk.text,
+        "faults": list(faults),
     }
 
 

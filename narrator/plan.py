@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from narrator import chunk as chunks
 from narrator import keys
@@ -67,6 +67,8 @@ class Step:
     """Likewise without the text before it: the place of what is said once in the book."""
     pinned: bool = False
     """Its take was chosen by the author: the key names that take."""
+    after_pinned: bool = False
+    """So was its parent's."""
 
     @property
     def id(self) -> str:
@@ -241,6 +243,7 @@ def link(
                 place=place,
                 words=words,
                 pinned=pin is not None,
+                after_pinned=parent is not None and parent.pinned,
             )
             last[chunk.speaker] = step
             steps.append(step)
@@ -301,6 +304,7 @@ class Reason(StrEnum):
     RETRY = "retry"
     FORCED = "forced"
     PINNED = "pinned"
+    DOUBTFUL = "doubtful"
 
 
 EXPLAINED = {
@@ -313,7 +317,10 @@ EXPLAINED = {
     Reason.RETRY: "given up in an earlier run",
     Reason.FORCED: "asked for",
     Reason.PINNED: "its take was chosen by hand",
+    Reason.DOUBTFUL: "its take is the least bad of its tries; none passed its checks",
 }
+
+_RENDERED = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +332,7 @@ class Why:
 
     @property
     def render(self) -> bool:
-        return self.reason not in (Reason.CACHED, Reason.PINNED)
+        return self.reason not in _RENDERED
 
     def __str__(self) -> str:
         detail = "; ".join(self.changes)
@@ -344,16 +351,38 @@ class Take(Protocol):
     @property
     def voiced_by(self) -> str | None: ...
 
+    @property
+    def faults(self) -> tuple[str, ...]: ...
 
-def fits(take: Take | None, step: Step, parent: Take | None, voice: str | None) -> bool:
-    """Whether a take is the one that its step would get now.
+
+_Take = TypeVar("_Take", bound=Take)
+Find = Callable[[str], _Take | None]
+"""Looks a take up by its step's key."""
+
+
+def is_doubtful(take: Take, step: Step) -> bool:
+    """Whether a take is delivered though it failed its checks, and no author chose it."""
+    return bool(take.faults) and not step.pinned
+
+
+def prompting(step: Step, find: Find[_Take]) -> _Take | None:
+    """The take that a step continues; None where there is none yet, or a doubtful one: after that
+    a step begins as a chain does."""
+    parent = find(step.parent) if step.parent else None
+    return None if parent is None or (parent.faults and not step.after_pinned) else parent
+
+
+def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
+    """Whether the take that is there is the one that its step would get now.
 
     The parent's take must be the one that it continued, the reference the one that it heard: keys
     name recipes, not sounds. `voice` is the content of the voice's reference, None where it is not
     cast, or the engine imitates nobody.
     """
+    take = find(step.key)
     if take is None or step.pinned:
         return take is not None
+    parent = prompting(step, find)
     heard = voice is None or take.voiced_by == voice
     return heard and take.prompted_by == (parent.content if parent else None)
 
@@ -398,12 +427,16 @@ def survey(
             parent = takes.take(step.parent) if step.parent else None
             renewed = step.parent is not None and why[step.parent].render and parent is not None
             voice = takes.voice(step.chunk.speaker)
-            if not fits(take, step, parent, voice):
+            if not fits(step, takes.take, voice):
                 recast = voice not in (None, take.voiced_by)
                 changes = ("its voice was cast anew",) if recast else ()
                 why[step.key] = Why(Reason.CASCADE, changes)
+            elif renewed:
+                why[step.key] = Why(Reason.CASCADE)
+            elif is_doubtful(take, step):
+                why[step.key] = Why(Reason.DOUBTFUL, take.faults)
             else:
-                why[step.key] = Why(Reason.CASCADE if renewed else Reason.CACHED)
+                why[step.key] = Why(Reason.CACHED)
         elif takes.is_damaged(step.key):
             why[step.key] = Why(Reason.DAMAGED)
         elif (faults := takes.faults(step.key)) is not None:

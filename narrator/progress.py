@@ -157,6 +157,11 @@ class LineProgress(_Tally):
         self._next = time.monotonic() + self.EVERY
         self._last = ("", 0, 0)
 
+    def rendered(self, step: Step, record: Record) -> None:
+        super().rendered(step, record)
+        if record.faults:
+            self.console.print(f"doubtful: {step.id}: {record.faults[0]}")
+
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         super().flagged(step, faults)
         self.console.print(f"given up: {step.id}: {faults[-1]}")
@@ -223,6 +228,11 @@ class LiveProgress(_Tally):
     def retried(self, step: Step, faults: Sequence[str]) -> None:
         super().retried(step, faults)
         self._show(step.chapter)
+
+    def rendered(self, step: Step, record: Record) -> None:
+        super().rendered(step, record)
+        if record.faults:
+            self.bars.console.print(f"doubtful: {step.id}: {record.faults[0]}")
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:
         super().flagged(step, faults)

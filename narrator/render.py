@@ -1,9 +1,10 @@
 """The loop: ready steps -> engine -> checks -> store.
 
 Work that is not the engine's (checks, FLAC, disk) runs in threads beside it. A bad take is tried
-again under another attempt number, then its text is rendered in two halves, then the step is given
-up with a flag and the run goes on; bad tries are kept as such. Knows nothing of chapters' audio or
-files for listeners.
+again under another attempt number, then its text is rendered in two halves, then the least bad of
+what was said is the take: a doubtful one, with its faults in its record, which prompts nobody. A
+step is given up, with a flag, where nothing of it can be heard. The run goes on; bad tries are kept
+as such. Knows nothing of chapters' audio or files for listeners.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from narrator import audio, checks
 from narrator.chunk import halve
 from narrator.engines import Engine, Outcome, Prompt, Request, Session, Speech
 from narrator.errors import DamagedTake, UserError
-from narrator.plan import PROMPT_SECONDS, Step, fits
+from narrator.plan import PROMPT_SECONDS, Step, fits, is_doubtful, prompting
 from narrator.scheduler import Scheduler, Task
 from narrator.store import Flag, Record, Store
 from narrator.voices import Mode, Reference
@@ -36,6 +37,8 @@ PROMPT_REST = 0.25
 that ends in a long silence invites another."""
 ENOUGH = 5
 """Takes of a speaker that make a median."""
+UNHEARD = frozenset(("finite", "silent"))
+"""Faults of what nobody can hear."""
 
 
 class Cancel(Protocol):
@@ -47,7 +50,9 @@ class Cancel(Protocol):
 class Observer(Protocol):
     """Who is told of a render's progress."""
 
-    def rendered(self, step: Step, record: Record) -> None: ...
+    def rendered(self, step: Step, record: Record) -> None:
+        """A step has its take; one with faults is doubtful."""
+        ...
 
     def retried(self, step: Step, faults: Sequence[str]) -> None: ...
 
@@ -131,6 +136,25 @@ class Usual:
         return level, pace
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Whole:
+    """A try of a whole chunk that can be heard; the store has it."""
+
+    badness: float
+    number: int
+    prompted_by: str | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """A try of a half that can be heard."""
+
+    badness: float
+    attempt: int
+    speech: Speech
+    verdict: checks.Verdict
+
+
 @dataclass(slots=True)
 class _Job:
     """A step on its way: its parts (one, or two halves), and the part in the engine."""
@@ -147,8 +171,19 @@ class _Job:
     reference: Reference | None = None
     done: list[Speech] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    kept: list[tuple[float, int]] = field(default_factory=list)
-    """Badness and number of the tries that were kept."""
+    """Of all its tries."""
+    wholes: list[_Whole] = field(default_factory=list)
+    half: _Half | None = None
+    """The least bad try of the half that is in the engine."""
+    badness: float = 0.0
+    """Of the halves that are done."""
+    doubts: tuple[str, ...] = ()
+    """Their faults."""
+
+    def best(self) -> _Whole | None:
+        """The least bad try of the whole; what continued a take that has gone does not count."""
+        fitting = (one for one in self.wholes if one.prompted_by == self.prompted_by)
+        return min(fitting, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +194,8 @@ class _Judged:
     record: Record | None = None
     passed: tuple[Speech, checks.Verdict] | None = None
     """A part that passed the checks of its signal, and is yet to be heard."""
+    answered: bool = True
+    """Whether the engine said anything."""
 
 
 def render(
@@ -222,20 +259,22 @@ class _Loop:
         self.usual: dict[str, Usual] = {}
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
+        self.varies = "seed" in engine.uses
+        """Whether the engine says the same text in another way when it is asked again."""
+        self.workers = ThreadPoolExecutor(2, "judge")
 
     def run(self) -> None:
-        workers = ThreadPoolExecutor(2, "judge")
         try:
-            self._pass(workers)
+            self._pass()
             while not self.result.cancelled and self._reject_outliers():
                 self.scheduler = _scheduler(self.todo)
-                self._pass(workers)
+                self._pass()
         finally:
-            workers.shutdown(wait=True)
+            self.workers.shutdown(wait=True)
             if self.session:
                 self.session.close()
 
-    def _pass(self, workers: ThreadPoolExecutor) -> None:
+    def _pass(self) -> None:
         """Every step that has no fitting take, once through the engine and the checks."""
         while self.scheduler.left:
             if self.cancel.is_set():
@@ -253,26 +292,24 @@ class _Loop:
             for outcome in outcomes:
                 self.in_engine -= 1
                 job = self.jobs[outcome.key]
-                self._submit(workers, job, self._judge, job, outcome)
-            self._collect(workers, 0.0 if self.in_engine else 0.5)
+                self._submit(job, self._judge, job, outcome)
+            self._collect(0.0 if self.in_engine else 0.5)
             if self.session:
                 self._note(self.session)
             self.observer.tick()
         while self.judging:
-            self._collect(workers, 0.5)
+            self._collect(0.5)
 
     def _reject_outliers(self) -> bool:
         """Takes of this run far from their speaker's medians become tries, and are tried again."""
-        if "seed" not in self.engine.uses:
-            return False  # it would say the same again
+        if not self.varies:
+            return False
         self.usual = usual_of(self.todo.values(), self.store, self._fits)
         found = False
         for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
             step, record = self.todo[key], self.store.find(key)
             usual = self.usual.get(step.chunk.speaker)
-            if record is None or usual is None or record.halves > 1:
-                continue
-            if not self._fits(step, record):
+            if record is None or record.faults or usual is None or not self._fits(step):
                 continue
             level, pace = usual.medians()
             faults = checks.unusual(
@@ -280,18 +317,33 @@ class _Loop:
             )
             if faults:
                 found = True
-                self.store.reject(key, tuple(map(str, faults)))
-                job = self._job(step)
-                job.attempt, job.tries = record.attempt + 1, record.tries
-                self.result.seconds -= (record.stop - record.start) / record.sample_rate
-                self.result.expected -= step.expected
-                self.jobs[key] = job
-                self._again(job, tuple(map(str, faults)), requeue=False)
+                self._reject(step, record, faults)
         return found
 
-    def _fits(self, step: Step, record: Record | None) -> bool:
-        parent = self.store.find(step.parent) if step.parent else None
-        return fits(record, step, parent, self.voices.get(step.chunk.speaker))
+    def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
+        said = tuple(map(str, faults))
+        self.result.seconds -= (record.stop - record.start) / record.sample_rate
+        self.result.expected -= step.expected
+        number = self.store.reject(step.key, said)
+        job = self.jobs[step.key] = self._job(step)
+        job.first = self._lot(record)
+        job.attempt, job.tries = record.attempt + 1, record.tries
+        badness = sum(fault.weight for fault in faults)
+        job.wholes.append(_Whole(badness, number, record.prompted_by))
+        if record.halves > 1:  # the last resort already
+            job.faults += said
+            self._settle(job)
+        elif job.attempt < job.first + self.rules.tries:
+            self._retry(job, said)
+        else:
+            self._halve(job, said)
+
+    def _lot(self, record: Record) -> int:
+        """The attempt that the lot of a take's tries began with."""
+        return record.attempt - record.attempt % self.rules.tries
+
+    def _fits(self, step: Step) -> bool:
+        return fits(step, self.store.find, self.voices.get(step.chunk.speaker))
 
     def _note(self, session: Session) -> None:
         self.result.slots, self.result.busy = session.slots, session.busy
@@ -315,7 +367,7 @@ class _Loop:
                 self.scheduler.done(key)
                 continue
             spared = step.pinned or not self.forced(step)
-            if spared and self._fits(step, self.store.find(key)):
+            if spared and self._fits(step):
                 self.scheduler.done(key)
                 continue
             if step.pinned:
@@ -325,8 +377,10 @@ class _Loop:
         return None
 
     def _job(self, step: Step) -> _Job:
-        flag = self.store.flag(step.key)
+        flag, record = self.store.flag(step.key), self.store.find(step.key)
         first = flag.attempts if flag else 0
+        if record and is_doubtful(record, step) and self._fits(step):  # forced: not the same again
+            first = self._lot(record) + self.rules.tries
         job = _Job(step, (step.text,), time.monotonic(), attempt=first, first=first)
         speaker = step.chunk.speaker
         if self.engine.clones:
@@ -341,7 +395,7 @@ class _Loop:
 
     def _prompted(self, job: _Job) -> _Job:
         step = job.step
-        parent = self.store.find(step.parent) if step.parent else None
+        parent = prompting(step, self.store.find)
         job.prompt = job.prompted_by = None
         if parent and step.parent:
             # it decides this take even where it proves too long to be its prompt
@@ -349,20 +403,14 @@ class _Loop:
             job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
         return job
 
-    def _submit(
-        self,
-        workers: ThreadPoolExecutor,
-        job: _Job,
-        work: Callable[..., _Judged],
-        *arguments: object,
-    ) -> None:
-        self.judging[workers.submit(work, *arguments)] = job
+    def _submit(self, job: _Job, work: Callable[..., _Judged], *arguments: object) -> None:
+        self.judging[self.workers.submit(work, *arguments)] = job
 
     def _judge(self, job: _Job, outcome: Outcome) -> _Judged:
         """In a thread: the checks of one part."""
         usual = self.usual.get(job.step.chunk.speaker, Usual()).medians()
         if outcome.speech is None:
-            return _Judged((f"engine: {outcome.failure}",))
+            return _Judged((f"engine: {outcome.failure}",), answered=False)
         speech, request = outcome.speech, _request(job, self.engine)
         verdict = examined(speech, request, self.engine, self.rules, *usual)
         if verdict.faults:
@@ -374,7 +422,7 @@ class _Loop:
             return self._accept(job, speech, verdict)
         return _Judged(passed=(speech, verdict))
 
-    def _hear(self, workers: ThreadPoolExecutor, job: _Job, judged: _Judged) -> _Judged | None:
+    def _hear(self, job: _Job, judged: _Judged) -> _Judged | None:
         """On the engine's thread; None where the part goes back to be stored."""
         assert self.ear is not None
         assert judged.passed is not None
@@ -383,7 +431,7 @@ class _Loop:
         rate = self.engine.sample_rate
         heard = self.ear.faults(speech.samples, rate, request.text, request.language, verdict)
         if not heard:
-            self._submit(workers, job, self._accept, job, speech, verdict)
+            self._submit(job, self._accept, job, speech, verdict)
             return None
         faulty = checks.Verdict(verdict.figures, tuple(heard))
         self._keep_try(job, request, speech, faulty)
@@ -395,21 +443,34 @@ class _Loop:
         if not len(speech.samples) or not np.isfinite(speech.samples).all():
             return  # nothing that could be heard
         record = record_of(job.step.key, request, speech, verdict, self.engine)
+        record = replace(record, prompted_by=job.prompted_by)
         samples = np.clip(speech.samples, -1.0, 1.0)
         number = self.store.put_try(record, samples, rested(speech, self.engine))
+        if any(fault.kind in UNHEARD for fault in verdict.faults):
+            return
+        badness = checks.badness(verdict)
         if len(job.parts) == 1:
-            job.kept.append((checks.badness(verdict), number))
+            job.wholes.append(_Whole(badness, number, job.prompted_by))
+        elif job.half is None or badness < job.half.badness:
+            job.half = _Half(badness, request.attempt, speech, verdict)
 
     def _accept(self, job: _Job, speech: Speech, verdict: checks.Verdict) -> _Judged:
-        """In a thread: one part is good; the last one makes the take."""
+        """In a thread: one part will do; the last one makes the take."""
         request, rate = _request(job, self.engine), self.engine.sample_rate
         job.done.append(speech)
+        job.badness += checks.badness(verdict)
+        job.doubts += tuple(map(str, verdict.faults))
+        job.half = None
         if len(job.done) < len(job.parts):
             return _Judged()
         record = record_of(job.step.key, request, speech, verdict, self.engine)
-        samples = _joined(job.done, rate)
+        samples = np.clip(_joined(job.done, rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
         level, peak = audio.level(samples[start:stop], rate)
+        figures = record.figures
+        if len(job.parts) > 1:
+            whole = checks.examine(samples, rate, job.step.expected, text=job.step.text)
+            figures = asdict(whole.figures)
         record = replace(
             record,
             samples=len(samples),
@@ -420,13 +481,15 @@ class _Loop:
             halves=len(job.parts),
             tries=job.tries,
             prompted_by=job.prompted_by,
+            figures=figures,
+            faults=tuple(dict.fromkeys(job.doubts)),
             text=job.step.text,
             prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
         )
         return _Judged(record=self.store.put(record, samples, rested(speech, self.engine)))
 
-    def _collect(self, workers: ThreadPoolExecutor, timeout: float) -> None:
+    def _collect(self, timeout: float) -> None:
         if not self.judging:
             return
         done, _ = wait(self.judging, timeout=timeout, return_when=FIRST_COMPLETED)
@@ -434,43 +497,83 @@ class _Loop:
             job = self.judging.pop(future)
             judged: _Judged | None = future.result()
             if judged and judged.passed:
-                judged = self._hear(workers, job, judged)
+                judged = self._hear(job, judged)
             if judged is None:
                 continue
             if judged.record:
-                self._finish(job)
-                record = judged.record
-                self.result.rendered += job.step.key not in self.result.renewed
-                self.result.renewed.add(job.step.key)
-                self.result.seconds += (record.stop - record.start) / record.sample_rate
-                self.result.expected += job.step.expected
-                self.observer.rendered(job.step, record)
+                self._rendered(job, judged.record)
             elif not judged.faults:
                 job.attempt = job.first
                 self.scheduler.put_back(job.step.key)
             else:
-                self._again(job, judged.faults)
+                self._again(job, judged)
 
-    def _again(self, job: _Job, faults: tuple[str, ...], *, requeue: bool = True) -> None:
-        """Another try, then halves, then the end."""
+    def _rendered(self, job: _Job, record: Record) -> None:
+        self._finish(job)
+        self.result.rendered += job.step.key not in self.result.renewed
+        self.result.renewed.add(job.step.key)
+        self.result.seconds += (record.stop - record.start) / record.sample_rate
+        self.result.expected += job.step.expected
+        self.observer.rendered(job.step, record)
+
+    def _again(self, job: _Job, judged: _Judged) -> None:
+        """Another try, then halves, then the least bad of what was said.
+
+        An engine that says the same again is asked again only where it said nothing.
+        """
+        job.attempt += 1
+        more = self.varies or not judged.answered
+        if more and job.attempt < job.first + self.rules.tries:
+            self._retry(job, judged.faults)
+        elif len(job.parts) == 1:
+            self._halve(job, judged.faults)
+        else:
+            job.faults += judged.faults
+            self._make_do(job)
+
+    def _retry(self, job: _Job, faults: tuple[str, ...]) -> None:
         job.faults += faults
-        if requeue:
-            job.attempt += 1
-        if job.attempt >= job.first + self.rules.tries:
-            halves = halve(job.step.text, job.step.language) if len(job.parts) == 1 else None
-            if halves is None:
-                best = min(job.kept)[1] if job.kept else 0
-                attempts = job.first + self.rules.tries
-                self.store.give_up(Flag(job.step.key, tuple(job.faults), best, attempts))
-                self.result.flags[job.step.key] = tuple(job.faults)
-                self._finish(job)
-                self.observer.flagged(job.step, job.faults)
-                return
-            job.parts, job.attempt = (_closed(halves[0]), halves[1]), job.first
         self.result.retries += 1
-        if requeue:
-            self.scheduler.put_back(job.step.key)
+        self.scheduler.put_back(job.step.key)
         self.observer.retried(job.step, faults)
+
+    def _halve(self, job: _Job, faults: tuple[str, ...]) -> None:
+        halves = halve(job.step.text, job.step.language)
+        if halves is None:
+            job.faults += faults
+            self._settle(job)
+            return
+        job.parts, job.attempt = (_closed(halves[0]), halves[1]), job.first
+        self._retry(job, faults)
+
+    def _make_do(self, job: _Job) -> None:
+        """The least bad try of a half will do, as long as both are better than any whole."""
+        half, whole = job.half, job.best()
+        if half and (whole is None or job.badness + half.badness < whole.badness):
+            job.attempt = half.attempt
+            self._submit(job, self._accept, job, half.speech, half.verdict)
+        else:
+            self._settle(job)
+
+    def _settle(self, job: _Job) -> None:
+        """The least bad try is the take, unless a good one is there; without either the step is
+        given up."""
+        key, there = job.step.key, self.store.find(job.step.key)
+        is_good = there is not None and not there.faults and self._fits(job.step)
+        while not is_good and (best := job.best()):
+            wall = round(time.monotonic() - job.began, 3)
+            try:
+                record = self.store.settle(key, best.number, tries=job.tries, wall=wall)
+            except DamagedTake:  # meanwhile, on disk
+                job.wholes.remove(best)
+            else:
+                self._rendered(job, record)
+                return
+        attempts = job.first + self.rules.tries
+        self.store.give_up(Flag(key, tuple(job.faults), attempts))
+        self.result.flags[key] = tuple(job.faults)
+        self._finish(job)
+        self.observer.flagged(job.step, job.faults)
 
     def _finish(self, job: _Job) -> None:
         del self.jobs[job.step.key]
@@ -482,13 +585,13 @@ def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
 
 
 def usual_of(
-    steps: Iterable[Step], store: Store, is_current: Callable[[Step, Record], bool]
+    steps: Iterable[Step], store: Store, is_current: Callable[[Step], bool]
 ) -> dict[str, Usual]:
-    """What the takes of each speaker measure, those that are current."""
+    """What the takes of each speaker measure, those that are current and good."""
     found: dict[str, Usual] = {}
     for step in steps:
         record = store.find(step.key)
-        if record and is_current(step, record):
+        if record and not record.faults and is_current(step):
             usual = found.setdefault(step.chunk.speaker, Usual())
             usual.add(record.level, record.figures.get("ratio", 0.0))
     return found
@@ -513,8 +616,9 @@ def _request(job: _Job, engine: Engine) -> Request:
     prompt, expected = job.prompt, step.expected
     if len(job.parts) > 1:
         expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
-        if part and (latents := rested(job.done[-1], engine)) is not None:
-            prompt = Prompt(job.parts[part - 1], latents)
+        if part:
+            latents = None if job.doubts else rested(job.done[-1], engine)
+            prompt = prompt if latents is None else Prompt(job.parts[part - 1], latents)
     return request_of(
         step, engine, job.parts[part], expected, prompt, job.reference, attempt=job.attempt
     )

@@ -68,7 +68,7 @@ class Record:
     figures: Mapping[str, float] = field(default_factory=dict)
     """What the checks measured."""
     faults: tuple[str, ...] = ()
-    """What the checks found: of a try that failed."""
+    """What the checks found: of a try that failed, or of a take that is the least bad of them."""
     engine: str = ""
     text: str = ""
     """Spoken text."""
@@ -94,8 +94,6 @@ class Flag:
 
     key: str
     faults: tuple[str, ...]
-    best: int = 0
-    """Number of the best of its tries; 0 where none was kept."""
     attempts: int = 0
     """Attempts that have had their noise: the next run begins after them."""
 
@@ -271,8 +269,9 @@ class Store:
                 files.write(path, _pack(record, sound, packed))
         return number
 
-    def reject(self, key: str, faults: tuple[str, ...]) -> None:
-        """A take that proves bad becomes a try. Raises DamagedTake, StorageError."""
+    def reject(self, key: str, faults: tuple[str, ...]) -> int:
+        """A take that proves bad becomes a try; returns its number. Raises DamagedTake,
+        StorageError."""
         record, sound, latents = self._open(key)
         record = replace(record, faults=faults)
         with self._mutex:
@@ -282,6 +281,16 @@ class Store:
                 files.write(path, _pack(record, sound, latents or b""))
                 self._path(key).unlink()
             self._entries.pop(key, None)
+        return number
+
+    def settle(self, key: str, number: int, *, tries: int, wall: float) -> Record:
+        """A try, the least bad one, becomes its step's take with its faults, and stays a try too.
+
+        `tries` and `wall` are the step's, for its record. Raises DamagedTake, StorageError.
+        """
+        record, sound, latents = self._read_try(key, number)
+        record = replace(record, tries=tries, wall=wall)
+        return self._keep(record, _pack(record, sound, latents or b""))
 
     def tries(self, key: str) -> dict[int, Record]:
         """Tries of a step that are no takes, by number; damaged ones are left out."""
@@ -469,8 +478,8 @@ class Store:
         if sealed and row.pop("seal") != keys.seal(row):
             raise ValueError("altered")
         if "flag" in row:
-            faults, best, attempts = row["faults"], row.get("best", 0), row.get("attempts", 0)
-            flag = _checked(Flag(row["flag"], tuple(faults), best, attempts))
+            faults, attempts = row["faults"], row.get("attempts", 0)
+            flag = _checked(Flag(row["flag"], tuple(faults), attempts))
             self._flags[flag.key] = flag
             return sealed
         record = _record(row["record"])
@@ -563,7 +572,6 @@ def _flag_row(flag: Flag) -> dict[str, Any]:
     return {
         "flag": flag.key,
         "faults": list(flag.faults),
-        "best": flag.best,
         "attempts": flag.attempts,
     }
 

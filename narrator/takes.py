@@ -21,7 +21,7 @@ from narrator.engines import Engine, Request
 from narrator.errors import DamagedTake, UsageError
 from narrator.manuscript import Manuscript
 from narrator.pipeline import BookPlan, Selection
-from narrator.plan import Step
+from narrator.plan import Step, prompting
 from narrator.store import Pin, Record, Store
 
 
@@ -30,7 +30,7 @@ class Try:
     """One answer of the engine to one chunk."""
 
     number: int
-    """0 is the take that passed by itself; the others are numbered from 1."""
+    """0 is the chunk's own take; the others are numbered from 1."""
     record: Record
     in_use: bool
     pinned: bool
@@ -194,12 +194,11 @@ def _requests(
 ) -> list[Request]:
     prompt = None
     if step.parent:
-        parent = book.store.find(step.parent)
-        if parent is None and book.store.flag(step.parent) is None:
+        if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
-        if parent is not None:  # one that was given up prompts nobody
+        if parent := prompting(step, book.store.find):
             prompt = render.prompt_of(book.store, step.parent, parent, step.expected)
     reference = None
     if book.engine.clones:
@@ -230,7 +229,7 @@ def _speak(
     engine, store = book.engine, book.store
     settings = book.manuscript.project.manifest.checks
     rules = render.Rules(settings.tries, settings.loudness)
-    usual = render.usual_of(book.steps, store, lambda step, record: not book.why[step.key].render)
+    usual = render.usual_of(book.steps, store, lambda step: not book.why[step.key].render)
     speakers = {step.key: step.chunk.speaker for step in book.steps}
     ear = pipeline.ear_of(settings)
     found = {request.key: _Found([], []) for request in requests}

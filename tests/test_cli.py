@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from narrator import audio, cli
+from narrator import audio, checks, cli, render
 from narrator.cli import work
 from tests import books, sounds
 
@@ -83,6 +84,40 @@ def test_status_counts_and_lists_files(narrator, book):
     facts = json.loads(said)
     assert [c["cached"] == c["chunks"] for c in facts["chapters"]] == [False, True]
     assert [Path(path).name for path in facts["files"]] == ["02 - Evening.wav"]
+
+
+def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
+    narrator, book, monkeypatch
+):
+    real = render.examined
+
+    def fussy(speech, request, *more):
+        verdict = real(speech, request, *more)
+        is_bad = "weather would hold" in request.text or "aunts he knew" in request.text
+        return replace(verdict, faults=(checks.Fault("chirp", "0.10 s"),)) if is_bad else verdict
+
+    monkeypatch.setattr(render, "examined", fussy)
+    for command in ("render", "render", "export"):
+        code, _, said = narrator(command, book, "--draft")
+        assert code == 1
+        assert "text/two.md:7: He said that the weather would hold." in said
+        assert "(chirp: 0.10 s)" in said
+        assert "`narrator pin 2.4 0 --draft` to accept it" in said
+        assert "retake" not in said  # the draft voice has one reading
+    assert "doubtful: 2.4 " in narrator("status", book, "--draft")[1]
+    assert json.loads(narrator("status", book, "--draft", "--json")[1])["doubtful"] == ["2.4"]
+    assert "1 doubtful: " in narrator("plan", book, "--draft")[1]
+    assert "doubtful: its take is the least bad" in narrator("why", "2.4", book, "--draft")[1]
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    [row] = json.loads(said)["doubtful"]
+    assert (code, row["chunk"], row["source"]) == (1, "2.4", "two.md:7")
+    assert row["faults"] == ["chirp: 0.10 s"]
+    book.write_text(book.read_text() + "checks: {strict: true}\n", encoding="utf-8")
+    code, _, said = narrator("export", book, "--draft")
+    assert code == 1
+    assert "not assembled: chapters 2 lack takes, or are held back by `checks: {strict" in said
+    assert narrator("pin", "2.4", "0", "--book", book, "--draft")[0] == 0
+    assert narrator("render", book, "--draft")[0] == 0
 
 
 def test_why_tells_what_changed(narrator, book):

@@ -136,6 +136,7 @@ class Take:
     content: str
     prompted_by: str | None
     voiced_by: str | None = None
+    faults: tuple[str, ...] = ()
 
 
 class Shelf:
@@ -188,6 +189,21 @@ def test_a_take_whose_parent_was_given_up_fits_while_it_has_no_prompt():
     a, b = pair()
     shelf = Shelf({b.key: ("B", None)}, faults={a.key: ("cut: x",)})
     assert reasons((a, b), shelf) == ["retry", "cached"]
+
+
+def test_a_doubtful_take_is_there_and_prompts_nobody():
+    a, b = pair()
+    doubtful = ("A", None, None, ("chirp: x",))
+    shelf = Shelf({a.key: doubtful, b.key: ("B", None)})
+    assert reasons((a, b), shelf) == ["doubtful", "cached"]
+    assert str(survey([a], shelf, (), lambda s: False)[a.key]).endswith("(chirp: x)")
+    assert reasons((a, b), Shelf({a.key: doubtful, b.key: ("B", "A")})) == ["doubtful", "cascade"]
+
+
+def test_what_was_spoken_after_a_doubtful_take_is_stale_once_a_good_one_is_there():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A2", None), b.key: ("B", None)})
+    assert reasons((a, b), shelf) == ["cached", "cascade"]
 
 
 def test_damage_and_flags_are_told_apart():

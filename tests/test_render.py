@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from narrator import errors
+from narrator import errors, pipeline
 from narrator.engines import Speech
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from narrator.plan import Reason
@@ -92,8 +92,11 @@ def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
     assert (record.attempt, record.halves) == (1, 1)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-def test_each_fault_that_stays_is_flagged_and_nothing_bad_is_assembled(kind, tmp_path):
+UNHEARD = ("finite", "silent", "engine")
+
+
+@pytest.mark.parametrize("kind", UNHEARD)
+def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, tmp_path):
     path = books.write(tmp_path)
     books.run(path, HumEngine())
     books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
@@ -103,7 +106,26 @@ def test_each_fault_that_stays_is_flagged_and_nothing_bad_is_assembled(kind, tmp
     assert step.text.startswith(BAD)
     assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
     assert report.incomplete == (0,)
+    assert report.doubtful == ()
     assert ["Evening" in file.name for file in report.finished.files] == [True]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind not in UNHEARD])
+def test_each_fault_that_stays_is_delivered_as_doubtful(kind, tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, failing(FAULTS[kind]))
+    assert not report.complete
+    assert not watcher.flags
+    [step] = report.doubtful
+    assert step.text.startswith(BAD)
+    [row] = pipeline.summary(report)["doubtful"]
+    assert row["chunk"] == step.id
+    assert row["source"].startswith("one.md:")
+    assert any(fault.startswith(f"{kind}: ") for fault in row["faults"])
+    assert report.incomplete == ()
+    assert len(report.finished.files) == 2
 
 
 def test_an_engine_that_cannot_go_on_ends_the_run_and_costs_no_take(tmp_path):
@@ -437,3 +459,179 @@ def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
     [number] = store.tries(child.parent)
     assert "level" in store.tries(child.parent)[number].faults[0]
     assert report.result.rendered == len({s.key for s in report.plan.steps})
+
+
+# -- doubtful takes --------------------------------------------------------------------------------
+
+
+def capped(request):
+    return Speech(hum(request).samples, hum(request).latents, stop="cap")
+
+
+def hopeless(request):
+    """One chunk never passes, whole or in halves."""
+    return capped(request) if "noon" in request.text or "forgot" in request.text else None
+
+
+STRICT = books.MANIFEST + "checks: {strict: true}\n"
+
+
+def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    engine = HumEngine(fault=hopeless)
+    for speak in (True, False):
+        report, _ = books.run(path, engine, speak=speak)
+        assert not engine.requests
+        assert not report.complete
+        assert [step.text[:7] for step in report.doubtful] == ["By noon"]
+        assert "WARNING doubtful" in report.log.read_text("utf-8")
+        assert len(report.finished.files) == 2
+
+
+def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_change(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    engine = HumEngine(fault=hopeless)
+    for manifest, incomplete in ((STRICT, (0,)), (books.MANIFEST, ()), (STRICT, (0,))):
+        path.write_text(manifest, encoding="utf-8")
+        for speak in (True, False):
+            report, _ = books.run(path, engine, speak=speak)
+            assert report.incomplete == incomplete
+            assert len(report.doubtful) == 1
+            assert not report.complete
+            facts = dict(report.accounting)
+            assert facts.pop("source") == sum(facts.values())
+            assert bool(facts["given_up"]) == bool(incomplete)
+    assert not engine.requests
+
+
+def test_a_strict_book_without_doubts_is_complete(tmp_path):
+    report, _ = books.run(books.write(tmp_path, STRICT), HumEngine())
+    assert report.complete
+
+
+def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    bad = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
+    report, _ = books.run(path, bad)
+    assert [step.key for step in report.doubtful] == [child.parent]
+    [asked] = [r for r in bad.requests if r.key == child.key]
+    assert asked.prompt is None
+    assert report.plan.store.find(child.key).prompted_by is None
+    good = HumEngine()
+    report, _ = books.run(path, good, force=True)
+    assert report.complete
+    [asked] = [r for r in good.requests if r.key == child.key]
+    assert asked.prompt is not None
+
+
+def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine(fault=hopeless)
+    for _ in range(3):
+        books.run(path, engine, force=True)
+    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    assert [r.attempt for r in engine.requests if r.text == whole] == list(range(3 * TRIES))
+
+
+def test_what_is_forced_and_fails_leaves_a_good_take_in_place(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    report, watcher = books.run(path, HumEngine(fault=hopeless), force=True)
+    assert [step.text[:7] for step in watcher.flags] == ["By noon"]
+    assert report.doubtful == report.incomplete == ()
+    assert not report.complete
+    assert books.run(path, HumEngine())[0].complete
+
+
+def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_path):
+    def fault(request):
+        half = len(request.text) < 120
+        return (capped(request) if half else crash(request)) if hopeless(request) else None
+
+    path = books.write(tmp_path)
+    engine = HumEngine(fault=fault)
+    report, _ = books.run(path, engine)
+    [step] = report.doubtful
+    record = report.plan.store.find(step.key)
+    assert (record.halves, record.text, len(record.faults)) == (2, step.text, 1)
+    second = [r for r in engine.requests if r.key == step.key][-1]
+    assert second.prompt is None  # nor does a bad half prompt the other
+    assert abs(record.figures["ratio"] - 1) < 0.2  # of the whole, not of its last half
+
+
+def test_an_engine_that_says_the_same_again_is_asked_once_for_the_whole_and_each_half(tmp_path):
+    engine = HumEngine(uses=("cfg",), fault=hopeless)
+    report, watcher = books.run(books.write(tmp_path), engine)
+    [step] = report.doubtful
+    asked = [r.text for r in engine.requests if r.key == step.key]
+    assert len(asked) == len(set(asked)) <= 3
+    assert len(watcher.retries) == 1
+
+
+def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing(tmp_path):
+    left = [2]
+
+    def fault(request):
+        left[0] -= request.text.startswith(BAD)
+        return crash(request) if request.text.startswith(BAD) and left[0] >= 0 else None
+
+    report, _ = books.run(books.write(tmp_path), HumEngine(uses=("cfg",), fault=fault))
+    assert report.complete
+
+
+def soft(request):
+    return Speech(hum(request).samples * np.float32(0.1), hum(request).latents)
+
+
+def test_an_outlier_that_cannot_be_bettered_is_delivered_as_doubtful(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
+    engine = HumEngine(fault=lambda r: soft(r) if r.key == parent.key else None)
+    report, _ = books.run(path, engine)
+    assert report.incomplete == ()
+    assert [step.key for step in report.doubtful] == [parent.key]
+    record = report.plan.store.find(parent.key)
+    assert record.faults[0].startswith("level: ")
+    assert report.plan.store.find(child.key).prompted_by is None
+    again = HumEngine(fault=engine.fault)
+    assert books.run(path, again)[0].doubtful
+    assert not again.requests
+
+
+def test_a_halved_outlier_is_doubtful(tmp_path):
+    def fault(request):
+        if not request.text.startswith(BAD) and "forgot" not in request.text:
+            return None
+        return crash(request) if len(request.text) > 120 else soft(request)
+
+    report, _ = books.run(books.write(tmp_path), HumEngine(fault=fault))
+    [step] = report.doubtful
+    record = report.plan.store.find(step.key)
+    assert record.halves == 2
+    assert record.faults[0].startswith("level: ")
+
+
+@pytest.mark.parametrize("stop", [1, 3, 6, 9])
+def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, tmp_path):
+    def contents(folder, slots, watcher):
+        path = books.write(folder)
+        child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+
+        def fault(request):
+            if request.key == child.parent or hopeless(request):
+                speech = hum(request)
+                return Speech(speech.samples, speech.latents, stop="cap")
+            return None
+
+        engine = HumEngine(slots=slots, fault=fault)
+        books.run(path, engine, watcher)
+        report, _ = books.run(path, engine)
+        takes = [report.plan.store.find(s.key) for s in report.plan.steps]
+        return [(t.content, t.faults, t.prompted_by) for t in takes], len(report.doubtful)
+
+    straight = contents(tmp_path / "a", 3, Watcher())
+    assert straight == contents(tmp_path / "b", 1 + stop % 4, Watcher(stop_after=stop))
+    assert straight[1] == 2

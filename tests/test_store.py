@@ -179,7 +179,7 @@ def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
 
 def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
     kept = put(tmp_path)
-    Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 2, 6))
+    Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 6))
     journal = tmp_path / "journal.jsonl"
     data = journal.read_bytes()
     for place in range(len(data)):
@@ -197,7 +197,7 @@ def test_a_journal_from_before_there_were_seals_is_checked_once_and_sealed(tmp_p
     journal = tmp_path / "journal.jsonl"
     whole = journal.read_bytes()
     rows = [json.loads(line) for line in whole.splitlines()]
-    flag = Flag("ef" + "2" * 38, ("cut: x",), 1, 3)
+    flag = Flag("ef" + "2" * 38, ("cut: x",), 3)
     rows.append({"flag": flag.key, "faults": ["cut: x"], "best": 1, "attempts": 3})
     rows[0]["record"]["stop"] = 17  # nobody could have noticed
     for row in rows:
@@ -372,7 +372,7 @@ def test_a_row_of_the_wrong_types_costs_nothing_but_time(change, tmp_path):
 
 
 @pytest.mark.parametrize("row", ['{"flag": 3, "faults": []}', '{"flag": "k", "faults": [1]}',
-                                 '{"flag": "k", "faults": ["x"], "best": "1"}'])  # fmt: skip
+                                 '{"flag": "k", "faults": ["x"], "attempts": "1"}'])  # fmt: skip
 def test_a_flag_of_the_wrong_types_is_none(row, tmp_path):
     put(tmp_path)
     (tmp_path / "journal.jsonl").write_text(row + "\n")

@@ -45,15 +45,16 @@ def test_every_failed_try_is_kept_with_its_faults_and_never_counts_as_good(tmp_p
     planned, step = step_of(path, HumEngine())
     found = takes.tries_of(planned, step)
     whole = [one for one in found if one.record.text == step.text]
-    assert len(whole) == 3
+    assert len(whole) == 4  # the least bad is the take as well
     assert all("cut" in " ".join(one.record.faults) for one in found)
-    assert not any(one.good or one.in_use for one in found)
-    assert planned.store.flag(step.key).best in {one.number for one in whole}
-    assert planned.why[step.key].reason is Reason.RETRY
-    assert report.incomplete == (0,)
+    assert not any(one.good for one in found)
+    assert [one.number for one in found if one.in_use] == [0]
+    assert planned.store.flag(step.key) is None
+    assert planned.why[step.key].reason is Reason.DOUBTFUL
+    assert report.incomplete == ()
 
 
-def test_the_least_bad_try_is_the_best_of_them(tmp_path):
+def test_the_least_bad_try_is_the_take(tmp_path):
     counts = []
 
     def worse_and_worse(request):
@@ -68,8 +69,7 @@ def test_the_least_bad_try_is_the_best_of_them(tmp_path):
     path = books.write(tmp_path)
     books.run(path, HumEngine(fault=worse_and_worse))
     planned, step = step_of(path, HumEngine())
-    best = planned.store.flag(step.key).best
-    assert [one.number for one in takes.tries_of(planned, step)].index(best) == 1
+    assert planned.store.find(step.key).attempt == 1
 
 
 def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
@@ -82,14 +82,18 @@ def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
     assert all(file.stat().st_size > 1000 for file in written)
 
 
-def test_a_pinned_try_completes_the_book(tmp_path):
+def test_a_pinned_try_is_no_longer_doubtful(tmp_path):
     path = books.write(tmp_path)
     books.run(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
-    takes.pin(planned, step, planned.store.flag(step.key).best)
+    takes.pin(planned, step, 0)
     report, watcher = books.run(path, HumEngine(fault=hopeless))
     assert report.complete
+    assert report.doubtful == ()
     assert NOON not in " ".join(watcher.texts)
+    planned, _ = step_of(path, HumEngine())
+    takes.unpin(planned, [s for s in planned.steps if s.pinned])
+    assert books.run(path, HumEngine(fault=hopeless))[0].doubtful
 
 
 def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_path):
@@ -187,6 +191,28 @@ def test_a_pin_of_one_engine_says_nothing_to_another(tmp_path):
     assert not books.plan(path, other).steps[0].pinned
     assert not books.plan(path, other).lost
     assert books.plan(path, engine).steps[0].pinned
+
+
+def test_a_doubtful_take_prompts_once_it_is_pinned(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    engine = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
+    report, _ = books.run(path, engine)
+    takes.pin(report.plan, report.doubtful[0], 0)
+    report, _ = books.run(path, engine)
+    assert report.complete
+    [asked] = [r for r in engine.requests if r.text == child.text][-1:]
+    assert asked.prompt is not None
+
+
+def test_a_retake_continues_no_doubtful_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    engine.fault = lambda r: capped(r) if r.key == child.parent else None
+    books.run(path, engine)
+    [made] = retake(path, engine, [child.id])
+    assert made.pinned == 1
+    assert engine.requests[-1].prompt is None
 
 
 def test_chunks_that_share_a_take_are_retaken_once(tmp_path):

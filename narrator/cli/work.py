@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -35,6 +35,9 @@ from narrator.cli.shared import (
 )
 from narrator.errors import ExportError
 from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
+
+DOUBTFUL_LINES = 20
+"""Doubtful chunks that are said one by one."""
 
 
 @app.command()
@@ -143,12 +146,13 @@ def _speaker_rows(book: Any) -> list[dict[str, Any]]:
 
 @app.command()
 def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
-    """Show how far a project is: takes, given-up chunks, finished files."""
+    """Show how far a project is: takes, chunks given up or doubtful, finished files."""
     from narrator import pipeline
 
     planned = plan_of(book, draft)
     rows = _chapter_rows(planned)
-    flags = [s for s in planned.steps if planned.store.flag(s.key)]
+    flags = [s for s in planned.steps if planned.why[s.key].render and planned.store.flag(s.key)]
+    doubtful = pipeline.doubtful(planned)
     files = pipeline.listed(planned, draft=draft)
     if as_json:
         out.print_json(
@@ -156,6 +160,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
                 "engine": planned.engine.name,
                 "chapters": rows,
                 "given_up": [s.id for s in flags],
+                "doubtful": [s.id for s in doubtful],
                 "files": [str(path) for path, note in files if not note],
                 "other_files": [str(path) for path, note in files if note],
             }
@@ -172,6 +177,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
         out.print(f"given up: {step.id} {near(line.path)}:{line.line}: {faults}")
     if flags:
         out.print(f"`narrator takes {flags[0].id}` shows what was tried; `pin` and `retake` choose")
+    _print_doubtful(planned, doubtful, out.print)
     _print_lost(planned)
     for path, note in files:
         said = f"  {note}" if note else ""
@@ -198,6 +204,7 @@ def why(
                 "key": step.key,
                 "reason": str(reason.reason),
                 "changes": list(reason.changes),
+                "faults": list(record.faults) if record else [],
                 "recipe": dict(step.recipe),
                 "attempt": record.attempt if record else None,
             }
@@ -320,6 +327,36 @@ def _print_lost(book: Any) -> None:
         )
 
 
+def _print_doubtful(book: Any, steps: Sequence[Any], say: Callable[[str], None]) -> None:
+    """What nobody should have to find by listening, and how it is mended or accepted."""
+    if not steps:
+        return
+    for step in steps[:DOUBTFUL_LINES]:
+        line, faults = step.chunk.pieces[0].line, book.store.find(step.key).faults
+        say(f"doubtful: {step.id} {near(line.path)}:{line.line}: "
+            f"{short(step.chunk.text)} ({'; '.join(faults)})")  # fmt: skip
+    if len(steps) > DOUBTFUL_LINES:
+        say(
+            f"doubtful: {len(steps) - DOUBTFUL_LINES} more; `--json` and `narrator report` have all"
+        )
+    one, project = steps[0].id, book.manuscript.project
+    draft = " --draft" if book.engine.name == "draft" != project.engine.name else ""
+    fate = "its chapter is held back" if project.manifest.checks.strict else "the least bad is used"
+    mends = [f"`narrator takes {one}{draft} --out listen` to hear it"]
+    if "seed" in book.engine.uses:
+        mends.append(f"`narrator retake {one}{draft}` to speak it anew")
+    mends.append(f"`narrator pin {one} 0{draft}` to accept it")
+    say(f"{counted(len(steps), 'chunk')} of which no try passed its checks, so {fate}: "
+        + ", ".join(mends))  # fmt: skip
+
+
+def _why_incomplete(report: Any) -> str:
+    if not report.lacking:
+        return "lack takes of other speakers"
+    held = report.plan.manuscript.project.manifest.checks.strict and report.doubtful
+    return "lack takes, or are held back by `checks: {strict: true}`" if held else "lack takes"
+
+
 def _print_report(report: Any, wall: float) -> None:
     from narrator import pipeline
 
@@ -347,6 +384,7 @@ def _print_report(report: Any, wall: float) -> None:
     for item in facts["given_up"]:
         err.print(f"given up: {item['chunk']} {item['source']}: "
                   f"{short(item['text'])} ({item['faults'][-1]})")  # fmt: skip
+    _print_doubtful(report.plan, report.doubtful, err.print)
     for path in facts["files"]:
         out.print(f"{near(Path(path))}  {sized(Path(path).stat().st_size)}")
     if found := facts.get("companions"):
@@ -366,8 +404,7 @@ def _print_report(report: Any, wall: float) -> None:
         out.print("stopped; run the same command to go on")
     elif report.incomplete:
         names = ", ".join(str(n + 1) for n in report.incomplete)
-        why = "lack takes" if report.lacking else "lack takes of other speakers"
-        err.print(f"not assembled: chapters {names} {why}")
+        err.print(f"not assembled: chapters {names} {_why_incomplete(report)}")
     else:
         out.print(f"done in {clock(wall)}; log: {near(report.log)}")
     if report.log_fault:

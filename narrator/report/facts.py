@@ -22,8 +22,8 @@ from narrator import finish, loudness, pipeline, products
 from narrator.assemble import Timeline
 from narrator.loudness import Target
 from narrator.manuscript import characters, source_and_left_out
-from narrator.pipeline import BookPlan
-from narrator.plan import Step, fits
+from narrator.pipeline import BookPlan, deliverable
+from narrator.plan import Step
 from narrator.profiles import Profile
 from narrator.store import Record
 
@@ -148,7 +148,9 @@ class Trouble:
     tries: int
     """How often it was spoken; what is on disk of them, for one that was given up."""
     faults: tuple[str, ...]
-    given_up: bool
+    given_up: bool = False
+    doubtful: bool = False
+    """Its take is the least bad of its tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,7 @@ class Facts:
     chunks: int
     missing: int
     given_up: int
+    doubtful: int
     retries: int
     seconds: float
     """Of all chapters that are assembled."""
@@ -240,7 +243,7 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts
     files = tuple(_files(book, draft))
     timelines = [_timeline(book, n, draft) for n in range(len(book.manuscript.chapters))]
     places = _places(book, timelines)
-    records = {step.key: record for step in book.steps if (record := _record(book, step))}
+    records = {step.key: record for step in book.steps if (record := deliverable(book, step))}
     paces = tuple(_paces(book.steps, records, places))
     chapters = tuple(
         _chapter(book, number, timeline, records, files)
@@ -259,6 +262,7 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
+        doubtful=len(pipeline.doubtful(book)),
         retries=sum(record.tries - record.halves for record in records.values()),
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
         characters=_account(book, records),
@@ -272,14 +276,6 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts
         files=files,
         folder=finish.folder(project, draft=draft),
     )
-
-
-def _record(book: BookPlan, step: Step) -> Record | None:
-    """A step's take, if it is the one that belongs there."""
-    record = book.store.find(step.key)
-    parent = book.store.find(step.parent) if step.parent else None
-    voice = book.voices.contents.get(step.chunk.speaker)
-    return record if fits(record, step, parent, voice) else None
 
 
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -482,13 +478,18 @@ def _speakers(
 def _troubles(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Place]
 ) -> Iterator[Trouble]:
-    """Chunks that were given up, then those that took more than one try; each take once."""
+    """Chunks that were given up, then doubtful ones, then those that took more than one try; each
+    take once."""
     kept = book.store.tried()
+    doubted = {step.key for step in pipeline.doubtful(book)}
     found: dict[str, Trouble] = {}
     for step in book.steps:
         record, place = records.get(step.key), places[step.id]
         again = record is not None and record.tries > 1
         flag = None if record else book.store.flag(step.key)
+        if step.key in doubted and (take := book.store.find(step.key)):
+            outcome = "doubtful" if record else "doubtful, held back"
+            found[step.key] = Trouble(place, outcome, take.tries, take.faults, doubtful=True)
         if step.key in found or not (again or flag or (step.key in kept and not step.pinned)):
             continue
         tries = book.store.tries(step.key) if step.key in kept else {}
@@ -497,13 +498,13 @@ def _troubles(
             outcome = "good in halves" if record.halves > 1 else "good in the end"
             if not faults:  # whole takes of one part, whose bad tries have been cleared away
                 faults = ("what was wrong is no longer on disk",) if record.halves == 1 else ()
-            found[step.key] = Trouble(place, outcome, record.tries, faults, given_up=False)
+            found[step.key] = Trouble(place, outcome, record.tries, faults)
         elif flag:
             faults = flag.faults or faults
             found[step.key] = Trouble(place, "given up", len(tries), faults, given_up=True)
         else:
-            found[step.key] = Trouble(place, "not rendered yet", len(tries), faults, given_up=False)
-    yield from sorted(found.values(), key=lambda trouble: not trouble.given_up)
+            found[step.key] = Trouble(place, "not rendered yet", len(tries), faults)
+    yield from sorted(found.values(), key=lambda one: (not one.given_up, not one.doubtful))
 
 
 def _pauses(book: BookPlan, places: Mapping[str, Place]) -> Iterator[Pause]:

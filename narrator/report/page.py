@@ -170,6 +170,7 @@ class _Page:
             ("voices", f"{len(facts.speakers):,}"),
             ("spoken again", f"{facts.retries:,}"),
             ("given up", f"{facts.given_up:,}"),
+            ("doubtful", f"{facts.doubtful:,}"),
             ("left out", f"{len(facts.left_out):,}"),
             ("pace outliers", f"{len(facts.outliers):,}"),
         ]
@@ -214,6 +215,8 @@ class _Page:
         failed = sum(not check.ok for file in sound for check in self._checks(file))
         if failed:
             return f"Delivered, but {_count(failed, 'check')} of its files failed", False
+        if facts.doubtful:
+            return f"Delivered, with {_count(facts.doubtful, 'doubtful chunk')}", False
         return "Complete and delivered", True
 
     def foot(self) -> Iterator[str]:
@@ -344,7 +347,7 @@ class _Page:
         rows = (
             _row(
                 ("c", self._place(trouble.place)),
-                ("c bad" if trouble.given_up else "c", escape(trouble.outcome)),
+                ("c bad" if trouble.given_up or trouble.doubtful else "c", escape(trouble.outcome)),
                 ("w", _faults(trouble.faults)),
                 ("w", _short(trouble.place.text)),
                 ("n", str(trouble.tries)),
@@ -354,9 +357,10 @@ class _Page:
             for trouble in found
         )
         flags = sum(trouble.given_up for trouble in found)
+        doubts = sum(trouble.doubtful for trouble in found)
         said = (
-            f"{_count(flags, 'chunk')} given up, {_count(len(found) - flags, 'chunk')} spoken more "
-            "than once."
+            f"{_count(flags, 'chunk')} given up, {_count(doubts, 'chunk')} doubtful, "
+            f"{_count(len(found) - flags - doubts, 'chunk')} spoken more than once."
         )
         yield from _section(
             "retries", "Retries and flags", f"<p>{said}</p>", _table(said, head, rows)
