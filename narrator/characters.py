@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 
-UNSEEN = (
+_ODD = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
-    "\xad"  # soft hyphen
     "\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f"
     "\u202a-\u202e"  # embeddings and overrides of direction
     "\u2060-\u206f"  # word joiner and its kin, isolates
     "\u3164\uffa0"  # Hangul fillers: letters to Unicode, nothing to the eye
+    "\ud800-\udfff"  # of names that are no UTF-8
     "\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f"
 )
-"""For a regular expression's class. The joiners U+200C and U+200D shape letters and stay."""
-
-_UNSEEN = re.compile(f"[{UNSEEN}]+")
-_UNSAFE = re.compile(f"[{UNSEEN}\x0b\x0c\x85\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+ODD = re.compile(f"[{_ODD}]")
+"""What no text needs. The joiners U+200C and U+200D shape letters."""
+_UNSEEN = re.compile(f"[{_ODD}\xad]+")
+"""With the soft hyphen, by which texts are typeset."""
+_UNSAFE = re.compile(f"[{_ODD}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")
 
 
 def seen(text: str) -> str:

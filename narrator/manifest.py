@@ -33,7 +33,7 @@ from pydantic import (
 )
 
 from narrator import files, profiles
-from narrator.characters import quoted
+from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 
 SIZE_LIMIT = 4_000_000
@@ -70,9 +70,19 @@ def _as_list(value: object) -> object:
 
 _Written = BeforeValidator(_as_text, json_schema_input_type=str | int | float)
 Text = Annotated[str, _Written, Field(min_length=1)]
+
+
+def _to_be_seen(text: str) -> str:
+    if not (plain := seen(text)).strip():
+        raise ValueError("holds nothing that can be seen")
+    return plain
+
+
+Shown = Annotated[Text, AfterValidator(_to_be_seen)]
+"""A text for tags and names of files, without characters that cannot be seen."""
 Texts = Annotated[
-    tuple[Text, ...],
-    BeforeValidator(_as_list, json_schema_input_type=str | int | float | tuple[Text, ...]),
+    tuple[Shown, ...],
+    BeforeValidator(_as_list, json_schema_input_type=str | int | float | tuple[Shown, ...]),
     Field(min_length=1),
 ]
 Seconds = Annotated[float, Field(ge=0, le=60)]
@@ -245,7 +255,7 @@ ScriptLine = Annotated[
 class ChapterSettings(_Model):
     """A chapter: a title for marks and tags, and its text in a file or in place."""
 
-    title: Text
+    title: Shown
     file: Text | None = None
     lines: tuple[ScriptLine, ...] | None = None
     speaker: Text | None = None
@@ -486,19 +496,19 @@ class Credits(_Model):
     )
     speaker: Text | None = None
     """The narrator where it is not set."""
-    opening_title: Text = "Opening credits"
-    closing_title: Text = "Closing credits"
+    opening_title: Shown = "Opening credits"
+    closing_title: Shown = "Closing credits"
 
 
 class Series(_Model):
     """The series a book belongs to."""
 
-    name: Text
-    part: Text | None = None
+    name: Shown
+    part: Shown | None = None
 
 
 SeriesChoice = Annotated[
-    Annotated[Text, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
+    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
 ]
 EngineChoice = Annotated[
     Annotated[Literal["voxcpm2", "draft"], Tag("scalar")]
@@ -576,8 +586,8 @@ class Music(_Model):
 class Manifest(_Model):
     """A whole book.yaml, as written; `Project` answers what follows from it."""
 
-    title: Text
-    subtitle: Text | None = None
+    title: Shown
+    subtitle: Shown | None = None
     author: Texts
     language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     cover: Text | None = None
@@ -585,12 +595,12 @@ class Manifest(_Model):
     """The EPUB that the book came from: its pages become the read-along edition."""
     identifiers: dict[Text, Text] = {}
     series: SeriesChoice | None = None
-    publisher: Text | None = None
+    publisher: Shown | None = None
     date: Date | None = None
-    description: Text | None = None
-    genre: Text | None = None
-    copyright: Text | None = None
-    narrated_by: Text | None = None
+    description: Shown | None = None
+    genre: Shown | None = None
+    copyright: Shown | None = None
+    narrated_by: Shown | None = None
     engine: EngineChoice = EngineSettings()
     speakers: dict[Text, CastMember] = {}
     narrator: Text | None = None
@@ -618,6 +628,9 @@ class Project:
     manifest: Manifest
     lines: Mapping[Loc, int]
     """Line numbers of the manifest's values, by where they stand."""
+    unseen: tuple[tuple[str, Path, int, int], ...] = ()
+    """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
+    first place, and in how many it stands."""
 
     @property
     def root(self) -> Path:
@@ -766,7 +779,8 @@ def load(path: Path) -> Project:
     """Read and validate a manifest. Raises ManifestError with every problem found."""
     if path.is_dir():
         path = path / "book.yaml"
-    data, lines, problems = _read(path)
+    reader, data = _read(path)
+    lines, problems = reader.lines, reader.problems
     try:
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
@@ -775,7 +789,8 @@ def load(path: Path) -> Project:
         if rest is not None:
             problems += _cross_checks(Project(path, rest, lines))
         raise ManifestError(sorted(set(problems), key=_order)) from None
-    project = Project(path, manifest, lines)
+    unseen = tuple((c, path, line, n) for c, (line, n) in reader.unseen.items())
+    project = Project(path, manifest, lines, unseen)
     problems += _cross_checks(project)
     if problems:
         raise ManifestError(sorted(set(problems), key=_order))
@@ -785,7 +800,7 @@ def load(path: Path) -> Project:
 def is_manifest(path: Path) -> bool:
     """Whether a YAML file means to be a narrator manifest; in doubt it does."""
     try:
-        return "chapters" in _read(path)[0]
+        return "chapters" in _read(path)[1]
     except ManifestError:
         try:
             return b"chapters" in path.read_bytes().replace(b"\0", b"")
@@ -815,7 +830,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
+def _read(path: Path) -> tuple[_Nodes, Any]:
     text = _text_of(path)
     at = 0
     try:
@@ -843,7 +858,7 @@ def _read(path: Path) -> tuple[Any, dict[Loc, int], list[Problem]]:
         raise ManifestError(Problem(path, at, message)) from None
     if not isinstance(data, dict):
         raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
-    return data, reader.lines, reader.problems
+    return reader, data
 
 
 def _text_of(path: Path) -> str:
@@ -899,6 +914,8 @@ class _Nodes:
         self.loader = loader
         self.lines: dict[Loc, int] = {}
         self.problems: list[Problem] = []
+        self.unseen: dict[str, tuple[int, int]] = {}
+        """Character that cannot be seen -> line of its first place, number of places."""
         self._count = 0
         self._open: set[int] = set()
 
@@ -947,6 +964,9 @@ class _Nodes:
     def _readable(self, node: yaml.ScalarNode, line: int) -> str:
         """A scalar's text; what tags, XML and file names cannot hold is noted, and replaced."""
         text = str(node.value)
+        for odd in ODD.findall(text):
+            first, count = self.unseen.get(odd, (line, 0))
+            self.unseen[odd] = first, count + 1
         wrong = [character for character in text if _is_unreadable(character)]
         if not wrong:
             return text
@@ -1189,11 +1209,11 @@ def _cross_checks(project: Project) -> list[Problem]:
     labels: dict[str, str] = {}
     for name, speaker in manifest.speakers.items():
         for label in (name, *speaker.aliases):
-            other = labels.setdefault(label.casefold(), name)
+            other = labels.setdefault(seen(label).casefold(), name)
             if other != name:
                 wrong(f"'{quoted(label)}' already names the speaker '{quoted(other)}'",
                       "speakers", name)  # fmt: skip
-            if not label.strip() or any(c in label for c in ":()[]{}\n*"):
+            if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
                 wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: '{quoted(label)}'",
                       "speakers", name)  # fmt: skip
         if isinstance(speaker.voice, str):
@@ -1259,7 +1279,7 @@ def _check_delivery(
         elif first != name:
             wrong(f"'{quoted(name)}' and '{quoted(first)}' would share a folder: give one another "
                   "name", "profiles", name)  # fmt: skip
-        if re.search(r'[<>:"/\\|?*\s.]', name):
+        if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
             wrong(f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'",
                   "profiles", name)  # fmt: skip
         template(own.book_name or "", NAME_FIELDS, "profiles", name, "book_name")

@@ -6,6 +6,7 @@ but the project's own.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def read(path: Path) -> Manuscript:
 
 def _labels(project: Project) -> dict[str, str]:
     return {
-        label.casefold(): name
+        script.folded(label): name
         for name, speaker in project.speakers.items()
         for label in (name, *speaker.aliases)
     }
@@ -132,6 +133,29 @@ def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
         else:
             good.append(entry)
     return Lexicon(good), problems
+
+
+def unseen(manuscript: Manuscript) -> list[Problem]:
+    """Characters that cannot be seen in texts and the manifest, each once, with its first place."""
+    first: dict[str, tuple[Path, int]] = {}
+    places: Counter[str] = Counter()
+    chapters = (found for chapter in manuscript.chapters for found in chapter.unseen)
+    for character, path, line, count in (*manuscript.project.unseen, *chapters):
+        first.setdefault(character, (path, line))
+        places[character] += count
+    return [
+        Problem(
+            path,
+            line,
+            f"U+{ord(character):04X}{_more(places[character] - 1)}, a character that cannot be "
+            "seen: it is not spoken, and no name of a file holds it",
+        )
+        for character, (path, line) in first.items()
+    ]
+
+
+def _more(places: int) -> str:
+    return f" (and in {places:,} more place{'s' * (places > 1)})" if places else ""
 
 
 def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:

@@ -37,7 +37,7 @@ from narrator.errors import (
     nearest,
 )
 from narrator.manifest import Project
-from narrator.manuscript import Manuscript, characters, source_and_left_out
+from narrator.manuscript import Manuscript, characters, source_and_left_out, unseen
 from narrator.manuscript import read as read
 from narrator.plan import (
     ChainRules,
@@ -71,6 +71,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
     What is odd about a voice's clip is told. Raises ManifestError (output), UserError (clips).
     """
     project = manuscript.project
+    for odd in unseen(manuscript):
+        tell(str(odd))
     shapes = demands.shapes(project, manuscript.spoken)
     demands.check_output(project, RATES[project.engine.name], shapes)
     problems: list[Problem] = []

@@ -29,7 +29,7 @@ from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 from markdown_it.token import Token
 
-from narrator.characters import quoted
+from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, Problem, ScriptError, nearest
 
 LONGEST_PARAGRAPH = 1_000_000
@@ -116,6 +116,9 @@ class Chapter:
     language: str
     scenes: tuple[Scene, ...]
     left_out: tuple[LeftOut, ...]
+    unseen: tuple[tuple[str, Path, int, int], ...] = ()
+    """Characters of the source that cannot be seen and are not spoken: each with the file and line
+    of its first place, and in how many it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class Roles:
     """Who may speak, by the labels that scripts use."""
 
     speakers: Mapping[str, str]
-    """Label as written in scripts, casefolded (names and aliases) -> name of the speaker."""
+    """Label as written in scripts, `folded` (names and aliases) -> name of the speaker."""
     narrator: str | None
     """Speaker of text without a label."""
     languages: Mapping[str, str] = field(default_factory=dict)
@@ -141,10 +144,9 @@ def decode(data: bytes, path: Path) -> str:
         line = data.count(b"\n", 0, at) + 1
         what = f"is not UTF-8: byte 0x{data[at]:02X} at offset {at}; save the file as UTF-8"
         raise ScriptError(Problem(path, line, what)) from None
-    if found := _CONTROL.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        code = f"U+{ord(found[0]):04X}"
-        what = f"has the control character {code}, which no text has; remove it, or save as UTF-8"
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        what = "has the control character U+0000, which no text has; remove it, or save as UTF-8"
         raise ScriptError(Problem(path, line, what))
     return text
 
@@ -165,6 +167,7 @@ def read_chapter(
     problems of the chapter.
     """
     reader = _Reader(path, language, roles, speaker)
+    reader.look_at(text, first_line)
     text, front_matter = _without_front_matter(text, roles)
     if front_matter:
         reason = "front matter: the facts of a book stand in book.yaml"
@@ -204,7 +207,7 @@ def _constant(number: int, _: int) -> int:
 
 # -- the reader ------------------------------------------------------------------------------------
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ORNAMENT = re.compile(r"[*⁂⁎•·~#_=+§❦❧☙◇◆◊○●★☆※\s-]+")
 _KEY = re.compile(r"([\w.-]+)[ \t]*:(?:\s|$)")
 
@@ -268,6 +271,8 @@ class _Reader:
         self.undeclared: dict[str, list[int]] = {}
         """Label -> lines."""
         self.unattributed: list[int] = []
+        self.unseen: dict[str, tuple[int, int]] = {}
+        """Character -> line of its first place, number of places."""
         self.unexpected: dict[tuple[str, str], list[int]] = {}
         """Script, and the language that is not written in it -> lines."""
 
@@ -282,7 +287,15 @@ class _Reader:
         self._place_last_marks()
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda found: found.line))
-        return Chapter(title, self.language, scenes, left_out)
+        unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
+        return Chapter(title, self.language, scenes, left_out, unseen)
+
+    def look_at(self, text: str, first_line: int) -> None:
+        """Note the characters that cannot be seen."""
+        for found in ODD.finditer(text):
+            line, count = self.unseen.get(found[0], (0, 0))
+            line = line or first_line + text.count("\n", 0, found.start())
+            self.unseen[found[0]] = line, count + 1
 
     def read(
         self, text: str, line_of: Callable[[int], int], attribution: _Attribution | None = None
@@ -291,7 +304,7 @@ class _Reader:
 
         With an attribution all of it is that speaker's, and it has no labels of its own.
         """
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _CONTROL.sub(_tamed, text.replace("\r\n", "\n").replace("\r", "\n"))
         if overlong := _overlong_paragraph(text):
             begin, length = overlong
             what = f"a paragraph of {length:,} characters (the limit is {LONGEST_PARAGRAPH:,})"
@@ -345,7 +358,7 @@ class _Reader:
                     self._leave_out(line, source, token.info)
                 case "definition":
                     label = str(token.meta["label"])
-                    if label.casefold() in self.roles.speakers:
+                    if folded(label) in self.roles.speakers:
                         what = f"“[{label}]:” defines a link"
                         self._problem(line, f"{what}; a speaker's label has no brackets")
                     self._leave_out(line, source, "link definition")
@@ -359,7 +372,7 @@ class _Reader:
         found = _LABEL.fullmatch(f"{label}:")
         name = _squeeze(found["name"]) if found else _squeeze(label)
         style = _squeeze(found["style"] or "") or None if found else None
-        speaker = self.roles.speakers.get(name.casefold())
+        speaker = self.roles.speakers.get(folded(name))
         if speaker is None:
             self.undeclared.setdefault(name, []).append(line)
         return speaker or "", style
@@ -408,7 +421,7 @@ class _Reader:
                     yield 0, 0, None
                 continue
             name = _squeeze(flat.text[found.start("name") : found.end("name")])
-            speaker = self.roles.speakers.get(name.casefold())
+            speaker = self.roles.speakers.get(folded(name))
             style = _squeeze(found["style"] or "") or None
             spaced = (
                 found["colon"] == "：" or flat.text[found.end() : found.end() + 1].strip() == ""
@@ -637,6 +650,11 @@ class _Reader:
             )
 
 
+def folded(label: str) -> str:
+    """A speaker's label as labels are compared: without case, and without what cannot be seen."""
+    return seen(label).casefold()
+
+
 def _more(lines: Sequence[int]) -> str:
     more = len(lines) - 1
     return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
@@ -650,12 +668,19 @@ def _resolved(signs: Sequence[_Sign], at: int) -> Iterator[Mark]:
             yield replace(sign, at=at, before=sum(pauses[:i]), after=sum(pauses[i:]))
 
 
+def _tamed(control: re.Match[str]) -> str:
+    """What a control character is meant as: a space, a letter of Windows-1252, or nothing."""
+    if control[0].isspace():
+        return " "
+    return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
+
+
 def _squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
 def _visible(text: str) -> bool:
-    return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in text)
+    return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in seen(text))
 
 
 def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:
@@ -740,7 +765,7 @@ def _without_front_matter(text: str, roles: Roles) -> tuple[str, str]:
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), 0)
     body = lines[1:end]
     key = _KEY.match(body[0]) if body else None
-    if key is None or key[1].casefold() in roles.speakers:
+    if key is None or folded(key[1]) in roles.speakers:
         return text, ""
     if not all(line.startswith((" ", "\t", "#", "- ")) or _KEY.match(line) for line in body):
         return text, ""

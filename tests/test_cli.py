@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -367,3 +368,71 @@ def test_check_refuses_what_a_render_would(tmp_path, narrator):
     code, _, errors = narrator("check", book)
     assert code == 2
     assert "credits" in errors
+
+
+HOSTILE = """\
+title: "On\\u202ee\\u200b \\u3164Two"
+author: "A\\u2066B"
+speakers: {narrator: {}, "A\\u200bda": {}}
+narrator: narrator
+chapters:
+  - {title: "Th\\u202eree", lines: ["Ada: Hello there, \\u202edear\\u202c reader."]}
+"""
+
+
+def test_no_terminal_obeys_a_text_and_no_name_of_a_file_holds_what_cannot_be_seen(
+    narrator, tmp_path
+):
+    (tmp_path / "book.yaml").write_text(HOSTILE)
+    code, out, err = narrator("check", tmp_path, "--spoken")
+    assert code == 0
+    assert "marks: \\u202e \\u202c" in out
+    assert "book.yaml:1: U+202E (and in 2 more places), a character that cannot be seen" in err
+    assert len(err.splitlines()) == 5  # each character once
+    code, rendered, err = narrator("render", tmp_path, "--draft")
+    assert (code, err) == (0, err.replace("\u202e", ""))
+    assert not re.search("[\u200b\u202a-\u202e\u2066-\u2069\u3164]", out + rendered)
+    made = [path.name for path in (tmp_path / "build").rglob("*.m4b")]
+    assert made == ["AB - One Two.m4b"]
+    code, out, _ = narrator("check", tmp_path, "--json")
+    assert "\u202e" not in out
+    assert "\u202edear" in json.loads(out)["chunks"][0]["text"]
+
+
+def test_a_terminal_is_not_painted_by_a_name(narrator, tmp_path):
+    code, _, err = narrator("check", tmp_path / "a\x1b[31m\x9b0m\u202e.yaml")
+    assert code == 2
+    assert "a\\u001b[31m\\u009b0m\\u202e.yaml: no such file" in err
+
+
+def test_of_thousands_of_problems_the_first_and_the_number_are_said(narrator, book):
+    with book.open("a") as file:
+        file.writelines(f"key{i}: 1\n" for i in range(2000))
+    code, _, err = narrator("check", book)
+    said = err.splitlines()
+    assert (code, len(said)) == (2, 21)
+    assert said[-1] == "error: … and 1,980 more, 2,000 in all; mend these first"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems take UTF-8 alone")
+def test_a_folder_whose_name_is_no_utf_8_is_a_folder_like_others(tmp_path):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff\xe9k"))
+    source = tmp_path / os.fsdecode(b"No\xff\xe9l.txt")
+    source.write_text(
+        "One\n\nIt was a caf\u00e9, \u201cof course\u201d, and nothing else at all.\n"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def told(*arguments: str | Path) -> bytes:
+        command = [sys.executable, "-m", "narrator", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, **plain})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    told("new", folder, "--from", source)
+    assert b"imported from Nol.txt" in (folder / "book.yaml").read_bytes()
+    files = json.loads(told("render", folder, "--draft", "--json"))["files"]
+    assert Path(files[0]).is_file()
+    assert "caf\u00e9" in json.loads(told("check", folder, "--json"))["chunks"][0]["text"]
+    told("status", folder, "--draft")
+    assert json.loads(told("verify", Path(files[0]).parent, "--json"))["files"][0]["file"]

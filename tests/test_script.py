@@ -536,10 +536,25 @@ def test_bytes_that_are_not_utf_8_are_named() -> None:
         decode("one".encode("utf-16"), PATH)
 
 
-def test_control_characters_are_refused() -> None:
+def test_zero_bytes_are_refused() -> None:
     with pytest.raises(ScriptError, match=r"01.md:3: has the control character U\+0000"):
         decode(b"one\n\ntw\0o", PATH)
     assert decode(b"\xef\xbb\xbfone\r\n\ttwo", PATH) == "one\r\n\ttwo"
+
+
+def test_control_characters_are_no_reason_to_refuse_a_text() -> None:
+    found = read("Don\x92t\x07 go\x0cthere,\x1b[31m she said.\n\n\u3164\n\nNo\u202e.")
+    assert [line.text for scene in found.scenes for line in scene.lines] == [
+        "Don’t go there,[31m she said.", "No\u202e.",
+    ]  # fmt: skip
+    assert [(c, line, places) for c, _, line, places in found.unseen] == [
+        ("\x92", 1, 1), ("\x07", 1, 1), ("\x1b", 1, 1), ("\u3164", 3, 1),
+        ("\u202e", 5, 1),
+    ]  # fmt: skip
+
+
+def test_a_label_is_known_whatever_cannot_be_seen_in_it() -> None:
+    assert [line.speaker for line in lines("ali\u200bce: Yes, I will.")] == ["alice"]
 
 
 CYRILLIC = "Это предложение написано по-русски."

@@ -17,7 +17,7 @@ import typer
 
 from narrator import __version__, files
 from narrator.cli import companions, delivery, doctor, models, report, takes, text, voices, work
-from narrator.cli.shared import app, err, out
+from narrator.cli.shared import app, err, out, tell
 from narrator.errors import EnvironmentFailed, NarratorError
 
 __all__ = [
@@ -43,8 +43,7 @@ def main() -> None:
     try:
         app()
     except NarratorError as error:
-        for problem in error.problems:
-            err.print(f"error: {problem}")
+        tell("error", error.problems)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         err.print("stopped; what was finished is stored")

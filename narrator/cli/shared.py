@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Annotated, Any, cast
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
+from narrator.characters import shown
 from narrator.errors import StorageError
 
 app = typer.Typer(
@@ -61,6 +64,19 @@ class _Stream:
 
 
 class _Console(Console):
+    """What is printed is read by people and programs, never obeyed by a terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(shown(part.text), part.style)
+
+    def print_json(self, *, data: object) -> None:  # type: ignore[override]
+        """One JSON value, whatever the terminal's encoding is; numbers that are none are null."""
+        whole = not str(self.encoding).lower().startswith("utf")
+        super().print_json(data=_finite(data), ensure_ascii=whole, allow_nan=False)
+
     @property
     def file(self) -> IO[str]:
         return cast(IO[str], _Stream(super().file, self.stderr))
@@ -68,6 +84,14 @@ class _Console(Console):
     @file.setter
     def file(self, file: IO[str]) -> None:
         self._file = file
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 out = _Console(highlight=False, markup=False, soft_wrap=True)
@@ -81,6 +105,22 @@ Chapters = Annotated[
 Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
 Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+MOST = 20
+"""Problems or warnings that are said one by one; whoever has thousands mends the first ones."""
+
+
+def tell(kind: str, said: Sequence[object]) -> None:
+    """Problems or warnings, a line each: the first ones, and how many there are."""
+    for what in said[:MOST]:
+        err.print(f"{kind}: {cut(str(what))}")
+    if (more := len(said) - MOST) > 0:
+        err.print(f"{kind}: … and {more:,} more, {len(said):,} in all; mend these first")
+
+
+def cut(text: str, most: int = 1500) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def near(path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.shared import AsJson, Book, app, counted, err, near, out, short
+from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, tell
 from narrator.progress import clock
 
 
@@ -49,7 +49,11 @@ def check(
     from narrator.manuscript import characters, source_and_left_out
 
     manuscript = pipeline.read(book)
-    pipeline.check(manuscript, lambda what: err.print(f"warning: {what}"))
+    warnings: list[str] = []
+    try:
+        pipeline.check(manuscript, warnings.append)
+    finally:
+        tell("warning", warnings)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
     if as_json:
         out.print_json(data=_check_json(manuscript, left_out))

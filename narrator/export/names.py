@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
+from narrator.characters import seen
+
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
@@ -15,7 +17,7 @@ def file_name(text: str, *, most: int = 180) -> str:
 
     `most` is in bytes of UTF-8, to leave room for a number and an ending within 255.
     """
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", seen(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
     text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))

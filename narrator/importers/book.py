@@ -8,10 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from narrator.characters import seen as seen
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def file_name(path: Path) -> str:
+    """A file's name as a text: bytes that are no UTF-8 are left out."""
+    return seen(path.name) or "book"
+
+
+def stem(path: Path) -> str:
+    """A file's name without its ending, for a title."""
+    return seen(path.stem) or "Book"
 
 
 def count_characters(text: str) -> int:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from narrator.importers.archive import Archive, resolve
-from narrator.importers.book import Book, Skipped
+from narrator.importers.book import Book, Skipped, file_name, stem
 from narrator.importers.chapters import divide
 from narrator.importers.cover import read_cover
 from narrator.importers.matter import Facts
@@ -24,7 +24,7 @@ def read_epub(path: Path) -> Book:
         documents = _documents(archive, package, remarks)
         reading = [item.path for item, linear in package.spine if linear]
         facts = package.metadata
-        title = facts.title or path.stem
+        title = facts.title or stem(path)
         if not facts.title:
             remarks.append("The book does not say its title; the file's name stands for it.")
         if not facts.authors:
@@ -53,7 +53,7 @@ def read_epub(path: Path) -> Book:
             language=language or "en",
             chapters=tuple(divided.chapters),
             left_out=(*divided.left_out, *outside),
-            source=path.name,
+            source=file_name(path),
             characters=sum(document.characters for document in documents.values()),
             identifiers=facts.identifiers,
             cover=cover,

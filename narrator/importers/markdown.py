@@ -25,7 +25,9 @@ from narrator.importers.book import (
     Skipped,
     count_characters,
     count_words,
+    file_name,
     seen,
+    stem,
 )
 from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import find_speakers, read_text
@@ -99,7 +101,7 @@ class _Source:
     def keep(self, begin: int, end: int, title: str) -> None:
         text = "\n".join(self.rows[begin:end])
         shown = "\n".join(self.shown[begin:end]).strip("\n") + "\n"
-        where = f"{self.path.name}:{begin + 1}"
+        where = f"{file_name(self.path)}:{begin + 1}"
         self.chapters.append(
             ImportedChapter(title, shown, where, count_characters(text), count_words(text))
         )
@@ -110,8 +112,8 @@ class _Source:
         if characters := count_characters(text):
             self.left_out.append(
                 Skipped(
-                    f"{self.path.name}:{begin + 1}", title, reason, characters, count_words(text),
-                    shown if restorable else None, len(self.chapters),
+                    f"{file_name(self.path)}:{begin + 1}", title, reason, characters,
+                    count_words(text), shown if restorable else None, len(self.chapters),
                 )
             )  # fmt: skip
 
@@ -142,12 +144,12 @@ def read_markdown(path: Path) -> Book:
     if not LANGUAGE.fullmatch(language):
         remarks.append("The text does not say its language; English is assumed.")
     return Book(
-        title=source.fact("title") or path.stem,
+        title=source.fact("title") or stem(path),
         authors=tuple(source.facts.get("author", ())) or ("Unknown",),
         language=language if LANGUAGE.fullmatch(language) else "en",
         chapters=tuple(source.chapters),
         left_out=tuple(source.left_out),
-        source=path.name,
+        source=file_name(path),
         characters=count_characters(text),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
         cover=_cover(source),
@@ -269,7 +271,7 @@ def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
         if why := matter.reason(kind):
             source.leave(begin, end, heading.title, why, restorable=kind != "toc")
         elif source.has_words(heading.end, end):
-            source.keep(begin, end, name or source.fact("title") or source.path.stem)
+            source.keep(begin, end, name or source.fact("title") or stem(source.path))
         else:
             source.leave(begin, end, heading.title, "a heading without text", restorable=False)
 
@@ -339,7 +341,7 @@ def _read_front(source: _Source, title: _Heading | None, end: int) -> None:
             begin = row + 1
         source.leave(title.row, begin, title.title, "title page", restorable=False)
     if source.has_words(begin, end):
-        source.keep(begin, end, source.fact("title") or source.path.stem)
+        source.keep(begin, end, source.fact("title") or stem(source.path))
     else:
         source.leave(begin, end, "", "no words", restorable=False)
 

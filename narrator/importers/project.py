@@ -17,6 +17,7 @@ from pathlib import Path
 
 import yaml
 
+from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, ImportedChapter, Skipped
 from narrator.manifest import is_date
@@ -70,7 +71,8 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
 
 def starter(folder: Path) -> Book:
     """A small book to begin with, for a project that starts from nothing."""
-    title = folder.resolve().name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
+    name = seen(folder.resolve().name)
+    title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
     chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
     return Book(title=title, authors=("Your Name",), language="en", chapters=(chapter,))
 

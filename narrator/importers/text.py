@@ -23,7 +23,9 @@ from narrator.importers.book import (
     Skipped,
     count_characters,
     count_words,
+    file_name,
     seen,
+    stem,
 )
 from narrator.importers.headings import (
     CHAPTER,
@@ -156,7 +158,7 @@ class _Text:
             language=_LANGUAGES.get(language, "en"),
             chapters=tuple(chapters),
             left_out=tuple(skipped),
-            source=self.path.name,
+            source=file_name(self.path),
             characters=characters,
             speakers=speakers,
             remarks=tuple(f"The text does not say its {fact}." for fact in said if not said[fact]),
@@ -168,10 +170,10 @@ class _Text:
         return book
 
     def _title(self) -> str:
-        return self.facts.get("title", self.path.stem)
+        return self.facts.get("title", stem(self.path))
 
     def _source(self, paragraph: _Paragraph) -> str:
-        return f"{self.path.name}:{paragraph.number}"
+        return f"{file_name(self.path)}:{paragraph.number}"
 
     # -- paragraphs --------------------------------------------------------------------------------
 
