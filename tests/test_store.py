@@ -167,7 +167,9 @@ def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
     row = json.loads(journal.read_bytes())
     row["record"]["stop"] -= 4000
     del row["seal"]
-    journal.write_text(json.dumps({**row, "seal": keys.seal(row)}) + "\n")
+    data = keys.canonical(row)
+    seal = keys.content_of(data)[:40]
+    journal.write_text(f'{data.decode()[:-1]},"seal":"{seal}"}}\n')
     store = Store.open(tmp_path, writing=True)
     assert store.find(KEY) != kept
     with pytest.raises(DamagedTake, match="journal"):

@@ -88,7 +88,8 @@ def short(folder: Path) -> Path:
 
 
 def made(path: Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in (path.parent / "build" / "book").rglob("*.*")}
+    found = (path.parent / "build" / "book").rglob("*.*")
+    return {p.name: p.read_bytes() for p in found if p.suffix != ".part"}
 
 
 @pytest.fixture(scope="module")
