@@ -16,7 +16,7 @@ from narrator.errors import ManifestError, Problem, UserError
 from narrator.export.excerpt import LEAD
 from narrator.manifest import Project, Sample
 from narrator.plan import Utterance
-from narrator.profiles import EDGE, Profile, within
+from narrator.profiles import EDGE, ROOM_TONE, Profile, within
 
 
 def check_names(project: Project, titles: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ class _Silences:
         what = (
             f"{seconds:g} s of digital silence, and profile {profile.name} takes {profile.gap:g}: "
             f"shorten {f'pauses.{name}' if name else 'the [pause]'}, or deliver to a profile of "
-            "your own with `room_tone: -68`"
+            f"your own with `room_tone: {ROOM_TONE:g}`"
         )
         if not name:
             return _at(where, what)
@@ -257,18 +257,57 @@ def _length_problems(
         yield Problem(project.path, line, what)
 
 
-def bytes_per_second(project: Project, rate: int) -> float:
-    """About what a second of the book takes on disk in all its formats. Raises UserError."""
-    codes = [
-        export.encoding(
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def seconds_of(project: Project, chapters: Sequence[ChapterShape]) -> float:
+    """Expected length of a book, heads and tails of its chapters included."""
+    edges = project.manifest.pauses.head + project.manifest.pauses.tail
+    return sum(chapter.speech + edges for chapter in chapters)
+
+
+def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
+    """About what a second of the book takes in the listener's files, in all its formats;
+    `channels` are the book's, where a delivery does not set its own. Raises UserError."""
+    return sum(_bytes_per_second(way, rate, channels) for way in finish.ways(project))
+
+
+def _bytes_per_second(way: export.Settings, rate: int, channels: int) -> float:
+    sizes = []
+    for format in way.formats:
+        code = export.encoding(
             format,
             rate,
             sample_rate=way.sample_rate,
             bitrate=way.bitrate,
-            channels=way.channels or 1,
+            channels=way.channels or channels,
         )
-        for way in finish.ways(project)
-        for format in way.formats
-    ]
-    # encoded chapters are kept beside the files that are joined from them
-    return sum(2 * code.bytes_per_second for code in codes)
+        size = code.bytes_per_second
+        if format == "wav":  # kept as FLAC, delivered as 24 bits a sample
+            size = 3.0 * code.sample_rate * code.channels
+        # M4B always is one book; of the others a book may be delivered twice
+        sizes.append(2 * size if way.files == "both" and format != "m4b" else size)
+    return sum(sizes)
+
+
+def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:
+    """What a book in stereo costs for the sake of its music, and how to save it; None where it is
+    not in stereo, or its deliveries say that it shall be."""
+    ways = [way for way in finish.ways(project) if way.channels is None]
+    one, two = (sum(_bytes_per_second(way, rate, n) for way in ways) for n in (1, 2))
+    if channels < 2 or two <= one:
+        return None
+    where = (
+        "`channels: mono` in a profile of your own"
+        if project.deliveries
+        else "`output.channels: mono`"
+    )
+    return (
+        f"music in stereo makes all of the book stereo, and its files about "
+        f"{_megabytes(two * seconds)} instead of {_megabytes(one * seconds)}: {where} saves "
+        f"{_megabytes((two - one) * seconds)}"
+    )
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:.{0 if size >= 10e6 else 1}f} MB"

@@ -144,7 +144,7 @@ def finish(
         return None
     whole = whole and len(sounds) == len(book)
     kept = work_folder(project, "encoded", draft)
-    channels = _channels(project, book, steps)
+    channels = channels_of(project, [step.chunk for step in steps])
     ways, unsampled = _with_samples(project, sounds)
     try:
         exported = export.export(
@@ -243,7 +243,7 @@ def state_of(
     if any(step.chapter in chosen and store.find(step.key) is None for step in steps):
         return None
     sounds = _sounds(project, book, cast, steps, store, chapters)
-    return _state(project, sounds, _channels(project, book, steps), draft)
+    return _state(project, sounds, channels_of(project, [step.chunk for step in steps]), draft)
 
 
 def _state(project: Project, sounds: Sequence[ChapterAudio], channels: int, draft: bool) -> str:
@@ -424,19 +424,22 @@ def _polish(project: Project, speaker: str) -> Polish:
     return Polish(wanted.high_pass, wanted.de_ess or 0.0)
 
 
-def _channels(project: Project, book: Sequence[Chapter], steps: Sequence[Step]) -> int:
+def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
     """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
-    any music that plays in it is in stereo."""
+    any music that plays in it is in stereo. `chunks` are all of the book's.
+
+    Raises ManifestError (music), StorageError.
+    """
     if not project.manifest.music:
         return 1
     marked = {
         mark.name.casefold()
-        for step in steps
-        for piece in step.chunk.pieces
+        for chunk in chunks
+        for piece in chunk.pieces
         for mark in piece.line.marks
         if mark.name is not None
     }
-    titles = [book[number].title for number in project.numbered]
+    titles = [project.chapters[number].title for number in project.numbered]
     tunes = music.tunes(project)
     playing = {
         piece.tune
@@ -459,6 +462,8 @@ def ways(project: Project) -> list[Settings]:
                 name=output.name,
                 bitrate=output.bitrate,
                 sample_rate=output.sample_rate,
+                channels=output.channels,
+                room_tone=output.room_tone,
                 genre="Podcast" if output.loudness == "podcast" else "Audiobook",
             )
         ]

@@ -6,6 +6,7 @@ out. Knows nothing of files and codecs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -83,6 +84,9 @@ def target(name: str | float, true_peak: float | None = None) -> Target:
         lufs, ceiling = float(name), -1.5
     return Target("LUFS", lufs, lufs - 0.5, lufs + 0.5, ceiling if true_peak is None else true_peak)
 
+
+BOTH = 10 * math.log10(2)
+"""LU by which the same sound is louder in two channels than in one; its RMS is not."""
 
 # -- measuring -------------------------------------------------------------------------------------
 

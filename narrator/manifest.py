@@ -356,6 +356,17 @@ Formats = Annotated[
 ]
 
 
+def _counted(value: object) -> object:
+    return {"mono": 1, "stereo": 2}.get(value, value) if isinstance(value, str) else value
+
+
+Channels = Annotated[
+    Literal[1, 2],
+    BeforeValidator(_counted, json_schema_input_type=Literal[1, 2, "mono", "stereo"]),
+]
+RoomTone = Annotated[float, Field(ge=-85, le=-50)]
+
+
 class Sample(_Model):
     """A cut from one chapter, for those who have not bought the book yet."""
 
@@ -379,6 +390,10 @@ class Output(_Model):
     """kbit/s; each codec's own default where it is not set."""
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
     """Hz; the engine's own where it is not set and the codec takes it."""
+    channels: Channels | None = None
+    """mono or stereo; where it is not set, stereo if any music of the book is."""
+    room_tone: RoomTone | None = profiles.ROOM_TONE
+    """dB RMS of quiet noise under everything instead of digital silence; null for none."""
     files: Literal["book", "chapters", "both"] = "both"
     """One file for the book (M4B always is one), one a chapter, or both."""
     name: Text = "{author} - {title}"
@@ -428,8 +443,8 @@ class ProfileSettings(_Model):
     """Highest sample, dB."""
     noise_floor: float | None = Field(default=None, ge=-100, le=-30)
     """dB RMS."""
-    room_tone: float | None = Field(default=None, ge=-85, le=-50)
-    """dB RMS of quiet noise instead of digital silence."""
+    room_tone: RoomTone | None = None
+    """dB RMS of quiet noise instead of digital silence; null for none."""
     head: tuple[Seconds, Seconds] | None = None
     """Seconds before the first sound, least and most."""
     tail: tuple[Seconds, Seconds] | None = None
@@ -440,7 +455,8 @@ class ProfileSettings(_Model):
     bitrate: int | None = Field(default=None, ge=16, le=320)
     bitrate_mode: Literal["constant", "variable"] | None = None
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
-    channels: Literal[1, 2] | None = None
+    channels: Channels | None = None
+    """mono or stereo; null as the book's music is."""
     sample: (
         tuple[Annotated[float, Field(ge=0, le=300)], Annotated[float, Field(ge=5, le=300)]] | None
     ) = None

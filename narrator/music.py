@@ -29,7 +29,7 @@ from narrator.audio import FADE, Samples, amplitude, as_channels, decoded, resam
 from narrator.characters import quoted
 from narrator.chunk import Chunk
 from narrator.errors import ManifestError, Problem, UserError, nearest
-from narrator.loudness import measure
+from narrator.loudness import BOTH, measure
 from narrator.manifest import Music, Project
 from narrator.media import Unfit
 from narrator.plan import Utterance
@@ -50,8 +50,6 @@ SEAM = 0.02
 by more than is heard."""
 LONGEST = 180.0
 """Seconds of an intro or outro; a longer one is the wrong file."""
-BOTH = 10 * math.log10(2)
-"""LU by which speech is louder in two channels than in one."""
 
 
 # -- files -----------------------------------------------------------------------------------------

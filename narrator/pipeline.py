@@ -74,7 +74,10 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
     for odd in unseen(manuscript):
         tell(str(odd))
     shapes = demands.shapes(project, manuscript.spoken)
-    demands.check_output(project, RATES[project.engine.name], shapes)
+    rate = RATES[project.engine.name]
+    demands.check_output(project, rate, shapes)
+    if cost := stereo_cost(manuscript, rate):
+        tell(cost)
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
@@ -83,6 +86,17 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
             problems += error.problems
     if problems:
         raise UserError(problems)
+
+
+def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
+    """What it costs that music makes a book stereo, in words; None where nothing does.
+
+    Raises ManifestError, StorageError.
+    """
+    project = manuscript.project
+    channels = finish.channels_of(project, [one.chunk for one in manuscript.spoken])
+    seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
+    return demands.stereo_cost(project, rate, channels, seconds)
 
 
 # -- plan ------------------------------------------------------------------------------------------
@@ -308,7 +322,9 @@ class Estimate:
     """Of speech still to be rendered."""
     wall: float | None
     disk: int
-    """Bytes of takes and finished files to come."""
+    """Bytes of takes, encoded chapters and finished files to come."""
+    files: int
+    """Bytes of the finished files alone."""
     free: int
 
 
@@ -320,13 +336,16 @@ def estimate(book: BookPlan) -> Estimate:
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
-    whole = sum(step.expected for step in book.steps)
     project = book.manuscript.project
-    encoded = whole * demands.bytes_per_second(project, book.engine.sample_rate)
+    whole = demands.seconds_of(project, demands.shapes(project, book.manuscript.spoken))
+    channels = finish.channels_of(project, [step.chunk for step in book.steps])
+    finished = whole * demands.bytes_per_second(project, book.engine.sample_rate, channels)
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,
-        disk=round(seconds * per_second + encoded),
+        # encoded chapters are kept beside the files that are joined from them
+        disk=round(seconds * per_second + 2 * finished),
+        files=round(finished),
         free=shutil.disk_usage(_existing(book.manuscript.project.build)).free,
     )
 

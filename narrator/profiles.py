@@ -38,7 +38,7 @@ class Profile:
     """dB RMS of the quietest half seconds, at most."""
     room_tone: float | None = None
     """dB RMS of the quiet noise that is laid under everything, so that no pause is digital
-    silence; it is demanded of files too."""
+    silence. Where there is a `noise_floor` it is demanded of files too."""
     head: Span | None = None
     """Seconds before the first sound."""
     tail: Span | None = None
@@ -79,14 +79,23 @@ class Profile:
 
     @property
     def target(self) -> Target:
-        """What an encoded chapter must measure: nearer than a file may, since joining moves it."""
+        """What an encoded chapter must measure: nearer than a file may, since joining moves it.
+
+        RMS counts pauses, so chapters of equal words differ in it: they get nearly all of the room.
+        """
         ceiling = min((p for p in (self.true_peak, self.peak) if p is not None), default=0.0)
         if self.loudness is None:
             return Target("as it is", 0.0, -200.0, 200.0, ceiling)
-        near = min(0.5, self.tolerance / 2) if self.kind == "LUFS" else self.tolerance / 2
+        half = self.tolerance / 2
+        near = min(0.5, half) if self.kind == "LUFS" else max(self.tolerance - 0.5, half)
         kind: Literal["LUFS", "dB RMS"] = "LUFS" if self.kind == "LUFS" else "dB RMS"
         return Target(kind, self.loudness, self.loudness - near, self.loudness + near, ceiling)
 
+
+ROOM_TONE = -70.0
+"""dB RMS where nothing is asked: 10 dB under what ACX takes for noise, 20 over a step of 16 bits.
+Measured, AAC, MP3 and Opus carry it whole at their usual bitrates, and no 10 ms of a pause are
+digital silence, at which players skip, gates close and listeners take the book for broken."""
 
 ACX = Profile(
     # ACX audio submission requirements (its help pages): -23 to -18 dB RMS, peaks at most -3 dB,
@@ -125,6 +134,7 @@ AUDIOBOOKSHELF = Profile(
     files="book",
     loudness=-18.0,
     true_peak=-1.5,
+    room_tone=ROOM_TONE,
     tags=("title", "album", "artist"),
     marks=True,
     book_name="{author}/{series}/{title}/{title}",
@@ -138,6 +148,7 @@ APPLE_PODCASTS = Profile(
     files="book",
     loudness=-16.0,
     true_peak=-1.0,
+    room_tone=ROOM_TONE,
     bitrate=128,
     bitrates=(96, 320),
     tags=("title", "artist"),
@@ -155,6 +166,7 @@ SPOTIFY = Profile(
     files="book",
     loudness=-14.0,
     true_peak=-1.0,
+    room_tone=ROOM_TONE,
     bitrate=128,
     bitrates=(96, 320),
     tags=("title", "artist"),
@@ -171,12 +183,13 @@ EBU_R128 = Profile(
     loudness=-23.0,
     tolerance=1.0,
     true_peak=-1.0,
+    room_tone=ROOM_TONE,
     sample_rate=48000,
 )
 
 ARCHIVE = Profile(
-    # Lossless, at the sound's own rate and level. Only what would lie over full scale is limited:
-    # a file of integers cannot hold it.
+    # Lossless, at the sound's own rate and level, and nothing laid under it: no room tone either.
+    # Only what would lie over full scale is limited: a file of integers cannot hold it.
     name="archive",
     formats=("flac",),
     files="both",

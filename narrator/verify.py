@@ -499,7 +499,7 @@ def _levels(found: Figures, profile: Profile) -> Iterator[Check]:
 def _edges(found: Figures, profile: Profile) -> Iterator[Check]:
     yield _within("head", found.head, profile.head, "s", digits=2)
     yield _within("tail", found.tail, profile.tail, "s", digits=2)
-    tone = profile.room_tone is not None
+    tone = profile.room_tone is not None and profile.noise_floor is not None
     figure = f"{found.silent_edge:.2f} s digital at an edge"
     demand = "no digital silence" if tone else ""
     yield Check("room tone", figure, demand, not tone or found.silent_edge <= 0.1)

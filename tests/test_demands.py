@@ -17,6 +17,7 @@ from tests.test_music import wav
 
 ACX = "output: {profile: mine}\nprofiles: {mine: {base: acx, credits: false, sample: null%s}}\n"
 SHELF = "output: {profile: audiobookshelf}\n"
+BLACK = "output: {profile: black}\nprofiles: {black: {base: audiobookshelf, room_tone: null%s}}\n"
 
 
 def problems(
@@ -113,37 +114,36 @@ def test_pauses_by_hand_at_the_edges_of_a_file_are_refused_where_they_stand(tmp_
 @pytest.mark.parametrize(
     ("pauses", "one", "message"),
     [
-        ("{tail: 5.5}", books.ONE, "book.yaml:11: 6.25 s of digital silence, and profile "
-         "audiobookshelf takes 6: shorten pauses.tail"),
-        ("{scene: 8}", books.ONE, "book.yaml:11: 8 s of digital silence, and profile "
-         "audiobookshelf takes 6: shorten pauses.scene"),
+        ("{tail: 5.5}", books.ONE, "book.yaml:12: 6.25 s of digital silence, and profile "
+         "black takes 6: shorten pauses.tail"),
+        ("{scene: 8}", books.ONE, "book.yaml:12: 8 s of digital silence, and profile "
+         "black takes 6: shorten pauses.scene"),
         ("{}", books.ONE.rstrip() + " [pause 7s]\n", "text/one.md:15: 7.75 s of digital silence, "
-         "and profile audiobookshelf takes 6: shorten the [pause]"),
+         "and profile black takes 6: shorten the [pause]"),
         ("{}", books.ONE.replace("He moved his bag from the seat.", "He sat. [pause 8s]"),
-         "text/one.md:11: 8 s of digital silence, and profile audiobookshelf takes 6: shorten the "
+         "text/one.md:11: 8 s of digital silence, and profile black takes 6: shorten the "
          "[pause]"),
     ],
 )  # fmt: skip
 def test_silence_that_is_longer_than_a_profile_takes_is_refused(
     pauses: str, one: str, message: str, tmp_path: Path
 ) -> None:
-    more = SHELF + f"pauses: {pauses}\n"
-    advice = ", or deliver to a profile of your own with `room_tone: -68`"
-    assert problems(tmp_path, more, one) == [message + advice]
-    own = "output: {profile: mine}\nprofiles: {mine: {base: audiobookshelf, %s}}\n"
-    for change in ("gap: null", "gap: 10", "room_tone: -68"):
-        assert problems(tmp_path, own % change + f"pauses: {pauses}\n", one) == []
+    advice = ", or deliver to a profile of your own with `room_tone: -70`"
+    assert problems(tmp_path, BLACK % "" + f"pauses: {pauses}\n", one) == [message + advice]
+    for change in ("gap: null", "gap: 10"):
+        assert problems(tmp_path, BLACK % f", {change}" + f"pauses: {pauses}\n", one) == []
+    assert problems(tmp_path, SHELF + f"pauses: {pauses}\n", one) == []  # has room tone
 
 
 def test_music_fills_silence(tmp_path: Path) -> None:
     wav(tmp_path / "a.wav", tone(2))
-    more = SHELF + "pauses: {tail: 5.5}\nmusic:\n  - {file: a.wav, place: %s}\n"
+    more = BLACK % "" + "pauses: {tail: 5.5}\nmusic:\n  - {file: a.wav, place: %s}\n"
     assert problems(tmp_path, more % "intro, chapters: [1, 2]") == []
     assert problems(tmp_path, more % "outro, chapters: [1, 2]") == []
     assert len(problems(tmp_path, more % "intro")) == 1  # before the first chapter alone
     one = books.ONE.replace("He moved his bag from the seat.", "He sat. [pause 8s]")
     assert len(problems(tmp_path, more % "outro, chapters: [1, 2]", one)) == 1
-    bed = SHELF + "music:\n  - {file: a.wav, place: bed, loop: true}\n"
+    bed = BLACK % "" + "music:\n  - {file: a.wav, place: bed, loop: true}\n"
     assert problems(tmp_path, bed, one) == []
 
 

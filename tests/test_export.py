@@ -23,6 +23,7 @@ import mutagen
 import numpy as np
 import pytest
 from mutagen.flac import Picture
+from mutagen.id3 import ID3
 from numpy.testing import assert_allclose, assert_array_equal
 
 from narrator import export, files
@@ -586,12 +587,21 @@ def test_an_m4b_carries_the_tags_that_apple_reads(book: Book) -> None:
     assert found["\xa9ART"] == found["aART"] == ["Jane Doe, Иван Петров"]
     assert found["\xa9wrt"] == ["Voice One, Голос"]
     assert found["\xa9gen"] == ["Fiction"]
-    assert found["\xa9day"] == ["2024-05-01"]
+    assert found["\xa9day"] == ["2024"]
+    assert bytes(found["----:com.apple.iTunes:RELEASEDATE"][0]) == b"2024-05-01"
     assert found["desc"] == found["ldes"] == [facts.description]
     assert found["cprt"] == ["© 2024"]
     assert found["stik"] == [2]
     assert bytes(found["covr"][0]) == book.cover
     assert path.read_bytes()[4:12] == b"ftypM4B "
+
+
+def test_years_are_years_and_dates_are_dates(book: Book) -> None:
+    mp3 = ID3(book.file("mp3").path, translate=False)
+    assert (mp3["TYER"].text, mp3["TDAT"].text) == (["2024"], ["0105"])
+    for format in ("opus", "flac"):
+        found = mutagen.File(book.file(format).path).tags
+        assert (found["date"], found["year"]) == (["2024-05-01"], ["2024"])
 
 
 def test_an_m4b_carries_the_tags_that_audiobookshelf_reads(book: Book) -> None:
@@ -1211,6 +1221,27 @@ def test_words_are_as_loud_with_music_as_without(tmp_path: Path) -> None:
     after = one.gain - two.gain
     assert after == pytest.approx(max(0.0, before - 0.35), abs=0.05)  # the mix may be 0.35 louder
     assert two.loudness.integrated <= -17.5
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_credits_are_as_loud_as_chapters_where_a_target_counts_pauses(
+    tmp_path: Path, channels: int
+) -> None:
+    long = chapter(1, "Long", [voice(4.0, seed=n) for n in range(3)])
+    short = chapter(2, "Credits", [voice(1.5), silence(0.6), voice(1.0, seed=2), silence(1.2)])
+    exported = run(
+        tmp_path,
+        [long, short],
+        ["flac"],
+        files="chapters",
+        target=PROFILES["acx"].target,
+        channels=channels,
+    )
+    (one,), (two,) = (sounds for _, sounds in exported.chapters)
+    assert one.loudness.integrated == pytest.approx(two.loudness.integrated, abs=0.2)
+    assert one.loudness.rms - two.loudness.rms > 1  # what pauses take, as ACX measures
+    for sound in (one, two):
+        assert -22.5 <= sound.loudness.rms <= -18.5
 
 
 def test_a_sample_with_music_knows_its_words_too() -> None:

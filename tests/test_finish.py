@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from narrator import demands, pipeline, products
+from narrator import demands, finish, pipeline, products
 from narrator.errors import ManifestError
 from narrator.finish import Finished
+from narrator.profiles import PROFILES
 from narrator.verify import checks, figures
 from tests import books
 from tests.fakes import HumEngine
@@ -220,6 +221,66 @@ def test_a_chapter_alone_is_in_stereo_where_its_book_is(tmp_path: Path) -> None:
     report, _ = books.run(path, HumEngine())
     assert [mutagen.File(file).info.channels for file in finished(report).files] == [2, 2]
     assert [file.fresh for file in finished(report).exported.files] == [True, False]
+
+
+def stereo(folder: Path, more: str) -> Path:
+    sides = np.stack([tone(1, hertz=300), tone(1, hertz=500)], 1)
+    soundfile.write(folder / "in.wav", sides, RATE)
+    return project(folder, "music: [{file: in.wav, place: intro, chapters: [Morning]}]\n" + more)
+
+
+def test_a_book_with_music_in_stereo_may_be_mono(tmp_path: Path) -> None:
+    mono = "output: {formats: [mp3, wav], files: chapters, channels: mono}\n"
+    report, _ = books.run(stereo(tmp_path, mono), HumEngine())
+    assert {mutagen.File(file).info.channels for file in finished(report).files} == {1}
+
+
+def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
+    def told(output: str) -> list[str]:
+        said: list[str] = []
+        path = stereo(tmp_path, output)
+        plan = books.plan(path, HumEngine())
+        pipeline.check(plan.manuscript, said.append)
+        sizes.append(pipeline.estimate(plan).files)
+        return said
+
+    sizes: list[int] = []
+    (cost,) = told("output: {formats: m4b}\n")
+    assert "makes all of the book stereo" in cost
+    assert "`output.channels: mono` saves" in cost
+    (own,) = told("output: {profile: audiobookshelf}\n")
+    assert "`channels: mono` in a profile of your own saves" in own
+    assert told("output: {formats: m4b, channels: mono}\n") == []
+    assert told("output: {formats: m4b, channels: stereo}\n") == []
+    assert sizes[0] == sizes[1] == sizes[3] == pytest.approx(2 * sizes[2], abs=1)
+
+
+# -- room tone -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["m4b", "opus"])
+def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
+    more = f"output: {{formats: {format}, files: book}}\npauses: {{line: 2}}\n"
+    report, _ = books.run(project(tmp_path, more), HumEngine())
+    found = figures(finished(report).files[0])
+    assert max(found.gap, found.silent_edge) < 0.1
+    assert -73 < found.noise_floor < -69
+
+
+def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
+    named, credited = ", ".join(PROFILES), "credits: {}\nnarrated_by: N.\n"
+    read = pipeline.read(project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}"))
+    tones = {way.folder: way.room_tone for way in finish.ways(read.project)}
+    assert tones.pop("archive") is None
+    assert all(tone is not None and tone <= -68 for tone in tones.values())
+
+
+@pytest.mark.parametrize(
+    "output", ["{formats: flac, files: book, room_tone: null}", "{profile: archive}"]
+)
+def test_room_tone_is_left_out_where_it_is_not_wanted(tmp_path: Path, output: str) -> None:
+    report, _ = books.run(project(tmp_path, f"output: {output}\n"), HumEngine())
+    assert figures(finished(report).files[0]).noise_floor < -100
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
 from narrator.script import Roles, read_chapter
-from tests.build_epub import build_epub, page
+from tests.build_epub import METADATA, build_epub, page
 
 WORDS = "Nobody had asked the ferryman to wait and he had never been asked to hurry. " * 4
 TEXT = f"<p>{WORDS}</p>"
@@ -239,6 +239,26 @@ def test_a_part_with_much_to_say_is_a_chapter(tmp_path: Path) -> None:
     documents = PARTS | {"p1.xhtml": f"<h1>Part One</h1>{TEXT * 3}"}
     book = import_book(build_epub(tmp_path / "b.epub", documents, contents=PART_ENTRIES))
     assert titles(book)[0] == "Part One"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "genre"),
+    [
+        (["Fiction -- Social life -- England; Country homes"], "Fiction"),
+        (["England -- Social life and customs", "Humorous stories"], "Humorous stories"),
+        (["FICTION / Mystery & Detective / General"], "Fiction"),
+        (["Chickens", "Farm life -- England -- Fiction", "Comedy"], "Comedy"),
+        (["Detective and mystery stories", "Holmes, Sherlock (Fictitious character)"],
+         "Detective and mystery stories"),
+        (["Chickens", "Great Britain -- 19th century", "FIC022000"], None),
+    ],
+)  # fmt: skip
+def test_a_genre_is_what_players_list_and_no_librarys_subject(
+    tmp_path: Path, subjects: list[str], genre: str | None
+) -> None:
+    said = "".join(f"<dc:subject>{html.escape(subject)}</dc:subject>" for subject in subjects)
+    path = build_epub(tmp_path / "b.epub", PARTS, metadata=METADATA + said)
+    assert import_book(path).genre == genre
 
 
 SCANDAL = "A Scandal in Bohemia"

@@ -89,6 +89,7 @@ def _print_plan(book: Any, as_json: bool) -> None:
                 "seconds_to_render": round(costs.seconds, 1),
                 "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
                 "disk_bytes": costs.disk,
+                "finished_bytes": costs.files,
                 "disk_free_bytes": costs.free,
             }
         )
@@ -114,7 +115,10 @@ def _print_plan(book: Any, as_json: bool) -> None:
     _print_lost(book)
     wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
-              f"disk: {sized(costs.disk)} of {sized(costs.free)} free")  # fmt: skip
+              f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
+              f"finished files: about {sized(costs.files)}")  # fmt: skip
+    if cost := pipeline.stereo_cost(book.manuscript, book.engine.sample_rate):
+        err.print(f"warning: {cost}")
 
 
 def _chapter_rows(book: Any) -> list[dict[str, Any]]:

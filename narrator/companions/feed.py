@@ -243,7 +243,7 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
     number = _number(tags.get("track", "").partition("/")[0])
     # a part of a book has a number among the parts, as a chapter has one among chapters
     is_part = number is not None and title == f"{book}, part {number}"
-    day = _day(tags.get("date", ""))
+    day = _day(tags.get("releasedate", "")) or _day(tags.get("date", ""))
     return Episode(
         path=path,
         seconds=seconds,

@@ -560,7 +560,7 @@ def _deliver(
     titles = [chapter.title for chapter in plan.chapters]
     tags = replace(tags, genre=tags.genre or plan.settings.genre)
     recipe = {
-        "file": 3,
+        "file": 4,
         "format": plan.format,
         "sounds": [sound.sha256 for sound in sounds],
         "titles": titles,

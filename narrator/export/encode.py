@@ -22,10 +22,10 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
 from narrator import keys, mastering, media
-from narrator.audio import SILENCE, Samples, as_channels, as_frame, decoded, resampled
+from narrator.audio import Samples, as_channels, as_frame, decoded, resampled
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, log, replacing, save_json, storage
-from narrator.loudness import Loudness, Target, master, measure
+from narrator.loudness import BOTH, Loudness, Target, master, measure
 
 BLOCK = 65536
 
@@ -171,8 +171,9 @@ class Job:
     room_tone: float | None = None
     """dB RMS of noise under everything."""
     speech: Callable[[], Iterator[Samples]] | None = None
-    """The words alone where there is music, of equal length: they are brought to the target as far
-    as it accepts the mix, lest music makes a chapter's words louder or quieter than the next."""
+    """The words alone where there is music, of equal length: they are what is levelled, as far as
+    the target accepts the mix, lest music makes a chapter's words louder or quieter than the next.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ def encode_chapter(job: Job, report: Callable[[float], None]) -> Encoded:
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
         "room_tone": [job.room_tone, mastering.PERIOD],
-        "by": "speech" if job.speech else "sound",
+        "by": "words" if job.target.kind == "dB RMS" else "speech" if job.speech else "sound",
     }
     path = job.folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
     kept = _recall(path, job.encoding)
@@ -295,7 +296,7 @@ def _reach_target(
         raise ExportError(f"chapter '{job.title}' is silent")
     as_it_is = target.kind == "as it is"
     level = target.level_of(before)
-    gain = _Gain(level if as_it_is else _wanted(job, level), level)
+    gain = _Gain(level if as_it_is else _wanted(job, before), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
         if as_it_is or before.peak + gain.value <= ceiling:
@@ -337,17 +338,28 @@ EDGE = 0.15
 """dB that a mix is kept from the bounds of what its target accepts: encoding moves it a little."""
 
 
-def _wanted(job: Job, level: float) -> float:
-    """The level to bring a chapter to, which has `level` now: where music moves it, the one that
-    brings its words to the target, within what the target accepts of the whole."""
+SPOKEN = 1.0
+"""LU that words lie above the ungated RMS of a chapter: half a dB in a long one, two in credits,
+half of which are pauses. Words are levelled, so that all chapters sound alike, whatever their
+pauses."""
+
+
+def _wanted(job: Job, before: Loudness) -> float:
+    """The level to bring a chapter to, which measures `before` now: the one that brings its words
+    to the target, within what the target accepts of the whole, music and pauses included."""
     target = job.target
-    if job.speech is None:
+    if target.kind == "LUFS" and job.speech is None:
         return target.level
-    speech = as_channels(job.speech(), job.encoding.channels)
-    words = target.level_of(measure(speech, job.rate, true_peak=False))
-    if words <= SILENCE:
+    words = before.integrated
+    if job.speech is not None:
+        speech = as_channels(job.speech(), job.encoding.channels)
+        words = measure(speech, job.rate, true_peak=False).integrated
+    if words <= -70:
         return target.level
-    wanted = target.level + level - words
+    goal = target.level
+    if target.kind == "dB RMS":
+        goal += SPOKEN + (BOTH if job.encoding.channels == 2 else 0.0)
+    wanted = target.level_of(before) + goal - words
     return min(max(wanted, target.lowest + EDGE), target.highest - EDGE)
 
 

@@ -346,7 +346,7 @@ def _metadata(tags: Tags, cover: Cover | None, track: Track | None) -> bytes:
             (b"\xa9alb", tags.title),
             (b"\xa9wrt", tags.narrator),
             (b"\xa9gen", tags.genre or GENRE),
-            (b"\xa9day", tags.date),
+            (b"\xa9day", tags.year),  # players show it as the year
             (b"cprt", tags.copyright),
             (b"desc", tags.description),
             (b"ldes", tags.description),
@@ -360,6 +360,7 @@ def _metadata(tags: Tags, cover: Cover | None, track: Track | None) -> bytes:
             ("SERIES", tags.series),
             ("SERIES-PART", tags.part),
             ("PUBLISHER", tags.publisher),
+            ("RELEASEDATE", tags.day),
             ("LANGUAGE", tags.language),
             ("ISBN", tags.isbn),
             ("ASIN", tags.asin),

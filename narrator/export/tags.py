@@ -40,6 +40,15 @@ class Tags:
     def narrator(self) -> str:
         return ", ".join(self.narrators)
 
+    @property
+    def year(self) -> str:
+        return self.date[:4]
+
+    @property
+    def day(self) -> str:
+        """The date, where it says more than the year."""
+        return self.date if self.date != self.year else ""
+
     def facts(self) -> dict[str, str]:
         """What names of files can hold, by the fields of their templates."""
         return {
@@ -48,7 +57,7 @@ class Tags:
             "narrator": self.narrator,
             "series": self.series,
             "part": self.part,
-            "year": self.date[:4],
+            "year": self.year,
             "publisher": self.publisher,
             "language": self.language,
         }
@@ -58,7 +67,8 @@ def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
     """Tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album
-    the book.
+    the book. A day is split by FFmpeg for ID3 into its year and date tags; Vorbis comments have a
+    date, and a year beside it for players that show one.
     """
     found = {
         "title": track.title if track else tags.title,
@@ -68,6 +78,7 @@ def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
         "composer": tags.narrator,
         "genre": tags.genre or GENRE,
         "date": tags.date,
+        "year": tags.year if tags.day and format in ("opus", "flac") else "",
         "publisher": tags.publisher,
         "copyright": tags.copyright,
         "description": tags.description,

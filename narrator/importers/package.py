@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from narrator.importers.archive import Archive, resolve, types_of
-from narrator.importers.book import seen
+from narrator.importers.book import names, seen
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
@@ -286,7 +286,7 @@ def _metadata(root: etree._Element) -> Metadata:
         publisher=first("publisher"),
         date=_date(published or dates),
         description=_without_tags(_text(description[0])) if description else None,
-        genre=refined.get(("", "schema:genre")) or first("subject"),
+        genre=refined.get(("", "schema:genre")) or _genre(map(_text, every("subject"))),
         copyright=first("rights"),
         series=series,
         series_part=part,
@@ -341,6 +341,33 @@ def _series(
     series = names.get("calibre:series")
     part = names.get("calibre:series_index", "").removesuffix(".0")
     return series or None, part if series and part else None
+
+
+_GENRES = names(
+    "fiction fantasy mystery thriller suspense horror romance comedy humor humour drama poetry "
+    "biography autobiography memoir memoirs history philosophy religion travel essays satire "
+    "adventure crime western westerns nonfiction non-fiction mythology folklore politics "
+    "psychology science business economics cooking self-help novel novella detective"
+)
+_FORM = re.compile(
+    r"(?:[^\W\d_’'-]+[ ’'-]){1,3}(?:fiction|stories|novels?|tales|poetry|poems|drama|plays|essays|"
+    r"literature|fantasy|mysteries)",
+    re.IGNORECASE,
+)
+
+
+def _genre(subjects: Iterable[str]) -> str | None:
+    """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
+    `Chickens -- Fiction`; None where they only say what the book is about."""
+    parts: list[str] = []
+    for subject in subjects:
+        whole = " ".join(subject.split())
+        if whole.casefold() in _GENRES or _FORM.fullmatch(whole):
+            return whole.capitalize() if whole.isupper() else whole
+        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", whole)
+    named = (part for part in parts if part.casefold() in _GENRES or _FORM.fullmatch(part))
+    found = next(named, None)
+    return found.capitalize() if found and found.isupper() else found
 
 
 def _date(dates: list[etree._Element]) -> str | None:
