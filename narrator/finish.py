@@ -26,6 +26,7 @@ from narrator.plan import Step
 from narrator.profiles import Profile
 from narrator.render import Cancel
 from narrator.script import Chapter
+from narrator.shelf import Entry, Shelf
 from narrator.store import Record, Store
 from narrator.voices import Cast
 
@@ -46,14 +47,15 @@ class Finished:
     exported: Exported
     companions: tuple[Path, ...]
     """Subtitles, chapter lists and what else lies beside the files."""
-    stale: tuple[Path, ...]
-    """Companions that are no longer made, and were altered since they were: they are left."""
     remarks: tuple[str, ...]
     """What people should know of the files."""
     states: Mapping[str, str]
     """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
+    pauses: Mapping[int, float]
+    """Seconds of the longest pause that is planned within each chapter, and after it."""
     folder: Path
     """Where the files are."""
+    draft: bool
 
     @property
     def files(self) -> list[Path]:
@@ -76,12 +78,18 @@ class Finished:
             for failure in self.exported.failed
         ]
 
-    def made(self) -> dict[Path, tuple[list[int], str]]:
-        """The chapters of each file, counted from 0, and their state."""
-        return {
-            file.path: ([n - 1 for n in file.chapters], self.states[str(file.path)])
-            for file in self._delivered
-        }
+    def made(self) -> dict[Path, Entry]:
+        """All that is delivered, with what is to be remembered of it. Raises OSError."""
+        found = {path: Entry(facts={"sha256": keys.file_content(path)}) for path in self.companions}
+        for file in self._delivered:
+            facts = {
+                "sha256": keys.file_content(file.path),
+                "seconds": round(file.seconds, 3),
+                "pause": max(self.pauses.get(number, 0.0) for number in file.chapters),
+            }
+            chapters = tuple(number - 1 for number in file.chapters)
+            found[file.path] = Entry(chapters, self.states[str(file.path)], facts)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         rows = []
@@ -102,7 +110,6 @@ class Finished:
         return {
             "files": [str(path) for path in self.files],
             "starts": {str(file.path): file.starts for file in self.exported.files},
-            "stale_files": [str(path) for path in (*self.exported.stale, *self.stale)],
             "failed": [str(problem) for problem in self.failures],
             "companions": [str(path) for path in self.companions],
             "remarks": list(self.remarks),
@@ -128,14 +135,16 @@ def finish(
     chapters: Sequence[int],
     whole: bool,
     draft: bool,
+    shelf: Shelf,
     observer: Observer,
     cancel: Cancel,
 ) -> Finished | None:
     """Assemble and export chapters (counted from 0) whose takes are all there.
 
     `whole` says that all chapters of the book are complete, so that book files may be written.
-    Files that cannot be made are `Finished.failures`, beside those that were. Returns None when it
-    was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
+    `shelf` moves away what lies where a file goes and was altered by hand. Files that cannot be
+    made are `Finished.failures`, beside those that were. Returns None when it was cancelled. Raises
+    DamagedTake, ExportError, StorageError, UserError.
     """
     sounds = _sounds(project, book, cast, steps, store, chapters)
     for sound in sounds:
@@ -156,6 +165,7 @@ def finish(
             total=len(book),
             whole=whole,
             channels=channels,
+            shelf=shelf,
             on_progress=observer.exporting,
             cancel=cancel,
         )
@@ -170,10 +180,22 @@ def finish(
         for file in (*exported.files, *exported.samples)
     }
     whole = whole and not exported.failed
-    made, remarks = _companions(project, book, steps, sounds, exported, whole, draft, observer)
-    stale = companions.tidy(kept / "companions.json", made, whole=whole)
+    made, remarks = _companions(
+        project, book, steps, sounds, exported, whole, draft, shelf, observer
+    )
     remarks = (*exported.remarks, *(unsampled if whole else ()), *remarks)
-    return Finished(exported, made, stale, remarks, states, folder(project, draft=draft))
+    pauses = {sound.number: _longest_pause(sound) for sound in sounds}
+    where = folder(project, draft=draft)
+    return Finished(exported, made, remarks, states, pauses, where, draft)
+
+
+def _longest_pause(sound: ChapterAudio) -> float:
+    """Seconds between chunks, or from the last to the first of a next chapter that is alike."""
+    timeline = sound.timeline
+    edges = [0, *(edge for cue in timeline.cues for edge in (cue.start, cue.stop))]
+    edges.append(timeline.length)
+    gaps = [stop - start for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+    return round(max(*gaps, gaps[0] + gaps[-1]) / timeline.sample_rate, 3)
 
 
 def _companions(
@@ -184,11 +206,12 @@ def _companions(
     exported: Exported,
     whole: bool,
     draft: bool,
+    shelf: Shelf,
     observer: Observer,
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """What the manifest wants beside the files, in each profile's folder, and remarks on it.
 
-    A read-along is of the whole book, or stays as it is.
+    A read-along is of the whole book or is not made.
     """
     wanted = project.manifest.output.companions
     if not wanted:
@@ -212,8 +235,7 @@ def _companions(
         delivered = [file for file in exported.files if file.folder == way.folder]
         along = "readalong" in wanted and any(map(companions.plays, delivered))
         if along and not whole:
-            old = "; the one that is there is of an earlier render" if epub.exists() else ""
-            remarks[f"{epub.name} is made when all chapters are there{old}"] = None
+            remarks[f"{epub.name} is made when all chapters are there"] = None
         found = companions.write(
             spoken,
             delivered,
@@ -221,6 +243,7 @@ def _companions(
             tags=tags,
             book=epub,
             source=project.root / source if source else None,
+            shelf=shelf,
             on_progress=partial(observer.exporting, "companions"),
         )
         made += found.paths

@@ -402,6 +402,8 @@ class Report:
     log: Path | None = None
     log_fault: str = ""
     """Why lines of the log are missing."""
+    superseded: tuple[tuple[Path, Path], ...] = ()
+    """Files that were delivered and are no more, and where they lie now."""
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: dict[str, int] = field(default_factory=dict)
@@ -516,23 +518,29 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     )
     if report.result.cancelled:
         return
+    project = manuscript.project
+    shelf = products.shelf_of(project, draft=draft)
+    again = products.delivered(project, shelf) if missing else set()
     report.finished = finish.finish(
-        manuscript.project,
+        project,
         manuscript.chapters,
         manuscript.cast,
         book.steps,
         book.store,
-        # a book that is complete is delivered whole, whatever part of it was asked for
-        chapters=[n for n in wanted if n not in lacking]
+        # a book that is complete is delivered whole, whatever part of it was asked for; of one that
+        # is not, chapters that listeners have already are delivered as they are now
+        chapters=[n for n in sorted({*wanted, *again}) if n not in lacking]
         if missing
         else range(len(manuscript.chapters)),
         whole=not missing,
         draft=draft,
+        shelf=shelf,
         observer=observer,
         cancel=cancel,
     )
     if report.finished:
-        products.note(manuscript.project, report.finished)
+        products.settle(project, report.finished, shelf)
+    report.superseded += tuple(shelf.moved)
     report.result.cancelled = cancel.is_set()
 
 
@@ -694,6 +702,7 @@ def summary(report: Report) -> dict[str, Any]:
         "damaged_rows": report.plan.store.misled,
         "characters": report.accounting,
         "stages": report.stages,
+        "superseded": [{"from": str(old), "to": str(new)} for old, new in report.superseded],
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
     }
 

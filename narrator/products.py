@@ -6,13 +6,16 @@ folder. Knows nothing of engines and of how files are made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from narrator import export, files, finish
+from narrator import export, files, finish, shelf
+from narrator.companions import feed
 from narrator.manifest import Project
 from narrator.plan import Step
 from narrator.script import Chapter
+from narrator.shelf import Entry, Shelf
 from narrator.store import Store
 from narrator.voices import Cast
 
@@ -40,9 +43,9 @@ def listed(
     altered = export.altered(finish.work_folder(project, "encoded", draft), paths)
 
     def is_current(path: Path) -> bool:
-        numbers, state = made.get(in_build(project, path), ([], ""))
-        now = finish.state_of(project, chapters, cast, steps, store, numbers, draft=draft)
-        return state == now
+        entry = made.get(in_build(project, path), Entry())
+        now = finish.state_of(project, chapters, cast, steps, store, entry.chapters, draft=draft)
+        return entry.state == now
 
     def note_of(path: Path) -> str:
         if not is_current(path):
@@ -52,24 +55,49 @@ def listed(
     return [(path, note_of(path)) for path in paths]
 
 
-def made_of(project: Project) -> dict[str, tuple[list[int], str]]:
-    """Chapters and state of delivered files when they were made, by path within `build`."""
-    rows = files.load_json(own(project, "made"), {})
+def made_of(project: Project) -> dict[str, Entry]:
+    """Delivered files as they were made, by path within `build`; of chapters that are there."""
     known = set(range(len(project.chapters)))
-    try:
-        found = {path: (list(row[0]), str(row[1])) for path, row in rows.items()}
-        return {path: row for path, row in found.items() if set(row[0]) <= known}
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return {}
+    found = shelf.entries(own(project, "made"))
+    return {name: entry for name, entry in found.items() if set(entry.chapters) <= known}
 
 
-def note(project: Project, finished: finish.Finished) -> None:
-    """Remember what was made. Raises OSError."""
-    made = made_of(project) | {in_build(project, p): row for p, row in finished.made().items()}
-    there = {path: row for path, row in made.items() if (project.build / path).exists()}
-    files.save_json(own(project, "made"), there)
+def shelf_of(project: Project, *, draft: bool) -> Shelf:
+    """The folder of finished files, with all that was ever made there. Raises StorageError."""
+    kept = finish.work_folder(project, "encoded", draft)
+    return Shelf(
+        project.build,
+        finish.folder(project, draft=draft),
+        own(project, "made"),
+        older=[kept / "files.json", kept / _COMPANIONS],
+    )
+
+
+_COMPANIONS = "companions.json"
+"""Version 0.1 noted companions there."""
+
+
+def delivered(project: Project, shelf: Shelf) -> set[int]:
+    """Chapters, counted from 0, that listeners have in any file."""
+    return {
+        number
+        for name, entry in made_of(project).items()
+        for number in entry.chapters
+        if shelf.holds(name) and shelf.path(name).is_file()
+    }
+
+
+def settle(project: Project, finished: finish.Finished, shelf: Shelf) -> None:
+    """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
+    with files.storage(shelf.folder):
+        made = finished.made()
+    shelf.settle(made)
+    for path in sorted(shelf.folder.rglob("*.xml")):
+        if not all(episode.exists() for episode in feed.names(path)):
+            shelf.take(path)
+    (finish.work_folder(project, "encoded", finished.draft) / _COMPANIONS).unlink(missing_ok=True)
 
 
 def in_build(project: Project, path: Path) -> str:
     """A file's path within `build`, the same wherever the project lies."""
-    return path.resolve().relative_to(project.build.resolve()).as_posix()
+    return Path(os.path.relpath(path, project.build)).as_posix()

@@ -1,4 +1,5 @@
-"""What of a project's takes may go: those that no manifest in its folder refers to.
+"""What of a project may go: takes that no manifest in its folder refers to, and files that were
+delivered and are no more.
 
 Errs on the side of keeping: takes of an engine that cannot be asked here stay.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from narrator import files, manifest, pipeline
+from narrator import files, manifest, pipeline, shelf
 from narrator import manuscript as manuscripts
 from narrator.engines import is_known
 from narrator.errors import EngineUnavailable, StorageError
@@ -76,9 +77,11 @@ def _spoken_by(store: Store, key: str) -> str | None:
     return record.engine if record else None
 
 
-def collect(project: Project) -> tuple[int, int]:
-    """Delete unreferenced takes; their number and bytes. Raises Locked, StorageError."""
+def collect(project: Project) -> tuple[int, int, int]:
+    """Delete unreferenced takes and superseded files; the number of takes, their bytes, and those
+    of the files. Raises Locked, ManifestError, StorageError.
+    """
     with pipeline.locked(project):
         unused = [key for key, _ in unreferenced(project)]
         store = Store.open(project.build / "store", writing=True)
-        return len(unused), store.remove(unused)
+        return len(unused), store.remove(unused), shelf.clear(project.build)

@@ -167,52 +167,6 @@ def test_a_companion_that_was_altered_is_written_again(tmp_path: Path) -> None:
     assert len(webvtt.read(path)) > 1
 
 
-def texts(folder: Path, *names: str) -> list[Path]:
-    paths = [folder / name for name in names]
-    for path in paths:
-        companions.update(path, path.name.encode())
-    return paths
-
-
-def test_what_is_no_longer_made_is_deleted(tmp_path: Path) -> None:
-    ledger, foreign = tmp_path / "kept" / "companions.json", tmp_path / "mine.vtt"
-    foreign.write_text("mine")
-    old = texts(tmp_path, "a.vtt", "b.vtt")
-    assert companions.tidy(ledger, old, whole=True) == ()
-    new = texts(tmp_path, "b.vtt", "c.vtt")
-    assert companions.tidy(ledger, new, whole=True) == ()
-    assert sorted(path.name for path in tmp_path.glob("*.vtt")) == ["b.vtt", "c.vtt", "mine.vtt"]
-
-
-def test_what_is_no_longer_made_stays_where_only_a_part_was_made(tmp_path: Path) -> None:
-    ledger = tmp_path / "companions.json"
-    companions.tidy(ledger, texts(tmp_path, "a.vtt", "b.vtt"), whole=True)
-    companions.tidy(ledger, texts(tmp_path, "c.vtt"), whole=False)
-    assert len(list(tmp_path.glob("*.vtt"))) == 3
-    companions.tidy(ledger, texts(tmp_path, "a.vtt"), whole=True)
-    assert [path.name for path in tmp_path.glob("*.vtt")] == ["a.vtt"]
-
-
-def test_what_is_no_longer_made_and_was_altered_stays_and_is_told(tmp_path: Path) -> None:
-    ledger = tmp_path / "companions.json"
-    (path,) = texts(tmp_path, "a.vtt")
-    companions.tidy(ledger, [path], whole=True)
-    path.write_text("corrected by hand")
-    for _ in range(2):
-        assert companions.tidy(ledger, [], whole=True) == (path,)
-    path.unlink()
-    assert companions.tidy(ledger, [], whole=True) == ()
-
-
-@pytest.mark.parametrize("data", [b"{", b"[]", b"\xff"])
-def test_a_list_of_companions_that_is_torn_deletes_nothing(tmp_path: Path, data: bytes) -> None:
-    ledger = tmp_path / "companions.json"
-    (path,) = texts(tmp_path, "a.vtt")
-    ledger.write_bytes(data)
-    assert companions.tidy(ledger, [], whole=True) == ()
-    assert path.exists()
-
-
 def test_progress_counts_companions(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     files = delivered(tmp_path, book(), "mp3")

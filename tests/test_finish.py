@@ -154,21 +154,20 @@ def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: P
 # -- companions ------------------------------------------------------------------------------------
 
 
-def test_a_part_of_a_book_leaves_its_read_along_as_it_is(tmp_path: Path) -> None:
+def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path) -> None:
     more = "output: {formats: [mp3], companions: [readalong, vtt]}\n"
     path = project(tmp_path, more)
     books.run(path, HumEngine())
     (epub,) = (tmp_path / "build" / "book").rglob("*.epub")
     whole = epub.read_bytes()
+    old = tmp_path / "build" / "superseded" / epub.relative_to(tmp_path / "build")
     books.write(tmp_path, PLAIN + more, two=books.TWO.replace("aunt ", "uncle "))
     report, _ = books.run(path, HumEngine(), chapters=["1"])
-    assert epub.read_bytes() == whole
+    assert not epub.exists()
+    assert old.read_bytes() == whole
     assert epub not in finished(report).companions
     assert finished(report).companions
-    assert finished(report).remarks == (
-        f"{epub.name} is made when all chapters are there; the one that is there is of an earlier "
-        "render",
-    )
+    assert finished(report).remarks == (f"{epub.name} is made when all chapters are there",)
     report, _ = books.run(path, HumEngine())
     assert epub in finished(report).companions
     assert epub.read_bytes() != whole
@@ -191,17 +190,17 @@ def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
     assert len(beside()) == 4
     more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
     books.write(tmp_path, PLAIN.replace("Evening", "Night") + more)
-    report, _ = books.run(path, HumEngine())
+    books.run(path, HumEngine())
     assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
-    assert [path.name for path in finished(report).exported.stale] == ["02 - Evening.mp3"]
     project(tmp_path, "output: {formats: mp3, files: chapters}\n")
     (tmp_path / "build" / "book" / "A. Author - The Ferry (mp3)" / "01 - Morning.vtt").write_text(
         "corrected"
     )
     report, _ = books.run(path, HumEngine())
-    assert beside() == ["01 - Morning.vtt"]
-    stale = [Path(name).name for name in finished(report).to_json()["stale_files"]]
-    assert stale == ["02 - Night.mp3", "01 - Morning.vtt"]
+    assert not beside()  # what was corrected by hand is kept as well
+    moved = {old.name: new for old, new in report.superseded}
+    assert sorted(moved) == ["01 - Morning.vtt", "02 - Night.mp3", "02 - Night.vtt"]
+    assert moved["01 - Morning.vtt"].read_text() == "corrected"
 
 
 # -- music -----------------------------------------------------------------------------------------

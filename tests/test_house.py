@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"characters", "errors", "keys", "machine"},
     {"files", "media"},
+    {"shelf"},
     {"audio", "models"},
     {"loudness", "mastering"},
     {"profiles"},

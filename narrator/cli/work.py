@@ -361,6 +361,18 @@ def _why_incomplete(report: Any) -> str:
     return "lack takes, or are held back by `checks: {strict: true}`" if held else "lack takes"
 
 
+def _print_superseded(moved: Sequence[tuple[Path, Path]]) -> None:
+    """What a run moved out of the folder of finished files, once."""
+    for old, new in moved[:_LISTED]:
+        out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
+    if len(moved) > _LISTED:
+        out.print(f"and {len(moved) - _LISTED} more files that are delivered no more: moved to "
+                  "`superseded` as well")  # fmt: skip
+
+
+_LISTED = 12
+
+
 def _print_report(report: Any, wall: float) -> None:
     from narrator import pipeline
 
@@ -396,8 +408,7 @@ def _print_report(report: Any, wall: float) -> None:
         out.print(f"{counted(len(found), 'companion')} beside them: {kinds}")
     for remark in facts.get("remarks", ()):
         out.print(remark)
-    for stale in facts.get("stale_files", ()):
-        out.print(f"{near(Path(stale))}  no longer part of this book")
+    _print_superseded(report.superseded)
     text = facts["characters"]
     out.print(
         f"characters: {text['source']} in the source = {text['spoken']} spoken + "
@@ -420,17 +431,26 @@ def gc(
     book: Book = Path("book.yaml"),
     delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
 ) -> None:
-    """Show takes that no manifest in the folder refers to; `--delete` removes them."""
-    from narrator import manifest, upkeep
+    """Show takes that no manifest in the folder refers to, and superseded files; `--delete` removes
+    them."""
+    from narrator import manifest, shelf, upkeep
 
     project = manifest.load(book)
+    old = shelf.superseded(project.build)
     if delete:
-        count, size = upkeep.collect(project)
+        count, size, freed = upkeep.collect(project)
         out.print(f"deleted {counted(count, 'take')}, {sized(size)}")
+        if old:
+            out.print(f"deleted {counted(len(old), 'superseded file')}, {sized(freed)}")
         return
     unused = upkeep.unreferenced(project)
-    if not unused:
+    if unused:
+        total = sized(sum(size for _, size in unused))
+        out.print(f"{counted(len(unused), 'take')}, {total}, not used; --delete removes them")
+    else:
         out.print("every take is in use")
-        return
-    total = sized(sum(size for _, size in unused))
-    out.print(f"{counted(len(unused), 'take')}, {total}, not used; --delete removes them")
+    for path, size in old:
+        out.print(f"{near(path)}  {sized(size)}")
+    if old:
+        total = sized(sum(size for _, size in old))
+        out.print(f"{counted(len(old), 'superseded file')}, {total}; --delete removes them")

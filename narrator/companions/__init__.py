@@ -13,7 +13,6 @@ already, it is not written again. Knows nothing of manifests and takes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,6 +25,7 @@ from narrator.companions.spoken import Aligner, Spoken, Word
 from narrator.errors import UserError
 from narrator.export import ListenerFile, Tags
 from narrator.export.names import folded
+from narrator.shelf import Shelf
 
 __all__ = [
     "KINDS",
@@ -35,7 +35,6 @@ __all__ = [
     "Word",
     "check",
     "plays",
-    "tidy",
     "update",
     "write",
 ]
@@ -84,28 +83,35 @@ def write(
     tags: Tags,
     book: Path,
     source: Path | None = None,
+    shelf: Shelf | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Made:
     """Write what is `wanted` (of KINDS) for finished files; equal input gives equal bytes.
 
     `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
-    is the EPUB that the project came from. `on_progress` hears how many companions of how many are
+    is the EPUB that the project came from. `shelf` is told of files before they are written, and
+    moves away what was altered by hand. `on_progress` hears how many companions of how many are
     done. Raises UserError (see `check`; a `source` that cannot be read) and StorageError.
     """
     most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
     check(wanted, [file.format for file in files], most)
     texts = list(_texts(chapters, files, wanted, tags))
-    whole = len(texts) + ("readalong" in wanted and bool(files))
+    along = "readalong" in wanted and bool(files)
+    whole = len(texts) + along
+    if shelf is not None:
+        shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
     paths: list[Path] = []
     remarks: tuple[str, ...] = ()
     for path, text in texts:
         if on_progress is not None:
             on_progress(len(paths), whole)
-        update(path, text().encode())
+        update(path, text().encode(), shelf)
         paths.append(path)
-    if "readalong" in wanted and files:
+    if along:
         if on_progress is not None:
             on_progress(len(paths), whole)
+        if shelf is not None:
+            shelf.make_way(book)
         remarks = readalong.write(book, chapters, files, tags, source)
         paths.append(book)
     if on_progress is not None:
@@ -204,49 +210,11 @@ def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Tags) -> 
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 
-def update(path: Path, data: bytes) -> None:
+def update(path: Path, data: bytes, shelf: Shelf | None = None) -> None:
     """Write a file, unless it is as it should be. Raises StorageError."""
     with disk.storage(path):
-        if not path.is_file() or path.read_bytes() != data:
-            disk.write(path, data)
-
-
-# -- what is no longer made ------------------------------------------------------------------------
-
-
-def tidy(ledger: Path, made: Sequence[Path], *, whole: bool) -> tuple[Path, ...]:
-    """Note what `write` has made, and delete what an earlier run made and this one did not.
-
-    `ledger` is a file for this alone; `whole` says that `made` is all there should be, else nothing
-    is deleted. What was altered since it was made is left; returns it. Raises StorageError.
-    """
-    rows = _noted(ledger)
-    names = {path: Path(os.path.relpath(path, ledger.parent)).as_posix() for path in made}
-    old = [name for name in rows if name not in names.values()] if whole else []
-    left: list[Path] = []
-    for name in old:
-        path = Path(os.path.normpath(ledger.parent / name))
-        with disk.storage(path):
-            if not path.is_file():
-                del rows[name]
-            elif _stamp(path) == rows[name]:
-                path.unlink()
-                del rows[name]
-            else:
-                left.append(path)
-    with disk.storage(ledger):
-        now = rows | {name: _stamp(path) for path, name in names.items()}
-        if now or ledger.exists():
-            disk.save_json(ledger, now)
-    return tuple(left)
-
-
-def _noted(ledger: Path) -> dict[str, list[int]]:
-    """Size and time of each companion by its path from the ledger's folder."""
-    rows = disk.load_json(ledger, {})  # lost: what is made is noted anew
-    return rows if isinstance(rows, dict) else {}
-
-
-def _stamp(path: Path) -> list[int]:
-    stat = path.stat()
-    return [stat.st_size, stat.st_mtime_ns]
+        if path.is_file() and path.read_bytes() == data:
+            return
+        if shelf is not None:
+            shelf.make_way(path)
+        disk.write(path, data)

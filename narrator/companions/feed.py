@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from lxml import etree
 
@@ -334,7 +334,7 @@ def text(
     kind = "application/rss+xml"
     etree.SubElement(channel, f"{{{_ATOM}}}link", href=show.url, rel="self", type=kind)
     _say(channel, "copyright", show.copyright)
-    _say(channel, "generator", "narrator")
+    _say(channel, "generator", _GENERATOR)
     if found:
         _say(channel, "pubDate", format_datetime(max(e.published for e in found)))
     _say(channel, f"{{{_ITUNES}}}author", show.author)
@@ -407,6 +407,24 @@ def _people(episode: Episode, role: str) -> list[Person]:
     found = [Person(name, "cast", role) for name in episode.voices if role]
     found += [Person(n, "cast", "narrator") for n in episode.narrators.split(", ") if n]
     return found + [Person(n, "writing", "author") for n in episode.authors.split(", ") if n]
+
+
+def names(path: Path) -> set[Path]:
+    """The files that a feed of ours names, as they lie under its folder; none of any other file."""
+    try:
+        root = etree.parse(path, _PARSER).getroot()
+        if root.findtext("channel/generator") != _GENERATOR:
+            return set()
+        addresses = [urlsplit(item.get("url", "")).path for item in root.iter("enclosure")]
+        itself = next((link.get("href", "") for link in root.iter(f"{{{_ATOM}}}link")), "")
+        folder = urlsplit(itself).path.rpartition("/")[0] + "/"
+        return {path.parent / unquote(address.removeprefix(folder)) for address in addresses}
+    except (OSError, ValueError, etree.XMLSyntaxError):
+        return set()
+
+
+_GENERATOR = "narrator"
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
 
 
 def _check(show: Show, role: str) -> None:

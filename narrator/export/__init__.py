@@ -39,6 +39,7 @@ from narrator.export.names import file_name, folded, path_of
 from narrator.export.tags import GENRE, Cover, Tags, Track, named, three_letters
 from narrator.files import load_json, replacing, save_json, storage, sweep
 from narrator.loudness import Target
+from narrator.shelf import Shelf
 
 __all__ = [
     "Cancelled",
@@ -140,9 +141,6 @@ class Exported:
     """Each chapter with its encoded files, measured, one for each way of encoding that did."""
     encoded: tuple[Encoded, ...]
     """All of them, those of samples too."""
-    stale: tuple[Path, ...]
-    """Files of earlier exports that this book no longer has: a chapter renamed, a format dropped.
-    They are left where they are."""
     remarks: tuple[str, ...]
     """What the listener gets otherwise than asked for, in words: a book in parts."""
     failed: tuple[Failure, ...] = ()
@@ -159,6 +157,7 @@ def export(
     whole: bool = True,
     channels: int = 1,
     workers: int | None = None,
+    shelf: Shelf | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Cancel | None = None,
 ) -> Exported:
@@ -166,7 +165,8 @@ def export(
 
     `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
     `whole` says that all of them are here; without it chapters are written and no book files.
-    `channels` is how many the book has, where other chapters have more than these. `on_progress`
+    `channels` is how many the book has, where other chapters have more than these. `shelf` is told
+    of files before they are written, and moves away what was altered by hand. `on_progress`
     hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
 
     A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
@@ -192,6 +192,8 @@ def export(
     encoded = _encode(plans, kept, workers, progress, cancel)
     good = {need: sound for need, sound in encoded.items() if isinstance(sound, Encoded)}
     ledger = _Ledger(kept / "files.json")
+    if shelf is not None:
+        shelf.expect(plan.path for plan in plans)
     files: list[ListenerFile] = []
     samples: list[ListenerFile] = []
     for done, plan in enumerate(plans):
@@ -200,7 +202,7 @@ def export(
         progress("files", done, len(plans))
         if not plan.fault and all(need in good for need in plan.needs):
             sounds = [good[need] for need in plan.needs]
-            file = _deliver(plan, sounds, tags, covers[plan.settings.folder], ledger)
+            file = _deliver(plan, sounds, tags, covers[plan.settings.folder], ledger, shelf)
             (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
     each = [(c, tuple(e for need, e in good.items() if need.key == c.key)) for c in chapters]
@@ -209,7 +211,6 @@ def export(
         samples=tuple(samples),
         chapters=tuple(each),
         encoded=tuple(good.values()),
-        stale=ledger.others(out, {plan.path for plan in plans}) if whole else (),
         remarks=(
             *dict.fromkeys(p.remark for p in plans if p.remark),
             *map(_mended, ledger.altered),
@@ -555,7 +556,12 @@ def prune(kept: Path, exported: Exported) -> int:
 
 
 def _deliver(
-    plan: _Plan, sounds: Sequence[Encoded], tags: Tags, cover: Cover | None, ledger: _Ledger
+    plan: _Plan,
+    sounds: Sequence[Encoded],
+    tags: Tags,
+    cover: Cover | None,
+    ledger: _Ledger,
+    shelf: Shelf | None,
 ) -> ListenerFile:
     titles = [chapter.title for chapter in plan.chapters]
     tags = replace(tags, genre=tags.genre or plan.settings.genre)
@@ -573,6 +579,8 @@ def _deliver(
     fresh = starts is None
     if starts is None:
         parts = list(zip(titles, sounds, strict=True))
+        if shelf is not None:
+            shelf.make_way(plan.path)
         with replacing(plan.path) as temporary:
             starts = _write(temporary, plan, parts, tags, cover)
         ledger.note(plan.path, key, starts)
@@ -615,6 +623,7 @@ class _Ledger:
             name: row
             for name, row in (rows.items() if isinstance(rows, dict) else ())
             if isinstance(row, dict) and {"key", "starts"} <= row.keys()
+            if os.path.lexists(path.parent / name)
         }
 
     def find(self, path: Path, key: str) -> tuple[int, ...] | None:
@@ -643,16 +652,6 @@ class _Ledger:
             sha256 = keys.file_content(path)
         self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}
         save_json(self.path, self.rows)
-
-    def others(self, folder: Path, known: set[Path]) -> tuple[Path, ...]:
-        """Delivered files under a folder that are not among the known and still there."""
-        found = (Path(os.path.normpath(self.path.parent / name)) for name in self.rows)
-        normal = {Path(os.path.normpath(path)) for path in known}
-        root = Path(os.path.normpath(folder))
-        return tuple(
-            path for path in found
-            if path not in normal and path.is_relative_to(root) and path.exists()
-        )  # fmt: skip
 
     def _name(self, path: Path) -> str:
         return Path(os.path.relpath(path, self.path.parent)).as_posix()

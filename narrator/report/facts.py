@@ -25,6 +25,7 @@ from narrator.manuscript import characters, source_and_left_out
 from narrator.pipeline import BookPlan, deliverable
 from narrator.plan import Step
 from narrator.profiles import Profile
+from narrator.shelf import Entry
 from narrator.store import Record
 
 # -- what is said ----------------------------------------------------------------------------------
@@ -375,12 +376,12 @@ def _files(book: BookPlan, draft: bool) -> Iterator[File]:
     for path, note in pipeline.listed(book, draft=draft):
         name = path.relative_to(folder)
         sound = path.suffix.casefold() in SOUND
-        held = made.get(products.in_build(project, path), ([], ""))[0]
+        held = made.get(products.in_build(project, path), Entry()).chapters
         yield File(
             path=path,
             name=name.as_posix(),
             bytes=path.stat().st_size,
-            chapters=tuple(held),
+            chapters=held,
             note=note if sound else "",
             profile=profiles.get(name.parts[0]),
             sound=sound,
