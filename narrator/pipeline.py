@@ -510,7 +510,11 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
     report.incomplete = tuple(n for n in wanted if n in lacking)
     report.lacking = sum(step in book.selection for step in missing)
-    delivered = set(wanted if missing else range(len(manuscript.chapters))) - lacking
+    shelf = products.shelf_of(manuscript.project, draft=draft)
+    if missing:  # what listeners have already is delivered with the rest, as it is now
+        delivered = {*wanted, *products.delivered(manuscript.project, shelf)} - lacking
+    else:  # a book that is complete is delivered whole, whatever part of it was asked for
+        delivered = set(range(len(manuscript.chapters)))
     report.doubtful = tuple(
         step
         for step in doubtful(book)
@@ -518,20 +522,13 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     )
     if report.result.cancelled:
         return
-    project = manuscript.project
-    shelf = products.shelf_of(project, draft=draft)
-    again = products.delivered(project, shelf) if missing else set()
     report.finished = finish.finish(
-        project,
+        manuscript.project,
         manuscript.chapters,
         manuscript.cast,
         book.steps,
         book.store,
-        # a book that is complete is delivered whole, whatever part of it was asked for; of one that
-        # is not, chapters that listeners have already are delivered as they are now
-        chapters=[n for n in sorted({*wanted, *again}) if n not in lacking]
-        if missing
-        else range(len(manuscript.chapters)),
+        chapters=sorted(delivered),
         whole=not missing,
         draft=draft,
         shelf=shelf,
@@ -539,7 +536,7 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
         cancel=cancel,
     )
     if report.finished:
-        products.settle(project, report.finished, shelf)
+        products.settle(manuscript.project, report.finished, shelf)
     report.superseded += tuple(shelf.moved)
     report.result.cancelled = cancel.is_set()
 

@@ -259,10 +259,11 @@ def test_status_tells_files_that_are_older_than_the_project(narrator, book):
     book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {head: 2}\n")
     facts = json.loads(narrator("status", book, "--draft", "--json")[1])
     assert (facts["files"], len(facts["other_files"])) == ([], 2)
-    narrator("render", book, "--draft")
+    said = narrator("render", book, "--draft")[1]
+    assert said.count("02 - Evening.wav  is delivered no more: moved to ") == 1
     facts = json.loads(narrator("status", book, "--draft", "--json")[1])
     assert len(facts["files"]) == 2
-    assert [Path(path).name for path in facts["other_files"]] == ["02 - Evening.wav"]
+    assert facts["other_files"] == []
 
 
 def test_brackets_in_a_text_are_shown_as_they_are(narrator, tmp_path):

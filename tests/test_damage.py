@@ -47,7 +47,6 @@ KINDS = {
     "a lossless chapter": "encoded/*/*.flac",
     "an index of one": f"encoded/*/{'[0-9a-f]' * 40}.json",
     "what was delivered": "encoded/*/files.json",
-    "companions that were made": "encoded/*/companions.json",
     "a timeline": "timeline/*/*.json",
     "what music measures": "music/*.json",
     "a book": "book/*.m4b",
