@@ -17,7 +17,7 @@ import pytest
 from lxml import etree
 
 from narrator import companions
-from narrator.companions import Spoken
+from narrator.companions import Spoken, inert
 from narrator.errors import ImportFailed, UserError
 from narrator.export import Tags
 from narrator.importers import import_book
@@ -420,6 +420,100 @@ def test_other_encodings_become_utf_8(tmp_path: Path) -> None:
     book, _ = make(tmp_path, imported(epub), epub)
     assert b'encoding="utf-8"' in book.files["OEBPS/two.xhtml"]
     assert "「はい。」" in book.lit()
+
+
+LIVELY = TRICKY | {
+    "three.xhtml": (
+        "<script>go(1 &lt; 2)</script><script src='x.js'/><p onclick='go()'>He saw "
+        "<img src='https://x.org/a.png' alt='a bridge'/> and <img src='a.png' alt=''/>.</p>"
+        "<form action='https://x.org'><p>Name <input type='text'/></p></form>"
+        "<iframe src='https://x.org'></iframe><object data='a.swf'>A <b>picture</b>.</object>"
+        "<p><a href=' java&#115;cript:go()'>Here</a> and <a href='https://x.org'>there</a>.</p>"
+        "<p style=\"background: url('//x.org/b.png')\">Gold.</p>"
+        "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink'>"
+        "<script>go()</script><image xlink:href='http://x.org/c.png'/><text>Sea</text></svg>"
+    ),
+    "four.html": "<p>Loose<br>ends.<script>go()<p onload=go()>More",
+}
+SHEET = """@import url(https://x.org/a.css); @import "b.css";
+@font-face { font-family: F; src: url("http://x.org/f.woff") }
+@namespace svg url(http://www.w3.org/2000/svg);
+p { background: u\\72l(//x.org/d.png); color: red }
+"""
+
+
+def words_of(data: bytes) -> str:
+    shown = etree.fromstring(data)
+    for script in shown.xpath("//*[local-name()='script']"):
+        script.getparent().remove(script)
+    return "".join("".join(shown.itertext()).split())
+
+
+def test_what_acts_in_the_pages_of_the_source_does_not_in_the_read_along(tmp_path: Path) -> None:
+    epub = source(
+        tmp_path, LIVELY, files={"a.png": PNG, "s.css": SHEET, "b.css": "", "x.svg": "<svg/>"},
+        properties={"three.xhtml": "scripted remote-resources svg"},
+    )  # fmt: skip
+    with zipfile.ZipFile(epub, "a") as archive:
+        archive.writestr("OEBPS/x.js", "go()")
+    book, remarks = make(tmp_path, imported(epub), epub)
+    pages = {n: data.decode() for n, data in book.files.items() if n.endswith("html")}
+    for name, text in pages.items():
+        left = text.replace("href='https://x.org'", "")  # a link is followed by nobody but readers
+        assert not re.search(r"script|\son\w+=|x\.org|<(form|iframe|object|input)|go\(", left), name
+    assert "OEBPS/x.js" not in book.names
+    sheet = book.files["OEBPS/s.css"].decode()
+    assert "x.org" not in sheet
+    assert '@import "b.css"' in sheet
+    assert "color: red" in sheet
+    assert "http://www.w3.org/2000/svg" in sheet
+    assert not book.opf.xpath("//@properties[contains(., 'scripted') or contains(., 'remote')]")
+    assert book.opf.xpath("//@properties[. = 'svg']")
+    assert any("what acts by itself" in remark for remark in remarks)
+
+
+def test_taking_out_what_acts_loses_no_word(tmp_path: Path) -> None:
+    epub = source(tmp_path, LIVELY, files={"a.png": PNG})
+    book, _ = make(tmp_path, imported(epub), epub)
+    with zipfile.ZipFile(epub) as archive:
+        before = words_of(archive.read("OEBPS/three.xhtml"))
+    after = words_of(book.files["OEBPS/three.xhtml"])
+    assert after == before.replace("Hesaw", "Hesawabridge")  # what cannot be shown is said
+    assert "Looseends." in words_of(book.files["OEBPS/four.html"])
+
+
+@pytest.mark.parametrize(
+    ("page", "left"),
+    [
+        ("<a HREF='JaVa&#9;Script:x' x='y'>a</a>", "<a x='y'>a</a>"),
+        ("<a href='data:text/html,x'>a</a>", "<a>a</a>"),
+        ("<img src='data:image/png;base64,AA'/>", None),
+        ("<img src='a.png' srcset='a.png 1x, https://x 2x'/>", "<img src='a.png'/>"),
+        ("<meta http-equiv='Refresh' content='0'/><base href='http://x/'/>", ""),
+        ("<?xml-stylesheet type='text/css' href='http://x'?><p/>", "<p/>"),
+        ("<!-- <script>x</script> --><!-- why -->", "<!-- why -->"),
+        ("<svg><animate attributeName='href' to='javascript:x'/></svg>", "<svg></svg>"),
+        ("<rect fill='url(http://x#a)'/>", '<rect fill="none"/>'),
+        ("<object><object>x</object>y</object>z", "xyz"),
+        ("<select><option>One</option><option>Two</option></select>", "  One  Two  "),
+        ("<p class='on' title='a=b'>5 < 6 &amp; “on”=1</p><q cite='http://x'>q</q>", None),
+    ],
+)
+def test_only_what_acts_is_taken_out(page: str, left: str | None) -> None:
+    assert inert.page(page) == (page if left is None else left)
+
+
+def test_every_overlay_says_which_element_it_reads(tmp_path: Path) -> None:
+    epub = source(tmp_path)
+    for book in (make(tmp_path, chapters())[0], make(tmp_path, imported(epub), epub)[0]):
+        for name in book.names:
+            if not name.endswith(".smil"):
+                continue
+            (seq,) = etree.fromstring(book.files[name]).iterfind(".//s:seq", NS)
+            target = seq.get("{http://www.idpf.org/2007/ops}textref")
+            document, _, fragment = target.partition("#")
+            shown = etree.fromstring(book.files[book.named(name, document)])
+            assert len(shown.xpath(f"//*[@id='{fragment}']")) == 1
 
 
 # -- the validator ---------------------------------------------------------------------------------

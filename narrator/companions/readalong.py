@@ -22,7 +22,7 @@ from lxml import etree
 
 from narrator import keys
 from narrator.chunk import sentences
-from narrator.companions import weave
+from narrator.companions import inert, weave
 from narrator.companions.spoken import Spoken, moments
 from narrator.companions.weave import Mark, Unit
 from narrator.errors import UserError
@@ -193,7 +193,9 @@ def _smil(
     page = weave.relative(name, document)
     root = etree.Element(f"{{{_SMIL}}}smil", nsmap={None: _SMIL, "epub": _OPS}, version="3.0")
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
-    seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_OPS}}}textref": page, "id": "all"})
+    # checkers of EPUB 3.2 and before ask for a fragment: the first element that is lit
+    first = f"{page}#{clips[0][0].id}"
+    seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_OPS}}}textref": first, "id": "all"})
     played = 0
     for mark, start, stop in clips:
         times = round(start * 1000), round(stop * 1000)
@@ -219,6 +221,7 @@ def _package(
     tags: Tags,
 ) -> bytes:
     opf = weave.parsed(book.members[book.package])
+    inert.package(opf)
     metadata, manifest = opf.find(f"{{{_OPF}}}metadata"), opf.find(f"{{{_OPF}}}manifest")
     ids = {element.get("id") for element in opf.iter() if element.get("id")}
 

@@ -24,9 +24,11 @@ from urllib.parse import quote, unquote
 
 from lxml import etree
 
-from narrator.errors import Problem, UserError
+from narrator.companions import inert
+from narrator.companions.inert import TOKEN
+from narrator.errors import ImportFailed, Problem, UserError
 from narrator.importers.archive import Archive
-from narrator.importers.package import read_package
+from narrator.importers.package import Package, read_package
 from narrator.script import Line
 
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -82,13 +84,13 @@ def weave(source: Path, units: Sequence[Unit], remarks: list[str]) -> Woven | No
             remarks.append(f"{source.name} reads itself along already; pages are plain")
             return None
         base = posixpath.dirname(package.path)
-        members = {name: archive.read(name) for name in _names(source)}
+        members = _members(archive, package, remarks)
         pages = []
         for item, _ in package.spine:
             name = unquote(item.path)
             if item.media_type != "application/xhtml+xml" or name not in members:
                 continue
-            text = archive.text(name)
+            text = members[name].decode()
             if _takes_spans(text):
                 pages.append(_Page(name, text))
             else:
@@ -120,6 +122,97 @@ def weave(source: Path, units: Sequence[Unit], remarks: list[str]) -> Woven | No
             style = relative(page.name, posixpath.join(base, f"{folder}style.css"))
             members[page.name] = page.woven(style).encode()
     return Woven(members, package.path, tuple(marks), folder)
+
+
+def _members(archive: Archive, package: Package, remarks: list[str]) -> dict[str, bytes]:
+    """The files of a book, pages in UTF-8, without what acts by itself; with a remark on it."""
+    kinds = {unquote(item.path): item.media_type for item in package.items}
+    members: dict[str, bytes] = {}
+    tamed = 0
+    for name in _names(archive.path):
+        kind = kinds.get(name) or _KINDS.get(name.rpartition(".")[2].lower(), "")
+        if inert.is_script(kind, name):
+            tamed += 1
+        elif kind in _PAGES or kind == "text/css":
+            members[name], changed = _tamed(archive, name, kind)
+            tamed += changed
+        else:
+            members[name] = archive.read(name)
+    if tamed:
+        remarks.append(
+            f"what acts by itself or fetches from a network (scripts, forms, remote pictures) is "
+            f"left out of {archive.path.name}, {tamed} of its files; their words are kept"
+        )
+    return members
+
+
+def _tamed(archive: Archive, name: str, kind: str) -> tuple[bytes, bool]:
+    """A page or a style sheet without what acts by itself; whether any of it did."""
+    if kind == "text/css":
+        text = archive.read(name).decode(errors="surrogateescape")
+        found = inert.style(text)
+        return found.encode(errors="surrogateescape"), found != text
+    text = _without_entities(_decoded(archive, name))
+    found = inert.page(_readable(archive, name, text))
+    return _ENCODING.sub(r"\1utf-8", found, count=1).encode(), found != text
+
+
+_KINDS = {
+    "xhtml": "application/xhtml+xml",
+    "html": "text/html",
+    "htm": "text/html",
+    "svg": "image/svg+xml",
+    "css": "text/css",
+}
+"""Of files that the package does not list."""
+_PAGES = frozenset(("application/xhtml+xml", "image/svg+xml", "text/html"))
+_DOUBTFUL = re.compile(
+    r"<\s*(?:\w+:)?(?:script|i?frame|object|embed|form|base|meta)\b|\bon\w+\s*=|script:|"
+    r"(?:src|srcset|href|data|poster|background|url)\s*[=(]\s*[\"']?\s*(?:https?:)?//",
+    re.IGNORECASE,
+)
+
+
+def _decoded(archive: Archive, name: str) -> str:
+    try:
+        return archive.text(name)
+    except ImportFailed:  # in no encoding that it names, as are some drawings
+        return archive.read(name).decode(errors="replace")
+
+
+def _without_entities(text: str) -> str:
+    """A page with the short names that it gives to text replaced by that text."""
+    if "<!ENTITY" not in text:
+        return text
+    said = dict(_ENTITY.findall(text))
+    plain = _SUBSET.sub(r"\1>", text, count=1)
+    return re.sub(r"&([\w.-]+);", lambda found: said.get(found[1], found[0]), plain)
+
+
+_ENTITY = re.compile(r"<!ENTITY\s+([\w.-]+)\s+[\"']([^\"'<>&]{0,200})[\"']\s*>")
+_SUBSET = re.compile(r"(<!DOCTYPE[^>\[]*?)\s*\[.*?\]\s*>", re.DOTALL)
+
+
+def _readable(archive: Archive, name: str, text: str) -> str:
+    """A page as it is; one that no two readers would read alike, and that may do something, as
+    this one reads it."""
+    if _is_well_formed(text) or not _DOUBTFUL.search(text):
+        return text
+    root, _ = archive.document(name)
+    for element in root.iter(etree.Element):
+        if not element.tag.startswith("{"):
+            element.tag = f"{{{_XHTML}}}{element.tag}"
+    etree.cleanup_namespaces(root, top_nsmap={None: _XHTML})
+    written: str = etree.tostring(root, encoding="unicode")
+    return written
+
+
+def _is_well_formed(text: str) -> bool:
+    try:
+        parsed(_DECLARATION.sub("", text, count=1).encode())
+    except etree.XMLSyntaxError:
+        return False
+    return "<!ENTITY" not in text
 
 
 def _names(source: Path) -> list[str]:
@@ -154,12 +247,9 @@ def parsed(document: bytes) -> Any:
 
 def _takes_spans(text: str) -> bool:
     """Is it well-formed, and XHTML without a prefix?"""
-    if "<!ENTITY" in text:
+    if not _is_well_formed(text):
         return False
-    try:
-        root = parsed(_DECLARATION.sub("", text, count=1).encode())
-    except etree.XMLSyntaxError:
-        return False
+    root = parsed(_DECLARATION.sub("", text, count=1).encode())
     return bool(root.tag == f"{{{_XHTML}}}html" and root.nsmap.get(None) == _XHTML)
 
 
@@ -186,12 +276,6 @@ def _letters(text: str) -> str:
 
 _DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]*\?>")
 _ENCODING = re.compile(r"(\A\ufeff?\s*<\?xml[^>]*?encoding\s*=\s*[\"'])[A-Za-z0-9._-]+")
-_TOKEN = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![^>\[]*(?:\[.*?\]\s*)?>"
-    r"|<(?P<close>/)?(?P<name>[^\s/>]+)(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(?P<empty>/)?>"
-    r"|&(?P<entity>#?\w+);|(?P<text>[^<&]+)",
-    re.DOTALL,
-)
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd mark q s samp "
     "small span strike strong sub sup time tt u var wbr".split()
@@ -225,7 +309,7 @@ class _Page:
         letters: list[str] = []
         unread = ""
         depth = 0
-        for token in _TOKEN.finditer(self.text):
+        for token in TOKEN.finditer(self.text):
             if name := token["name"]:
                 name = name.rpartition(":")[2].lower()
                 if unread:
