@@ -44,6 +44,8 @@ CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
 
 _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@([\w./-]+))?")
+LONGEST_ID = 200
+"""Characters; the hub's own limit is 96 without the revision."""
 ORIGIN = "converted.json"
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 _HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
@@ -125,7 +127,8 @@ def converted(repo: str) -> Path:
 def hub_id(spec: str) -> tuple[str, str | None] | None:
     """(owner/name, revision or None) of a spec that reads as a hub id."""
     found = _HUB_ID.fullmatch(spec)
-    return (found[1], found[2]) if found and ".." not in spec else None
+    fit = found is not None and ".." not in spec and len(spec) <= LONGEST_ID
+    return (found[1], found[2]) if found and fit else None
 
 
 def listed(tell: Tell = quiet) -> list[Model]:
@@ -157,12 +160,20 @@ def _find(spec: str, root: Path | None, read: Reader, tell: Tell) -> Model:
     with contextlib.suppress(RuntimeError):  # no such user
         path = path.expanduser()
     for place in ((root / path,) if root else ()) + (path,):
-        if place.is_dir():
+        if _exists(place) and place.is_dir():
             return _folder(spec, place, read, tell)
-    if path.exists() or hub_id(spec) is None:
+    if _exists(path) or hub_id(spec) is None:
         note = f"{spec}: no such directory, and not a hub id (owner/name)"
         return Model(spec, None, "", "folder", None, 0, "", note)
     return _hub(spec, read, tell)
+
+
+def _exists(path: Path) -> bool:
+    """Also of what can be no name: too long, or with a zero in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _folder(spec: str, path: Path, read: Reader, tell: Tell) -> Model:

@@ -437,3 +437,28 @@ def test_a_folder_whose_name_is_no_utf_8_is_a_folder_like_others(tmp_path):
     assert "caf\u00e9" in json.loads(told("check", folder, "--json"))["chunks"][0]["text"]
     told("status", folder, "--draft")
     assert json.loads(told("verify", Path(files[0]).parent, "--json"))["files"][0]["file"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("doctor", "x" * 300),
+        ("check", "x" * 300),
+        ("voices", "list", "-p", "x" * 300),
+        ("models", "where", "a/b@" + "x" * 300),
+        ("models", "convert", "model", "x" * 300),
+    ],
+    ids=lambda arguments: " ".join(arguments)[:20],
+)
+def test_a_name_that_no_file_can_have_is_one_line(narrator, arguments):
+    code, _, said = narrator(*arguments)
+    assert code in (2, 3)
+    assert "internal error" not in said
+    assert len(said) < 1500
+
+
+def test_links_in_a_circle_are_one_line(narrator, tmp_path):
+    (tmp_path / "book.yaml").symlink_to(tmp_path / "book.yaml")
+    code, said, _ = narrator("doctor", tmp_path)
+    assert code == 3
+    assert "Too many levels of symbolic links" in said

@@ -7,6 +7,7 @@ not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -17,8 +18,8 @@ import typer
 
 from narrator import __version__, files
 from narrator.cli import companions, delivery, doctor, models, report, takes, text, voices, work
-from narrator.cli.shared import app, err, out, tell
-from narrator.errors import EnvironmentFailed, NarratorError
+from narrator.cli.shared import app, err, out, short, tell
+from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 __all__ = [
     "app",
@@ -35,6 +36,10 @@ __all__ = [
 ]
 
 
+_NO_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EILSEQ)
+"""What is wrong with a name, not with a file."""
+
+
 def main() -> None:
     """The command `narrator`: exceptions become messages and exit codes here and nowhere else."""
     for stream in (sys.stdout, sys.stderr):
@@ -49,6 +54,9 @@ def main() -> None:
         err.print("stopped; what was finished is stored")
         sys.exit(130)
     except OSError as error:
+        if error.errno in _NO_NAME:
+            err.print(f"error: {short(str(error.filename))}: {error.strerror}")
+            sys.exit(UserError.exit_code)
         if not files.is_refusal(error):
             _fail(error)
         where = f"{error.filename}: " if error.filename else ""

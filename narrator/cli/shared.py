@@ -127,7 +127,7 @@ def near(path: Path) -> Path:
     """A path as short as it can be said from here."""
     try:
         return path.resolve().relative_to(Path.cwd())
-    except (ValueError, OSError):
+    except (ValueError, OSError, RuntimeError):  # the last: links in a circle
         return path
 
 
