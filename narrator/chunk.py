@@ -434,7 +434,7 @@ def expected_seconds(text: str, language: str) -> float:
 
 # Clause marks within a sentence. Strong ones part clauses; weak ones may part no more than a list.
 _CLAUSE_ENDS = re.compile(
-    r"(?:(?P<strong>[;:؛…—–]|[.!?]+|--|(?<=\s)-)|[,،])[\"'”’»›)\]“‘\u2060]*\s+"
+    r"(?:(?P<strong>[;:؛…—–]|(?<![.!?])[.!?]+|--|(?<=\s)-)|[,،])[\"'”’»›)\]“‘\u2060]*\s+"
     r"|(?P<wide>[；：]|…+|——+|[。！？．｡]+)[”’」』）]*|[，、][”’」』）]*|—\u2060*(?=\w)"
 )
 _STRONG, _WEAK, _SPACE, _ANYWHERE = 4.0, 8.0, 30.0, 60.0
@@ -636,7 +636,16 @@ def _speech(line: Line, start: int, stop: int, language: str) -> float:
         if start <= say.start and say.stop <= stop:
             parts += [line.text[start : say.start], say.spoken]
             start = say.stop
-    return expected_seconds("".join(parts) + line.text[start:stop], language)
+    spoken = "".join(parts) + line.text[start:stop]
+    seconds = expected_seconds(spoken, language)
+    return seconds if len(spoken) < _LONG else max(seconds, len(spoken) / _DENSEST)
+
+
+_LONG = 500
+"""Characters from which on a text counts as having some speech in it, whatever it is of: a run of
+10,000 hyphens is not read in one go."""
+_DENSEST = 100.0
+"""Characters a second, some six times as many as in any text that is read aloud."""
 
 
 def _clauses(

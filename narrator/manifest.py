@@ -7,6 +7,7 @@ Knows the shape of a project and where its files lie, nothing of what chapter te
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import types
 import typing
@@ -647,6 +648,10 @@ class Project:
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
     """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
     first place, and in how many it stands."""
+    _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    """The chapters and their places, once they were asked for."""
 
     @property
     def root(self) -> Path:
@@ -691,18 +696,25 @@ class Project:
     @property
     def chapters(self) -> tuple[ChapterSettings, ...]:
         """The manifest's chapters, between the spoken credits where there are any."""
-        return tuple(chapter for chapter, _ in self._chapters())
+        return self._chapters()[0]
 
     @property
     def numbered(self) -> list[int]:
         """The places in `chapters` of those that the manifest lists: credits left out."""
-        return [n for n, (_, loc) in enumerate(self._chapters()) if loc[0] == "chapters"]
+        return [n for n, loc in enumerate(self._chapters()[1]) if loc[0] == "chapters"]
 
     def chapter_loc(self, number: int) -> Loc:
         """Where a chapter of `chapters` stands in the manifest."""
-        return self._chapters()[number][1]
+        return self._chapters()[1][number]
 
-    def _chapters(self) -> list[tuple[ChapterSettings, Loc]]:
+    def _chapters(self) -> tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]:
+        if not self._listed:
+            found = self._with_credits()
+            chapters, places = zip(*found, strict=True)
+            self._listed.append((chapters, places))
+        return self._listed[0]
+
+    def _with_credits(self) -> list[tuple[ChapterSettings, Loc]]:
         found: list[tuple[ChapterSettings, Loc]] = [
             (chapter, ("chapters", i)) for i, chapter in enumerate(self.manifest.chapters)
         ]

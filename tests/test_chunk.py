@@ -478,6 +478,14 @@ def test_a_whole_novel_is_cut_well_and_fast() -> None:
     assert sum(chunk.boundary == "clause" for chunk in found) < len(found) / 20
 
 
+@pytest.mark.parametrize("mark", ["-", "- ", ".", "…", "'", "(", "=", "~", "e\u0301"])
+def test_a_run_of_marks_is_not_read_in_one_go(mark: str) -> None:
+    lines = (line(f"Before. {mark * 30_000} and after."),)
+    found = cut(Scene(lines), "en")
+    assert_lossless(lines, found)
+    assert max(len(chunk.text) for chunk in found) < 3_000
+
+
 def test_long_text_without_breaks_neither_hangs_nor_gets_lost() -> None:
     for unit in (f"{WORDS} ", "word ", "1. 2. ", "字", ". ", "a. B. "):
         text = unit * (30_000 // len(unit))

@@ -87,11 +87,15 @@ def always(words: str) -> Speak:
     return lambda match, how: words
 
 
+_CONTEXT = 400
+"""Characters around a match that its meaning can hang on; more would be read again for each."""
+
+
 def before(match: Match) -> str:
-    """The text up to the match."""
-    return match.string[: match.start()]
+    """The text up to the match, or what of it is near."""
+    return match.string[max(0, match.start() - _CONTEXT) : match.start()]
 
 
 def after(match: Match) -> str:
-    """The text from the end of the match."""
-    return match.string[match.end() :]
+    """The text from the end of the match, or what of it is near."""
+    return match.string[match.end() : match.end() + _CONTEXT]
