@@ -153,7 +153,11 @@ def _tamed(archive: Archive, name: str, kind: str) -> tuple[bytes, bool]:
         found = inert.style(text)
         return found.encode(errors="surrogateescape"), found != text
     text = _without_entities(_decoded(archive, name))
-    found = inert.page(_readable(archive, name, text))
+    found = text
+    if _is_well_formed(text):
+        found = inert.page(text)
+    elif _DOUBTFUL.search(text):
+        found = inert.page(_read_anew(archive, name))
     return _ENCODING.sub(r"\1utf-8", found, count=1).encode(), found != text
 
 
@@ -167,7 +171,7 @@ _KINDS = {
 """Of files that the package does not list."""
 _PAGES = frozenset(("application/xhtml+xml", "image/svg+xml", "text/html"))
 _DOUBTFUL = re.compile(
-    r"<\s*(?:\w+:)?(?:script|i?frame|object|embed|form|base|meta)\b|\bon\w+\s*=|script:|"
+    r"<\s*(?:\w+:)?(?:script|i?frame|object|embed|form|base|meta)\b|@import|\bon\w+\s*=|script:|"
     r"(?:src|srcset|href|data|poster|background|url)\s*[=(]\s*[\"']?\s*(?:https?:)?//",
     re.IGNORECASE,
 )
@@ -185,7 +189,8 @@ def _without_entities(text: str) -> str:
     if "<!ENTITY" not in text:
         return text
     said = dict(_ENTITY.findall(text))
-    plain = _SUBSET.sub(r"\1>", text, count=1)
+    subset = _SUBSET.match(text, text.find("<!DOCTYPE"))
+    plain = f"{text[: subset.start()]}{subset[1]}>{text[subset.end() :]}" if subset else text
     return re.sub(r"&([\w.-]+);", lambda found: said.get(found[1], found[0]), plain)
 
 
@@ -193,11 +198,8 @@ _ENTITY = re.compile(r"<!ENTITY\s+([\w.-]+)\s+[\"']([^\"'<>&]{0,200})[\"']\s*>")
 _SUBSET = re.compile(r"(<!DOCTYPE[^>\[]*?)\s*\[.*?\]\s*>", re.DOTALL)
 
 
-def _readable(archive: Archive, name: str, text: str) -> str:
-    """A page as it is; one that no two readers would read alike, and that may do something, as
-    this one reads it."""
-    if _is_well_formed(text) or not _DOUBTFUL.search(text):
-        return text
+def _read_anew(archive: Archive, name: str) -> str:
+    """A page that no two readers would read alike, as this one reads it."""
     root, _ = archive.document(name)
     for element in root.iter(etree.Element):
         if not element.tag.startswith("{"):
