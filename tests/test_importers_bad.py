@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -129,6 +130,42 @@ def test_a_declared_encoding_is_read(tmp_path: Path) -> None:
     text = page("<p>café au lait</p>").replace('"utf-8"', '"iso-8859-1"').encode("latin-1")
     book = import_book(repacked(epub(tmp_path), {"OEBPS/one.xhtml": text}))
     assert "café" in book.chapters[0].markdown
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["punycode", "undefined", "idna", "utf-7", "hex", "zlib", "rot13", "unicode_escape", "base64",
+     "utf-16", "utf-32", "cp037", "no-such", "x" * 5000],
+)  # fmt: skip
+def test_an_encoding_that_is_none_is_utf_8_and_is_told(tmp_path: Path, name: str) -> None:
+    text = page("<p>café au lait</p>").replace('"utf-8"', f'"{name}"').encode()
+    book = import_book(repacked(epub(tmp_path), {"OEBPS/one.xhtml": text}))
+    assert "café au lait" in book.chapters[0].markdown
+    (told,) = [remark for remark in book.remarks if "as it says" in remark]
+    assert told.endswith("; it was read as UTF-8.")
+
+
+def test_old_encodings_are_read_as_browsers_read_them(tmp_path: Path) -> None:
+    text = page("<p>caf\xe9 \x93au lait\x94</p>").replace('"utf-8"', '"latin-1"').encode("latin-1")
+    book = import_book(repacked(epub(tmp_path), {"OEBPS/one.xhtml": text}))
+    assert "café “au lait”" in book.chapters[0].markdown
+    body = (
+        '<html><head><meta charset="windows-1251"/></head><body><p>Привет, книга</p></body></html>'
+    )
+    book = import_book(repacked(epub(tmp_path), {"OEBPS/one.xhtml": body.encode("cp1251")}))
+    assert "Привет, книга" in book.chapters[0].markdown
+
+
+def test_a_member_unpacks_to_no_more_than_it_promises(tmp_path: Path) -> None:
+    path = repacked(epub(tmp_path), {"OEBPS/one.xhtml": b"<p>" + bytes(40_000_000)})
+    data = path.read_bytes().replace(
+        (40_000_003).to_bytes(4, "little"), (900).to_bytes(4, "little")
+    )
+    path.write_bytes(data)
+    tracemalloc.start()
+    refused(path)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
 
 
 def test_a_book_without_words(tmp_path: Path) -> None:
@@ -285,5 +322,5 @@ def test_an_epub_read_from_a_damaged_disk(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(5, "Input/output error")
 
     path = epub(tmp_path)
-    monkeypatch.setattr(zipfile.ZipFile, "read", broken)
+    monkeypatch.setattr(zipfile.ZipFile, "open", broken)
     assert "Input/output error" in refused(path)

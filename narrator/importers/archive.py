@@ -6,12 +6,14 @@ other than of fonts. Knows nothing of packages, spines and chapters.
 
 from __future__ import annotations
 
+import codecs
 import html.entities
 import posixpath
 import re
 import unicodedata
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -39,6 +41,13 @@ _LOCKS = {
 }
 _DECLARATION = re.compile(r"<\?xml[^>]*>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_META = re.compile(rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE)
+_ENCODINGS = re.compile(
+    r"iso8859-\d+|cp(?!037|273|424|500|1026|1140)\d+|koi8-[rtu]|kz1048|mac-[a-z]+|tis-620|ptcp154|gb2312|gbk|gb18030|"
+    r"hz|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+|johab"
+)
+"""Python's names of encodings in which books are written; it also knows "punycode" and "zlib". What
+declares itself in ASCII is neither UTF-16 nor EBCDIC."""
 _DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _PROLOG = 10_000
 """Characters within which a document type is looked for."""
@@ -55,6 +64,8 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.remarks: list[str] = []
+        """What was read in an unusual way."""
         try:
             self._zip = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
@@ -101,7 +112,9 @@ class Archive:
         if info.file_size > MEMBER_LIMIT or self._read > TOTAL_LIMIT:
             raise self.failed(f"unpacks to {info.file_size:,} bytes, more than a book needs", name)
         try:
-            return self._zip.read(info)
+            # No more than is promised: `ZipFile.read` unpacks all there is before it cuts it.
+            with self._zip.open(info) as member:
+                return member.read(info.file_size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise self.failed(f"broken, the archive is damaged: {_short(error)}", name) from None
         except RuntimeError:
@@ -110,21 +123,46 @@ class Archive:
             raise self.failed(f"packed in a way that cannot be read: {error}", name) from None
 
     def text(self, name: str) -> str:
-        """A member as text, by its byte order mark, its XML declaration, or as UTF-8."""
+        """A member as text: by its byte order mark, as it declares, or as UTF-8.
+
+        What declares an encoding that it is not in is read as UTF-8, and that is remarked.
+        """
         data = self.read(name)
-        declared = _ENCODING.match(data.lstrip())
-        encoding = "utf-8-sig"
+        first = error = None
+        for said, encoding in self._encodings(data):
+            first = first or said
+            if encoding is None:
+                continue
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as found:
+                error = error or (encoding, found.start)
+                continue
+            if said != first:
+                self._remark(f"{name} is not in {first}, as it says; it was read as {said}.")
+            return text
+        assert error is not None
+        what = f"not {error[0].removesuffix('-sig').upper()} at byte {error[1]}"
+        raise self.failed(what, name)
+
+    def _encodings(self, data: bytes) -> Iterator[tuple[str, str | None]]:
+        """Encodings that a document may be in, the likeliest first: for people, and for Python."""
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            encoding = "utf-16"
-        elif declared and not data.startswith(b"\xef\xbb\xbf"):
-            encoding = declared[1].decode("ascii")
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            what = f"not {encoding.removesuffix('-sig').upper()} at byte {error.start}"
-            raise self.failed(what, name) from None
-        except LookupError:
-            raise self.failed(f"in an unknown encoding, {encoding}", name) from None
+            yield "UTF-16", "utf-16"
+            return
+        if data.startswith((b"<\0", b"\0<")):
+            yield "UTF-16", "utf-16-le" if data.startswith(b"<") else "utf-16-be"
+            return
+        declared = _ENCODING.match(data[:_PROLOG].lstrip())
+        if declared and not data.startswith(b"\xef\xbb\xbf"):
+            yield from _named(declared[1])
+        yield "UTF-8", "utf-8-sig"
+        if meta := _META.search(data, 0, _PROLOG):
+            yield from _named(meta[1])
+
+    def _remark(self, what: str) -> None:
+        if what not in self.remarks:
+            self.remarks.append(what)
 
     def xml(self, name: str) -> etree._Element:
         """A member as XML. Raises ImportFailed where it is not well-formed."""
@@ -183,6 +221,8 @@ class Archive:
             if info.file_size > max(1_000_000, RATIO_LIMIT * info.compress_size):
                 sizes = f"{info.compress_size:,} bytes that unpack to {info.file_size:,}"
                 raise self.failed(f"unsafe: {sizes}, like a zip bomb", name)
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise self.failed("packed in a way that EPUB does not know", name)
             if info.flag_bits & 1:
                 raise self.failed("locked with a password; unlock the book first", name)
             members[name] = info
@@ -199,6 +239,21 @@ class Archive:
                 algorithms = {m.get("Algorithm") for m in method.iterfind("{*}EncryptionMethod")}
                 if not algorithms or not algorithms <= _FONT_MANGLING:
                     raise self.failed(f"protected by DRM (encrypted files): {advice}")
+
+
+def _named(declared: bytes) -> Iterator[tuple[str, str | None]]:
+    """A declared encoding for people, and for Python: None where it is none of texts."""
+    said = declared.decode("ascii")
+    try:
+        name = codecs.lookup(said).name
+    except (LookupError, ValueError):
+        name = ""
+    if name in ("utf-8", "ascii"):
+        yield "UTF-8", "utf-8-sig"
+        return
+    if name == "iso8859-1":  # as browsers do: who says so has the quotation marks of Windows too
+        yield said, "cp1252"
+    yield said[:40], name if _ENCODINGS.fullmatch(name) else None
 
 
 def resolve(base: str, href: str) -> tuple[str, str]:

@@ -30,6 +30,8 @@ _RASTER = {
     b"MM\0*": "TIFF",
 }
 _KEPT = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+_NUMBER = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
+"""Of a picture's sides."""
 _HREF = ("href", "{http://www.w3.org/1999/xlink}href")
 
 
@@ -118,9 +120,9 @@ def _media_type(data: bytes) -> str | None:
 
 def _size(root: etree._Element) -> tuple[int, int]:
     """Pixels of the drawing, in its own shape; what has none is taken for a page."""
-    box = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", root.get("viewBox", ""))]
+    box = [float(n) for n in re.findall(rf"-?{_NUMBER}", root.get("viewBox", "")[:200])]
     sides = [
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:px|pt)?\s*", root.get(k, ""))
+        re.fullmatch(rf"\s*({_NUMBER})\s*(?:px|pt)?\s*", root.get(k, "")[:200])
         for k in ("width", "height")
     ]
     if len(box) == 4:

@@ -65,7 +65,7 @@ def read_epub(path: Path) -> Book:
             description=facts.description,
             genre=facts.genre,
             copyright=facts.copyright,
-            remarks=(*remarks, *divided.remarks),
+            remarks=(*remarks, *archive.remarks, *divided.remarks),
         )
         lost = book.characters - book.characters_kept - book.characters_left_out
         if lost:
