@@ -10,13 +10,16 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator import manifest, music, script, voices
+from narrator import files, manifest, music, script, voices
 from narrator.errors import Problem, ScriptError
 from narrator.manifest import Project
 from narrator.normalize import Entry, Lexicon
 from narrator.plan import SILENT, Utterance, utterances
 from narrator.script import Chapter
 from narrator.voices import Cast
+
+LARGEST_TEXT = 64_000_000
+"""Bytes of one chapter; the longest novels have 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,11 @@ def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
     if settings.file is not None:
         path = project.root / settings.file
         try:
-            text = script.decode(path.read_bytes(), path)
+            text = script.decode(files.read_whole(path, LARGEST_TEXT), path)
+        except files.TooLarge:
+            raise ScriptError(
+                Problem(path, None, "larger than 64 MB, which no chapter is")
+            ) from None
         except OSError as error:
             raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
         return script.read_chapter(

@@ -894,10 +894,10 @@ def _pause(state: StateInline, silent: bool) -> bool:
         value = _SECONDS.fullmatch(found[1] or "")
         seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
         if value is None:
-            what = f"“{_squeeze(found[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
+            what = f"“{quoted(found[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
             _push_problem(state, f"{what} \\[ for a bracket that is text")
         elif seconds > LONGEST_PAUSE:
-            _push_problem(state, f"“{found[0]}”: a pause lasts {LONGEST_PAUSE:g} s at most")
+            _push_problem(state, f"“{quoted(found[0])}”: a pause lasts {LONGEST_PAUSE:g} s at most")
         else:
             token = state.push("pause", "", 0)
             token.meta = {"pos": state.pos, "seconds": seconds}
@@ -913,7 +913,7 @@ def _music(state: StateInline, silent: bool) -> bool:
     if not silent:
         name = _squeeze(found[1])
         if not name or not found[2]:
-            what = f"“{_squeeze(found[0])}” names no music: write [music: name] or [music: off], or"
+            what = f"“{quoted(found[0])}” names no music: write [music: name] or [music: off], or"
             _push_problem(state, f"{what} \\[ for a bracket that is text")
         else:
             token = state.push("music", "", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -51,6 +52,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "book.epub").mkdir()
     assert "folder" in refused(tmp_path / "book.epub")
+
+
+@pytest.mark.parametrize("suffix", [".epub", ".txt", ".md"])
+def test_a_pipe(tmp_path: Path, suffix: str) -> None:
+    os.mkfifo(tmp_path / f"book{suffix}")
+    assert "a pipe or a device" in refused(tmp_path / f"book{suffix}")
 
 
 @pytest.mark.parametrize(

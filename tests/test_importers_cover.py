@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from pathlib import Path
 
 import av
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from narrator.errors import ImportFailed
-from narrator.importers import Book, import_book
+from narrator.importers import Book, cover, import_book
 from tests.build_epub import METADATA, PNG, build_epub, page
 
 ONE = {"one.xhtml": "<h1>One</h1><p>Some words.</p>"}
@@ -172,3 +173,18 @@ def test_a_huge_cover_is_left_out_and_told(tmp_path: Path) -> None:
     book = with_cover(tmp_path, "c.png", huge)
     assert book.cover is None
     assert any("left out: it is too large: 16000x16000" in remark for remark in book.remarks)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [f'viewBox="0 0 {"9" * 400} 40"', f'width="{"9" * 400}" height="1"', f'viewBox="{"1 " * 9999}"',
+     'viewBox="0 0 1e999 NaN"', 'viewBox="0 0 -1 -1"', f'width="1.{"3" * 400}" height="2"'],
+)  # fmt: skip
+def test_sides_that_are_no_numbers_are_those_of_a_page(
+    tmp_path: Path, attributes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[bytes] = []
+    monkeypatch.setattr(cover, "_draw", lambda data: drawn.append(data) or b"\xff\xd8\xff")
+    assert with_cover(tmp_path, "c.svg", svg(RED, attributes)).cover is not None
+    sides = dict(re.findall(rb'<svg[^>]*? (width|height)="(\d+)"', drawn[0]))
+    assert all(1 <= int(side) <= cover.LONGEST_SIDE for side in sides.values())

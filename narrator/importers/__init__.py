@@ -8,6 +8,7 @@ Every word of the source ends in a chapter or in the list of what was left out, 
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from narrator.errors import ImportFailed, Problem
@@ -56,10 +57,16 @@ def import_book(source: Path) -> Book:
     Raises ImportFailed, with what is wrong and where.
     """
     suffix = source.suffix.lower()
-    if not source.exists():
-        raise ImportFailed(Problem(source, None, "no such file"))
-    if source.is_dir():
+    try:
+        found = source.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ImportFailed(Problem(source, None, "no such file")) from None
+    except OSError as error:
+        raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
+    if stat.S_ISDIR(found.st_mode):
         raise ImportFailed(Problem(source, None, "a folder; name an .epub, .txt or .md file"))
+    if not stat.S_ISREG(found.st_mode):
+        raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
     reader = _READERS.get(suffix)
     if reader is None:
         advice = _ADVICE.get(suffix, "can be imported are .epub, .txt and .md")

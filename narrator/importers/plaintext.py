@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from narrator import files
 from narrator.errors import ImportFailed, Problem
 
 SIZE_LIMIT = 64_000_000
@@ -22,9 +23,9 @@ _LABEL = re.compile(
 def read_text(path: Path) -> str:
     """A file's text with `\\n` as the only line end. Raises ImportFailed."""
     try:
-        if path.stat().st_size > SIZE_LIMIT:
-            raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is"))
-        data = path.read_bytes()
+        data = files.read_whole(path, SIZE_LIMIT)
+    except files.TooLarge:
+        raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
     except OSError as error:
         raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
