@@ -431,11 +431,11 @@ _HEAD = 25
 """Frames in which a chirp may lie, from the first sound on."""
 _BURST, _ALONE = 12, 15
 """Frames: at most so long a sound, with at least so long a silence after it."""
-_LEFTOVER, _AT_ONCE = 25, -15.0
+_LEFTOVER, _AT_ONCE = 25, -20.0
 """Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""
-_BROKEN = -12.0
-"""dB of the first millisecond of a sound that is broken off: the draft voice's vowels, which begin
-at once too, stay below -13 there, and three leftovers in four do not."""
+_BROKEN = -7.0
+"""dB of the first millisecond of a sound that was broken off: the draft voice's vowels begin with
+the first sample too, but stay below -8 there; leftovers reach -7 in half of all cases."""
 _WORD = 6
 """Letters of a word so short that it is spoken in the time of a leftover."""
 
@@ -443,24 +443,37 @@ _WORD = 6
 def _chirp(sound: _Sound, onset: float, text: str) -> float:
     """Seconds of what sounds before the speech: a tone, a burst on its own, a leftover.
 
-    `onset` is the first millisecond's dB against the speech. Where the text begins with a short
-    word on its own ("Oh, how simple"), a sound on its own is that word, if it has an onset.
+    `onset` is the first millisecond's dB against the speech.
     """
     (start, stop), after = sound.islands[0], sound.islands[1:2]
     silence = int(after[0, 0] - stop) if len(after) else 0
-    head = slice(start, start + _HEAD)
-    tone = _longest(_single(sound, 0.85)[head])
-    level = float(sound.level[start:stop].max()) - sound.loud
-    burst = 0
-    if silence >= _ALONE and level > -25:
-        high = sound.power[start:stop, np.searchsorted(sound.hertz, 2000) :].sum()
-        is_high = bool(high > 0.5 * sound.power[start:stop].sum())
-        if is_high and stop - start <= _BURST:
-            burst = stop - start
-        at_once = start == 0 and sound.level[0] > sound.loud + _AT_ONCE and stop <= _LEFTOVER
-        if at_once and (onset > _BROKEN or not _alone_first(text)):
-            burst = stop - start
-    return max(tone, int(burst)) * HOP
+    count = _longest(_single(sound, 0.85)[start : start + _HEAD])
+    loudest = float(sound.level[start:stop].max()) - sound.loud
+    if silence and loudest > -25:
+        is_left = start == 0 and _is_leftover(sound, silence, onset, text)
+        if is_left or _is_burst(sound, silence):
+            count = max(count, int(stop - start))
+    return count * HOP
+
+
+def _is_burst(sound: _Sound, silence: int) -> bool:
+    """Whether the first sound is high, short and alone: no voice."""
+    start, stop = sound.islands[0]
+    high = sound.power[start:stop, np.searchsorted(sound.hertz, 2000) :].sum()
+    is_high = bool(high > 0.5 * sound.power[start:stop].sum())
+    return is_high and silence >= _ALONE and bool(stop - start <= _BURST)
+
+
+def _is_leftover(sound: _Sound, silence: int, onset: float, text: str) -> bool:
+    """Whether what sounds from the first sample on is the end of another sentence.
+
+    It is short, and it has no onset, or it stands alone though the text has no such word: "Oh, how
+    simple" begins with one.
+    """
+    if sound.islands[0, 1] > _LEFTOVER:
+        return False
+    at_once = bool(sound.level[0] > sound.loud + _AT_ONCE)
+    return onset > _BROKEN or (at_once and silence >= _ALONE and not _alone_first(text))
 
 
 def _alone_first(text: str) -> bool:

@@ -303,13 +303,13 @@ def test_the_worse_the_figure_the_worse_the_take():
     assert bad(speech(4), silence(2.2), speech(3)) < bad(speech(4), silence(5), speech(3))
 
 
-def leftover(begin: int) -> np.ndarray:
+def leftover(begin: int, rest: float = 0.25) -> np.ndarray:
     """A short vowel at once, a rest, and speech: what the draft voice makes of "Oh, …" when the
     vowel begins with its first wave, a leftover where that is broken."""
     wave = np.sin(2 * np.pi * 200 * (np.arange(round(0.18 * RATE)) + begin) / RATE + np.pi)
     pulses = np.where(wave > 0.5, wave, 0.02 * wave) * 0.3
     pulses[-800:] *= np.linspace(1, 0, 800)
-    return np.concatenate([pulses, silence(0.25), speech(8), silence(0.2)]).astype(np.float32)
+    return np.concatenate([pulses, silence(rest), speech(8), silence(0.2)]).astype(np.float32)
 
 
 @pytest.mark.parametrize("text", ["Oh, how simple it was.", "“Ah!” she said.", "Eh? What is it?"])
@@ -321,6 +321,8 @@ def test_a_word_alone_at_the_very_start_is_no_chirp_where_the_text_has_one(text)
 
 def test_a_word_that_begins_in_the_middle_of_its_sound_is_a_leftover_whatever_the_text():
     assert kinds(leftover(50), 8, text="Oh, how simple it was.") == ["chirp"]
+    assert kinds(leftover(50, rest=0.05), 8, text=TEXT) == ["chirp"]
+    assert kinds(leftover(0, rest=0.05), 8, text=TEXT) == []
 
 
 def test_lost_words_are_worse_than_a_chirp():
