@@ -36,6 +36,7 @@ from pydantic import (
 from narrator import files, profiles
 from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
+from narrator.patterns import limited
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000
@@ -341,7 +342,8 @@ class LexiconEntry(_Model):
             raise ValueError("a lexicon entry needs either `word` or `pattern`")
         if self.pattern is not None:
             try:
-                re.compile(self.pattern).sub(self.say, "")
+                with limited(self.pattern):
+                    re.compile(self.pattern).sub(self.say, "")
             except (*_PATTERN_ERRORS, IndexError) as error:
                 raise ValueError(f"`say` does not fit the pattern: {error}") from None
         return self
@@ -608,6 +610,8 @@ class Manifest(_Model):
     author: Texts
     language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     cover: Text | None = None
+    outside: tuple[Text, ...] = ()
+    """Folders outside of the project that its files may be in: ../shared-voices."""
     source: Text | None = None
     """The EPUB that the book came from: its pages become the read-along edition."""
     identifiers: dict[Text, Text] = {}
@@ -1223,10 +1227,14 @@ def _cross_checks(project: Project) -> list[Problem]:
     def exists(name: str, *loc: str | int) -> bool:
         target = project.root / name
         try:
+            real = target.resolve()
+            if not any(real.is_relative_to(place) for place in allowed):
+                wrong(_outside(name, real), *loc)
+                return False
             if target.is_file():
                 return True
             beside = [p.name for p in target.parent.iterdir()] if len(problems) < GUESSES else []
-        except (OSError, ValueError):  # no folder, or a name that no file system takes
+        except (OSError, ValueError, RuntimeError):  # no folder, no name, links in a circle
             beside = []
         guess = nearest(target.name, beside)
         hint = f"; did you mean '{guess}'?" if guess else ""
@@ -1234,6 +1242,13 @@ def _cross_checks(project: Project) -> list[Problem]:
         return False
 
     manifest = project.manifest
+    allowed = [project.root.resolve()]
+    for i, folder in enumerate(manifest.outside):
+        place = project.root / folder
+        if _is_folder(place):
+            allowed.append(place.resolve())
+        else:
+            wrong(f"no such folder: {quoted(folder, 400)}", "outside", i)
     labels: dict[str, str] = {}
     for name, speaker in manifest.speakers.items():
         for label in (name, *speaker.aliases):
@@ -1279,6 +1294,24 @@ def _cross_checks(project: Project) -> list[Problem]:
             wrong(f"the cover is no JPEG or PNG image: {quoted(manifest.cover, 200)}", "cover")
     _check_delivery(project, wrong, unknown)
     return problems
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _outside(name: str, real: Path) -> str:
+    """What is said of a file that is not the project's, in its folder or by a link."""
+    written = Path(name)
+    linked = not (written.is_absolute() or ".." in written.parts)
+    folder = quoted(str(real.parent if linked else written.parent), 400)
+    return (
+        f"{quoted(name, 400)} {'leads' if linked else 'lies'} outside of the project: copy it into "
+        f"the project, or allow its folder: outside: [{folder}]"
+    )
 
 
 NAME_FIELDS = ("title", "author", "narrator", "series", "part", "year", "publisher", "language")

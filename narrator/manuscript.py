@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator import files, manifest, music, script, voices
-from narrator.errors import Problem, ScriptError
+from narrator.errors import ManifestError, Problem, ScriptError
 from narrator.manifest import Project
 from narrator.normalize import Entry, Lexicon
+from narrator.patterns import Slow
 from narrator.plan import SILENT, Utterance, utterances
 from narrator.script import Chapter
 from narrator.voices import Cast
@@ -49,7 +50,10 @@ def read(path: Path) -> Manuscript:
         problems += music.problems(project, [chapters[n] for n in project.numbered])
     if problems:
         raise ScriptError(problems)
-    spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
+    try:
+        spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
+    except Slow as error:
+        raise ManifestError(_too_slow(project, error)) from None
     heard = {utterance.chapter for utterance in spoken}
     problems = [
         Problem(
@@ -125,21 +129,21 @@ def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
         )
         for entry in project.lexicon
     ]
-    try:
-        return Lexicon(entries), []
-    except (ValueError, OverflowError):
-        pass  # entry by entry, to say which
-    good: list[Entry] = []
+    lexicon = Lexicon()
     problems: list[Problem] = []
     for i, entry in enumerate(entries):
         try:
-            Lexicon([*good, entry])
+            lexicon.add(entry)
         except (ValueError, OverflowError) as error:
             place = i if isinstance(project.manifest.lexicon, tuple) else str(entry.word)
             problems.append(Problem(project.path, project.line("lexicon", place), str(error)))
-        else:
-            good.append(entry)
-    return Lexicon(good), problems
+    return lexicon, problems
+
+
+def _too_slow(project: Project, error: Slow) -> Problem:
+    patterns = [entry.pattern for entry in project.lexicon]
+    loc = ("lexicon", patterns.index(error.pattern)) if error.pattern in patterns else ("lexicon",)
+    return Problem(project.path, project.line(*loc), str(error))
 
 
 def unseen(manuscript: Manuscript) -> list[Problem]:

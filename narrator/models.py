@@ -43,7 +43,7 @@ PATTERNS = (
 CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
 
-_HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@([\w./-]+))?")
+_HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
 LONGEST_ID = 200
 """Characters; the hub's own limit is 96 without the revision."""
 ORIGIN = "converted.json"
@@ -230,7 +230,9 @@ def _snapshot(repo: str, revision: str | None) -> Path | None:
     """The folder of a revision in the hub's cache, as the cache's own branch and tag names say."""
     reference = _reference(repo, revision)
     commit = _commit(reference) if reference.is_file() else revision
-    path = _storage(repo) / "snapshots" / (commit or "-")
+    if not commit or "/" in commit:  # a branch that is not here
+        return None
+    path = _storage(repo) / "snapshots" / commit
     return path if path.is_dir() else None
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"characters", "errors", "keys", "machine"},
+    {"characters", "errors", "keys", "machine", "patterns"},
     {"files", "media"},
     {"shelf"},
     {"audio", "models"},

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -196,3 +199,31 @@ def test_an_epub_stays_in_its_project_for_the_read_along_edition(tmp_path: Path)
 
 def test_a_project_from_anything_else_names_no_source(tmp_path: Path) -> None:
     assert manifest.load(write_project(BOOK, tmp_path / "door").manifest).manifest.source is None
+
+
+def test_what_a_killed_import_left_is_swept(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from narrator.importers import starter, write_project\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "write_project(starter(Path('x')), Path(sys.argv[1]))\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "door")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name[:6] for path in tmp_path.iterdir()] == [".door."]
+    mine = tmp_path / f".door.import-{os.getpid()}-00000000"
+    mine.mkdir()  # of one that runs
+    write_project(BOOK, tmp_path / "gate")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [mine.name, "gate"]
+
+
+def test_an_interrupted_import_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(number: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_project(BOOK, tmp_path / "door")
+    assert list(tmp_path.iterdir()) == []

@@ -427,3 +427,101 @@ def test_thousands_of_unknown_keys_and_files_are_told_in_seconds(tmp_path):
     began = time.process_time()
     assert len(problems(tmp_path, text)) == 1800
     assert time.process_time() - began < 8
+
+
+# -- files outside of the project ------------------------------------------------------------------
+
+WAYS_OUT = {
+    "chapter": "  - {{title: Two, file: {}}}\n",
+    "cover": "cover: {}\n",
+    "source": "source: {}\n",
+    "music": "music: [{{file: {}, place: bed}}]\n",
+    "voice": "voices: {{v: {{reference: {}, transcript: Words.}}}}\n",
+    "speaker": "speakers: {{narrator: {{voice: {{reference: {}, transcript: Words.}}}}}}\n",
+}
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file beside a project, which lies in `book`."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "others").mkdir()
+    path = tmp_path / "others" / "secret"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
+    return path
+
+
+@pytest.mark.parametrize("way", WAYS_OUT.values(), ids=WAYS_OUT)
+@pytest.mark.parametrize("written", ["../others/secret", "/etc/passwd", "text/../../others/secret"])
+def test_a_file_outside_of_the_project_is_not_read(secret, way, written):
+    (found,) = problems(secret.parents[1] / "book", GOOD + way.format(written))
+    assert f"{written} lies outside of the project: copy it into the project" in found
+    assert found.startswith("book.yaml:")
+
+
+def test_a_link_that_leads_out_of_the_project_is_outside(secret):
+    book = secret.parents[1] / "book"
+    (book / "text").symlink_to(secret.parent)
+    (found,) = problems(book, GOOD + "cover: text/secret\n")
+    assert "text/secret leads outside of the project" in found
+    assert f"outside: [{secret.parent}]" in found
+
+
+@pytest.mark.parametrize("written", ["../others/secret", "text/secret", "{}"])
+@pytest.mark.parametrize("word", ["../others", "..", "{}"])
+def test_a_folder_that_is_named_may_be_read(secret, written, word):
+    book = secret.parents[1] / "book"
+    (book / "text").symlink_to(secret.parent)
+    rows = f"cover: {written.format(secret)}\noutside: [{word.format(secret.parent)}]\n"
+    assert project(book, GOOD + rows).manifest.cover
+
+
+def test_a_project_behind_a_link_holds_its_own_files(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    whole = GOOD.replace("one.md", str(tmp_path / "real" / "one.md"))
+    assert project(tmp_path / "linked", GOOD)
+    assert project(tmp_path / "linked", whole)
+
+
+def test_a_folder_outside_that_is_none_is_said(tmp_path):
+    assert problems(tmp_path, f"{GOOD}outside: [../nowhere]\n") == [
+        "book.yaml:6: no such folder: ../nowhere"
+    ]
+
+
+def test_links_in_a_circle_are_no_file(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert "no such file" in problems(tmp_path, GOOD.replace("one.md", "a"))[0]
+
+
+# -- patterns that take too long -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(a+)+b", "a" * 60),
+        (r"(\\w+\\s?)*!", "word " * 20),
+        (r"(a|aa)+$", "a" * 80 + "."),
+        (r"(?:(?:(?:){999}){999}){999}x", "Once."),
+    ],
+)
+def test_a_pattern_that_takes_too_long_is_given_up(tmp_path, monkeypatch, pattern, text):
+    monkeypatch.setattr("narrator.patterns.PATIENCE", 0.2)
+    rows = f'lexicon:\n  - {{word: one, say: two}}\n  - {{pattern: "{pattern}", say: x}}\n'
+    (tmp_path / "one.md").write_text(text)
+    (tmp_path / "book.yaml").write_text(GOOD + rows)
+    with pytest.raises(ManifestError) as caught:
+        read(tmp_path)
+    (found,) = caught.value.problems
+    assert found.line == 8
+    assert "was given up after 0.2 s on one text" in found.message
+
+
+def test_a_thousand_chapters_are_listed_once(tmp_path):
+    rows = "".join(f"  - {{title: '{n}', lines: [A line.]}}\n" for n in range(1000))
+    book = project(tmp_path, GOOD + rows)
+    assert book.chapters is book.chapters
+    assert book.chapter_loc(1000) == ("chapters", 1000)

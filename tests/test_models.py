@@ -187,7 +187,21 @@ def test_a_relative_folder_is_looked_for_under_the_root(cache, source, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "spec", ["/no/such/place", "~nobody-here/x", "one", "a/b/c", "a/b@../../c"]
+    "spec",
+    [
+        "/no/such/place",
+        "~nobody-here/x",
+        "one",
+        "a/b/c",
+        "a/b@../../c",
+        "a/b@/etc",
+        "a/b@/",
+        "a/b@x//etc",
+        "a/b@./x",
+        "a/b@x/../y",
+        "a/b@-x",
+        "a/b@x/",
+    ],
 )
 def test_what_is_neither_folder_nor_hub_id_says_so(cache, spec):
     model = models.find(spec)

@@ -6,6 +6,7 @@ format of a manifest, not of the sources.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -46,7 +47,8 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
     """
     files = _files(book, original)
     target = target.resolve()
-    beside = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    beside = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
+    _sweep(target.parent)
     try:
         if target.exists() and not target.is_dir():
             raise UsageError(f"{target} is a file; name a folder for the project")
@@ -67,6 +69,28 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
         shutil.rmtree(beside, ignore_errors=True)
     report = target / _REPORT if _REPORT in files else None
     return Written(target, target / "book.yaml", report)
+
+
+_LEFT = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what imports have left that were killed: nothing of it is anybody's."""
+    with contextlib.suppress(OSError):  # it is in nobody's way
+        for path in folder.iterdir():
+            left = _LEFT.fullmatch(path.name)
+            if left and not _runs(int(left[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def starter(folder: Path) -> Book:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from narrator.normalize.edits import apply
 from narrator.normalize.typography import canonical
+from narrator.patterns import limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +54,39 @@ class Lexicon:
     """All entries of a project. Raises ValueError for an entry that cannot work."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._all = [_ready(entry) for entry in entries]
-        seen = set()
-        for ready in self._all:
-            entry = ready.entry
-            what = entry.word if entry.word is not None else ready.regex.pattern
-            text = ready.regex.pattern
-            text = text.casefold() if ready.regex.flags & re.IGNORECASE else text
-            key = (text, ready.regex.flags, entry.language, entry.speaker)
-            if key in seen:
-                raise ValueError(f"the lexicon has {what!r} twice")
-            seen.add(key)
+        self._all: list[_Ready] = []
+        self._keys: set[tuple[str, int, str | None, str | None]] = set()
         self._for: dict[tuple[str, str], list[_Ready]] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Raises ValueError for one that cannot work, or is there already."""
+        ready = _ready(entry)
+        what = entry.word if entry.word is not None else ready.regex.pattern
+        text = ready.regex.pattern
+        text = text.casefold() if ready.regex.flags & re.IGNORECASE else text
+        key = (text, ready.regex.flags, entry.language, entry.speaker)
+        if key in self._keys:
+            raise ValueError(f"the lexicon has {what!r} twice")
+        self._keys.add(key)
+        self._all.append(ready)
+        self._for.clear()
 
     def matches(
         self, text: str, language: str, speaker: str, words: Callable[[str], str]
     ) -> Iterator[tuple[int, int, str]]:
-        """(start, stop, spoken), best first; they may overlap. `words` speaks a caught group."""
+        """(start, stop, spoken), best first; they may overlap. `words` speaks a caught group.
+
+        Raises Slow.
+        """
         if not self._all:
             return
         folded = text.casefold()
         for ready in self._those_for(language.lower(), speaker):
             if ready.probe not in folded:
                 continue
-            for match in ready.regex.finditer(text):
+            for match in _found(ready, text):
                 if match.end() > match.start():
                     yield (match.start(), match.end(), _spoken(ready, match, words))
 
@@ -92,6 +102,13 @@ class Lexicon:
             found.sort(key=_rank)
             self._for[language, speaker] = found
         return found
+
+
+def _found(ready: _Ready, text: str) -> Iterable[re.Match[str]]:
+    if ready.entry.pattern is None:
+        return ready.regex.finditer(text)
+    with limited(ready.regex.pattern):
+        return list(ready.regex.finditer(text))
 
 
 def _covers(general: str | None, language: str) -> bool:
@@ -150,7 +167,9 @@ def _compiled(entry: Entry) -> re.Pattern[str]:
             regex = re.compile(plain, 0 if entry.case else re.IGNORECASE)
         except re.error as error:
             raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
-    if regex.search("") is not None:
+    with limited(regex.pattern):
+        empty = regex.search("") is not None
+    if empty:
         raise ValueError(f"the lexicon pattern {regex.pattern!r} matches even an empty text")
     return regex
 
