@@ -331,11 +331,3 @@ def test_an_epub_read_from_a_damaged_disk(tmp_path: Path, monkeypatch: pytest.Mo
     path = epub(tmp_path)
     monkeypatch.setattr(zipfile.ZipFile, "open", broken)
     assert "Input/output error" in refused(path)
-
-
-@pytest.mark.parametrize("ending", ["epub", "txt", "md"])
-def test_a_pipe_is_not_waited_for(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"book.{ending}"
-    os.mkfifo(path)
-    with pytest.raises(ImportFailed, match="a pipe or a device"):
-        import_book(path)
