@@ -625,6 +625,11 @@ def deliverable(book: BookPlan, step: Step) -> Record | None:
     return None if take is None or (held and is_doubtful(take, step)) else take
 
 
+def given_up(book: BookPlan, step: Step) -> bool:
+    """Whether a step that has nothing to deliver was spoken in vain, or is held back."""
+    return book.store.flag(step.key) is not None or _take(book, step) is not None
+
+
 def doubtful(book: BookPlan) -> list[Step]:
     """Steps whose takes failed their checks: the least bad of what was said, in reading order."""
     takes = ((step, _take(book, step)) for step in book.steps)
@@ -661,7 +666,7 @@ def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
         size = characters(step.chunk.text)
         if step.key not in lacking:
             found["spoken"] += size
-        elif book.store.flag(step.key) or _take(book, step):  # or held back
+        elif given_up(book, step):
             found["given_up"] += size
         else:
             found["not_rendered"] += size

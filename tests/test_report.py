@@ -112,6 +112,33 @@ def test_retries_and_flags_come_with_their_faults(written):
     assert written[0].retries == 1
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
+    def fault(request: Request) -> Speech | None:
+        is_bad = request.text.strip() in GIVEN_UP or GIVEN_UP in request.text
+        return replace(hum(request), stop="cap") if is_bad else None
+
+    manifest = MANIFEST + ("checks: {strict: true}\n" if strict else "")
+    book = rendered(tmp_path, fault, manifest)
+    path = report.path_of(book.manuscript.project, draft=False)
+    found = report.write(
+        book, path, draft=False, spectrograms=[], on_progress=lambda what, share: None, now=NOW
+    )
+    [trouble] = found.troubles
+    assert (trouble.outcome, trouble.doubtful) == (
+        "doubtful, held back" if strict else "doubtful",
+        True,
+    )
+    assert trouble.faults == ("cut: stopped at its length limit",)
+    assert (found.doubtful, found.missing) == (1, int(strict))
+    assert found.characters.given_up == (characters(GIVEN_UP) if strict else 0)
+    assert found.characters.balanced
+    page = path.read_text("utf-8")
+    said = "Incomplete: 1 chunk of" if strict else "Delivered, with 1 doubtful chunk"
+    assert said in page
+    assert "0 chunks given up, 1 chunk doubtful" in texts(page, "retries")
+
+
 def test_what_is_slow_for_its_speaker_is_an_outlier(written):
     slow = [pace for pace in written[0].paces if SLOW in pace.place.text]
     assert [pace.outlier for pace in slow] == [True]

@@ -170,8 +170,11 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
             }
         )
         return
+    strict = planned.manuscript.project.manifest.checks.strict
+    held = {step.chapter + 1 for step in doubtful} if strict else set()
     for row in rows:
         state = "done" if row["cached"] == row["chunks"] else f"{row['cached']}/{row['chunks']}"
+        state = "held back" if row["number"] in held else state
         out.print(f"{row['number']:4}  {state:>9}  {row['title']}")
     done, chunks = sum(r["cached"] for r in rows), sum(r["chunks"] for r in rows)
     out.print(f"{done} of {chunks} chunks ({planned.engine.name})")

@@ -291,7 +291,7 @@ def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
         if step.key in records:
             fate = "spoken"
         else:
-            fate = "given_up" if book.store.flag(step.key) else "not_rendered"
+            fate = "given_up" if pipeline.given_up(book, step) else "not_rendered"
         found[fate] += characters(step.chunk.text)
     return Accounting(**source_and_left_out(book.manuscript), **found)
 
@@ -352,9 +352,7 @@ def _chapter(
         title=book.manuscript.chapters[number].title,
         chunks=len(steps),
         missing=sum(step.key not in records for step in steps),
-        given_up=sum(
-            step.key not in records and book.store.flag(step.key) is not None for step in steps
-        ),
+        given_up=sum(step.key not in records and pipeline.given_up(book, step) for step in steps),
         seconds=timeline.seconds if timeline else None,
         current=laid == [step.key for step in steps],
         file=file,
