@@ -12,6 +12,9 @@ noisy room, and on faults put into them (2026-11-21, `tests/bench/checks.py`): 2
 4,092 takes; found are chirps, noise, tails, gaps, lost halves and changes of 12 dB in 95 of 100 or
 more, spliced repeats of 1.2 s in 58, of 2.4 s in 95, cuts in 80. Real voices vary more, so every
 limit lies well beyond what the draft voice needs; none has been tried on the model's own speech.
+Of 193 leftover syllables 90 in 100 are found 0.2 s before the speech and 50 in 100 where 0.05 s lie
+between, and none of 2,267 good takes, most of which begin with a short word on its own ("Oh, …"),
+is taken for one (2026-11-22).
 """
 
 from __future__ import annotations
