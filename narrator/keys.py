@@ -58,6 +58,11 @@ def file_content(path: Path, but: int = 0) -> str:
     return digest.hexdigest()
 
 
+def digest() -> hashlib._Hash:
+    """A SHA-256 to be fed in parts."""
+    return hashlib.sha256()
+
+
 def number(text: str) -> int:
     """A stable 64-bit number from a text, for choices that must not depend on `hash()`."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

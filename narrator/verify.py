@@ -7,11 +7,13 @@ projects and of how files were made.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import av
@@ -25,7 +27,7 @@ from av.packet import Packet
 from av.stream import Disposition
 from numpy.typing import NDArray
 
-from narrator import media
+from narrator import keys, media, meters
 from narrator.audio import SILENCE, Samples, amplitude
 from narrator.errors import UserError
 from narrator.loudness import Loudness, measure
@@ -72,6 +74,16 @@ class Figures:
     clipped: int
     """Runs of three samples and more at full scale."""
     clipped_at: float
+    flat: int
+    """Tops that were cut at a lower level: clipped, and then made quieter."""
+    flat_at: float
+    quiet: float
+    """Seconds of the longest stretch in which there is no sound but that of a room."""
+    quiet_at: float
+    content: str
+    """A hash of the coded sound, whatever its tags."""
+    levels: bytes = field(repr=False)
+    """Of each tenth of a second, see `meters.levels`."""
     damaged: int
     """Packets that cannot be decoded."""
     invalid: int
@@ -102,6 +114,8 @@ FULL = 0.9995
 """Of full scale: samples at it were cut off."""
 LOUDEST = 1e4
 """Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
+QUIET = 10.0
+"""Seconds without speech or music that no book has, unless its manuscript says so."""
 SLOWEST = 1000
 """Hz: a lower sample rate is no sound's."""
 
@@ -130,12 +144,14 @@ def _figures(
     if rate < SLOWEST:
         raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
     decoder = _Decoder(container, stream, on_progress)
-    meter = _Meter(rate)
+    coarse = stream.codec_context.codec.canonical_name in _COARSE
+    meter = _Meter(rate, coarse=coarse)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
     tags = {**stream.metadata, **container.metadata}
     header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
     mode = _bitrate_mode(stream, decoder)
+    quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
     average = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
     return Figures(
         path=path,
@@ -154,6 +170,12 @@ def _figures(
         gap_at=meter.gap_at,
         clipped=meter.clipped,
         clipped_at=meter.clipped_at,
+        flat=meter.flats.count,
+        flat_at=meter.flats.at,
+        quiet=quiet,
+        quiet_at=quiet_at,
+        content=decoder.content.hexdigest(),
+        levels=bytes(meter.levels),
         damaged=decoder.damaged,
         invalid=decoder.invalid,
         changes=decoder.changes,
@@ -205,6 +227,7 @@ class _Decoder:
         self.damaged = 0
         self.invalid = 0
         self.changes = 0
+        self.content = keys.digest()
         self.rates: set[int] = set()
         """kbit/s of MP3 frames."""
         self._mp3 = _is_mp3(stream)
@@ -231,6 +254,7 @@ class _Decoder:
     def _decoded(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
         if packet.size:
             self.bytes += packet.size
+            self.content.update(packet)
             self.packets += 1
             if self._mp3:
                 self.rates.add(_mp3_bitrate(bytes(packet)[:4]))
@@ -271,6 +295,8 @@ _MP3_KILOBITS = {
     1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
+_COARSE = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
+"""Whose steps are so wide that equal samples mean nothing."""
 _LOSSLESS = ("flac", "alac", "wavpack", "ape", "tta")
 
 
@@ -336,9 +362,12 @@ def _mp3_header(path: Path) -> _Header:
 
 
 class _Meter:
-    """Edges, noise floor, gaps and clipped runs of the blocks that pass, in windows of 10 ms."""
+    """Edges, noise floor, gaps, clipped runs and flat tops of the blocks that pass, in windows of
+    10 ms; levels in tenths of a second."""
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int, *, coarse: bool = False) -> None:
+        self.flats = meters.Flats(rate, coarse)
+        self.levels = bytearray()
         self.step = max(1, rate // 100)
         self.tick = self.step / rate
         self.head = 0.0
@@ -362,6 +391,7 @@ class _Meter:
     def watch(self, blocks: Iterator[Samples]) -> Iterator[Samples]:
         for block in blocks:
             self._clips(block)
+            self.flats.feed(block)
             power = np.square(block, dtype=np.float64)
             high = np.abs(block)
             if block.ndim == 2:
@@ -418,7 +448,9 @@ class _Meter:
         energies = np.concatenate([self._energies, energies])
         count = len(energies) // 10
         self._energies = energies[count * 10 :]
-        tenths = np.concatenate([self._tenths, energies[: count * 10].reshape(-1, 10).mean(axis=1)])
+        new = energies[: count * 10].reshape(-1, 10).mean(axis=1)
+        self.levels += meters.levels(new)
+        tenths = np.concatenate([self._tenths, new])
         self._tenths = tenths[-4:]
         if len(tenths) >= 5:
             means = np.convolve(tenths, np.full(5, 0.2), "valid")
@@ -445,6 +477,7 @@ class _Meter:
             self.silent_edge = max(self.silent_edge, self._silence * self.tick)
         if not self._heard:
             self.head = self._windows * self.tick
+        self.flats.finish()
 
     def floor(self) -> float:
         total = int(self._histogram.sum())
@@ -467,11 +500,13 @@ class Check:
     ok: bool
 
 
-def checks(found: Figures, profile: Profile | None, first: Figures | None = None) -> list[Check]:
+def checks(
+    found: Figures, profile: Profile | None, first: Figures | None = None, pause: float = 0.0
+) -> list[Check]:
     """A file held to a profile; without one, only what is wrong in any file counts.
 
     `first` is the first file of the same book, which the others must be like where the profile asks
-    for it.
+    for it; `pause` the seconds of the longest pause that is known to be meant.
     """
     profile = profile or Profile("", (), "both", gap=None, tags=())
     return [
@@ -479,7 +514,7 @@ def checks(found: Figures, profile: Profile | None, first: Figures | None = None
         *_edges(found, profile),
         *_coding(found, profile, first or found),
         *_facts(found, profile),
-        *_faults(found, profile),
+        *_faults(found, profile, pause),
     ]
 
 
@@ -530,7 +565,7 @@ def _coding(found: Figures, profile: Profile, first: Figures) -> Iterator[Check]
     right = count in (1, 2) and channels in (None, count)
     yield Check("channels", str(count), demand or "1 or 2", right)
     longest = profile.longest
-    yield Check("length", _clock(found.seconds), f"at most {longest:g} min" if longest else "",
+    yield Check("length", clock(found.seconds), f"at most {longest:g} min" if longest else "",
                 found.seconds > 0 and (not longest or found.seconds <= longest * 60))  # fmt: skip
 
 
@@ -563,26 +598,53 @@ def _cover_check(found: Figures, profile: Profile) -> Check:
 
 
 def _mark_faults(found: Figures) -> Iterator[str]:
+    yield from _miscounted([mark.title for mark in found.marks])
     before = -1.0
     for number, mark in enumerate(found.marks, 1):
         if mark.start <= before:
-            yield f"mark {number} at {_clock(mark.start)} is not after the one before"
+            yield f"mark {number} at {clock(mark.start)} is not after the one before"
         if not 0 <= mark.start < found.seconds:
-            yield f"mark {number} at {_clock(mark.start)} lies outside the file"
+            yield f"mark {number} at {clock(mark.start)} lies outside the file"
         before = mark.start
 
 
-def _faults(found: Figures, profile: Profile) -> Iterator[Check]:
+_NUMBERED = re.compile(
+    r"(?:(chapter|part|section|book|episode|track|kapitel|teil|chapitre|partie|cap[ií]tulo|parte|"
+    r"capitolo|hoofdstuk|deel)\s+)?([0-9]{1,3})(?![0-9])(?(1)|\s*(?:$|[.:)–—-]))",
+    re.IGNORECASE,
+)
+
+
+def _miscounted(titles: Sequence[str]) -> Iterator[str]:
+    """Holes and doubles in titles that count ("Chapter 2", "Chapter 4"), where most of them do."""
+    found = [_NUMBERED.match(title) for title in titles]
+    steps = [
+        (one[0], other[0], int(other[2]) - int(one[2]))
+        for one, other in pairwise(found)
+        if one and other and (one[1] or "").casefold() == (other[1] or "").casefold()
+    ]
+    wrong = [(one, other) for one, other, step in steps if step == 0 or 1 < step < 10]
+    if sum(step == 1 for _, _, step in steps) >= max(2, 2 * len(wrong)):
+        yield from (f"'{one}' is followed by '{other}'" for one, other in wrong)
+
+
+def _faults(found: Figures, profile: Profile, pause: float) -> Iterator[Check]:
     gap = profile.gap
     figure = f"{found.gap:.2f} s"
     if found.gap:
-        figure += f" at {_clock(found.gap_at)}"
+        figure += f" at {clock(found.gap_at)}"
     demand = "" if gap is None else f"at most {gap:g} s digital silence"
     yield Check("gaps", figure, demand, gap is None or found.gap <= gap)
     figure = f"{found.clipped} clipped runs"
     if found.clipped:
-        figure += f", first {_clock(found.clipped_at)}"
-    yield Check("clipping", figure, "none", not found.clipped)
+        figure += f", first {clock(found.clipped_at)}"
+    if found.flat:
+        figure += f", {found.flat} flat tops of lower level, first {clock(found.flat_at)}"
+    yield Check("clipping", figure, "none", not found.clipped and not found.flat)
+    most = max(QUIET, pause + 1)
+    figure = f"{found.quiet:.1f} s" + (f" at {clock(found.quiet_at)}" if found.quiet else "")
+    demand = f"at most {most:g} s without speech or music"
+    yield Check("quiet", figure, demand, found.quiet <= most)
     figure = f"{found.damaged} damaged packets, {found.missing:.2f} s missing"
     if found.invalid:
         figure += f", {found.invalid} samples are no numbers"
@@ -612,7 +674,8 @@ def _span(span: tuple[float, float] | None, unit: str) -> str:
     return f"{span[0]:g} {unit}" if span[0] == span[1] else f"{span[0]:g} to {span[1]:g} {unit}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds."""
     whole, rest = divmod(seconds, 60)
     hours, minutes = divmod(int(whole), 60)
     return f"{hours}:{minutes:02}:{rest:05.2f}"
@@ -675,6 +738,8 @@ def as_json(found: Figures, held: Sequence[Check]) -> dict[str, object]:
         "bitrate_mode": found.bitrate_mode,
         "longest_gap_seconds": round(found.gap, 3),
         "clipped_runs": found.clipped,
+        "flat_tops": found.flat,
+        "longest_quiet_seconds": round(found.quiet, 1),
         "damaged_packets": found.damaged,
         "invalid_samples": found.invalid,
         "changes_of_rate_or_channels": found.changes,

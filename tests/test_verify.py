@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -13,12 +14,15 @@ import numpy as np
 import pytest
 from mutagen.mp3 import BitrateMode
 
-from narrator.audio import Samples, as_frame, decoded, filtered
+from narrator.audio import Samples, as_frame, decoded, filtered, resample
 from narrator.errors import UserError
+from narrator.loudness import master
 from narrator.mastering import with_room_tone
+from narrator.meters import Flats
 from narrator.profiles import PROFILES, custom
 from narrator.verify import Check, Figures, as_json, checks, figures, measured
-from tests.sounds import blocks, silence, tone, voice
+from tests import spoken
+from tests.sounds import blocks, noise, silence, tone, voice
 
 HZ = 44100
 
@@ -206,8 +210,9 @@ BAD: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
 def test_a_bad_file_fails_with_the_right_line(fault: str, tmp_path: Path) -> None:
     make, lines = BAD[fault]
     found = set(failing(figures(make(tmp_path / "bad.mp3"))))
-    # what is louder also peaks higher; a variable bitrate may miss the least as well
-    beside = {"too loud": {"peak"}, "variable bitrate": {"bitrate"}}.get(fault, set())
+    # what is louder also peaks higher, and `speech` cuts its peaks; a variable bitrate may miss the
+    # least as well
+    beside = {"too loud": {"peak", "clipping"}, "variable bitrate": {"bitrate"}}.get(fault, set())
     assert lines <= found <= lines | beside
 
 
@@ -330,7 +335,7 @@ def test_several_files_keep_their_order_and_progress_reaches_its_end(
 
 def test_every_check_has_a_name_of_its_own(good: Path) -> None:
     names = [check.name for check in checks(figures(good), None)]
-    assert len(names) == len(set(names)) == 20
+    assert len(names) == len(set(names)) == 21
     assert all(isinstance(check, Check) for check in checks(figures(good), None))
 
 
@@ -428,3 +433,126 @@ def test_a_sample_rate_that_is_no_sounds_is_a_clear_error(tmp_path: Path) -> Non
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"x\.wav: cannot be read: .* sample rate of 5 Hz"):
         figures(path)
+
+
+# -- flat tops and long quiet ----------------------------------------------------------------------
+
+
+@functools.cache
+def read_aloud() -> Samples:
+    """Speech of the draft voice whose loudest peak is at 0.7."""
+    sound = resample(spoken.draft(spoken.TEXT * 2), spoken.RATE, HZ)
+    return sound * np.float32(0.7 / np.abs(sound).max())
+
+
+CODED = [
+    ("wav", "pcm_s16le", 0),
+    ("mp3", "libmp3lame", 64),
+    ("m4a", "aac", 64),
+    ("ogg", "libopus", 48),
+]
+
+
+def coded(path: Path, sound: Samples, codec: str, bitrate: int) -> Figures:
+    options = {"b": f"{bitrate}k"} if bitrate else {}
+    if codec == "libopus":
+        sound = resample(sound, HZ, 48000)
+    return figures(write(path, sound, rate=48000 if codec == "libopus" else HZ, codec=codec,
+                         bitrate=bitrate, options=options))  # fmt: skip
+
+
+@pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
+def test_tops_that_were_cut_flat_and_made_quieter_are_found_through_every_codec(
+    tmp_path: Path, suffix: str, codec: str, bitrate: int
+) -> None:
+    sound = read_aloud()
+    cut = np.clip(sound, -0.2, 0.2) * np.float32(0.6)
+    found = coded(tmp_path / f"cut.{suffix}", cut, codec, bitrate)
+    assert found.flat > 20
+    assert found.clipped == 0
+    line = next(check for check in checks(found, None) if check.name == "clipping")
+    assert not line.ok
+    assert "flat tops of lower level, first 0:00:0" in line.figure
+
+
+@pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
+def test_what_is_limited_or_plain_is_not_called_flat(
+    tmp_path: Path, suffix: str, codec: str, bitrate: int
+) -> None:
+    sound = read_aloud()
+    limited = np.concatenate(list(master([sound], HZ, 12, -3.0)))
+    for number, one in enumerate((sound, limited)):
+        assert coded(tmp_path / f"{number}.{suffix}", one, codec, bitrate).flat == 0
+
+
+def test_a_little_clipping_is_found_where_nothing_is_lost(tmp_path: Path) -> None:
+    sound = np.clip(read_aloud(), -0.5, 0.5) * np.float32(0.1)
+    assert coded(tmp_path / "a.wav", sound, "pcm_s16le", 0).flat > 5
+
+
+def test_sines_silence_and_eight_bits_are_not_called_flat(tmp_path: Path) -> None:
+    low = tone(3.0, peak=-6, hertz=30, rate=HZ)
+    for number, sound in enumerate((low, tone(3.0, peak=-9, hertz=997, rate=HZ), silence(3, HZ))):
+        path = write(tmp_path / f"{number}.wav", sound, codec="pcm_s16le")
+        assert figures(path).flat == 0
+    assert figures(write(tmp_path / "u8.wav", read_aloud(), codec="pcm_u8")).flat == 0
+
+
+@pytest.mark.parametrize("size", [333, 5000, 65536])
+def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
+    sound = np.concatenate([np.full(HZ // 2, 0.1, np.float32),
+                            np.clip(read_aloud(), -0.3, 0.3), silence(1, HZ)])  # fmt: skip
+    seen = []
+    for step in (size, len(sound)):
+        meter = Flats(HZ)
+        for block in blocks(sound, step):
+            meter.feed(block)
+        meter.finish()
+        seen.append((meter.count, meter.at))
+    assert seen[0] == seen[1]
+    assert seen[0][0] > 20
+
+
+@pytest.mark.parametrize("room", [None, -68, -45])
+@pytest.mark.parametrize("at", [0, 6, 100])
+def test_forty_seconds_of_a_room_within_a_book_fail(
+    tmp_path: Path, room: float | None, at: int
+) -> None:
+    voice_at = np.tile(speech(8.0), 2)
+    whole = np.concatenate([voice_at[: at * HZ], silence(40, HZ), voice_at[at * HZ :]])
+    if room is not None:
+        whole = np.concatenate(list(with_room_tone(blocks(whole), HZ, room)))
+    found = figures(write(tmp_path / "a.wav", whole, codec="pcm_s16le"))
+    line = next(check for check in checks(found, None) if check.name == "quiet")
+    assert not line.ok
+    assert found.quiet == pytest.approx(40.5, abs=1)
+    meant = next(check for check in checks(found, None, pause=41) if check.name == "quiet")
+    assert meant.ok  # the manuscript says so
+
+
+def test_a_click_does_not_end_a_quiet_and_a_word_does(tmp_path: Path) -> None:
+    sound = np.concatenate([speech(8.0), silence(14, HZ), speech(8.0)])
+    sound = np.concatenate(list(with_room_tone(blocks(sound), HZ, -60)))
+    sound[15 * HZ : 15 * HZ + 2000] += noise(2000 / HZ, rms=-25, rate=HZ)
+    assert figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le")).quiet > 13
+    sound[15 * HZ : 15 * HZ + HZ // 2] += noise(0.5, rms=-25, rate=HZ)
+    assert figures(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
+
+
+def test_marks_that_count_and_leave_one_out_or_say_one_twice_fail(tmp_path: Path) -> None:
+    def faults(*titles: str) -> str:
+        marks = [(n, n + 1, title) for n, title in enumerate(titles)]
+        found = figures(write(tmp_path / "m.mp3", roomy(speech()), marks=marks))
+        return next(c for c in checks(found, None) if c.name == "chapter marks").figure
+
+    assert faults("Chapter 1", "Chapter 2", "Chapter 3: Rain", "Chapter 5") == (
+        "4 marks; 'Chapter 3' is followed by 'Chapter 5'"
+    )
+    assert faults("1", "2", "3", "3", "4") == "5 marks; '3' is followed by '3'"
+    for right in (
+        ["Chapter 1", "Chapter 2", "Part 2", "Chapter 1", "Chapter 2", "Chapter 3"],
+        ["Chapter 1", "Chapter 5", "Chapter 9"],  # a selection
+        ["1984", "1985", "1986", "1988"],
+        ["3 men in a boat", "4 men", "5 men", "7 men"],
+    ):
+        assert faults(*right) == f"{len(right)} marks"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,18 +29,30 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure delivered files and hold them to a profile. Exit code 1: a file fails; 2: one cannot
-    be read."""
-    from narrator import verify
+    """Measure delivered files and hold them to a profile; of folders, find what is missing, there
+    twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
+    from narrator import inventory, verify
     from narrator.errors import UserError
 
     wanted = _profile(profile, book)
-    paths = _files(files)
+    known = {path: entry for place in files for path, entry in inventory.made(place).items()}
+    paths = _files(files, known)
     told = _Progress(counted(len(paths), "file"), shown=not as_json)
     found = verify.measured(paths, on_progress=told)
     told.clear()
     good = [figures for figures in found if not isinstance(figures, UserError)]
-    held = [(figures, verify.checks(figures, wanted, good[0])) for figures in good]
+    held = [
+        (figures, verify.checks(figures, wanted, good[0], _pause(figures.path, known)))
+        for figures in good
+    ]
+    findings = [
+        finding
+        for folder in files
+        if folder.is_dir()
+        for finding in inventory.findings(
+            folder, [one for one in good if one.path.is_relative_to(folder)], wanted, known
+        )
+    ]
     unreadable = [
         (path, error)
         for path, error in zip(paths, found, strict=True)
@@ -49,7 +63,9 @@ def verify(
         rows += [
             {"file": str(path), "ok": False, "error": str(error)} for path, error in unreadable
         ]
-        out.print_json(data={"profile": wanted.name if wanted else None, "files": rows})
+        lines = [inventory.as_json(finding) for finding in findings]
+        name = wanted.name if wanted else None
+        out.print_json(data={"profile": name, "files": rows, "folders": lines})
     else:
         brief = wanted is not None and len(held) > 1 and not whole
         for figures, checks in held:
@@ -60,17 +76,22 @@ def verify(
                 _print_table(figures.path, failed)
             else:
                 out.print(f"{near(figures.path)}: ok")
+        for finding in findings:
+            place = near(finding.file or finding.folder)
+            out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
         for _, error in unreadable:
             err.print(f"error: {error}")
         fails = sum(not check.ok for _, checks in held for check in checks)
         against = f" against {wanted.name}" if wanted else ""
         faults = [f"{counted(fails, 'check')} failed"] if fails else []
+        if findings:
+            faults.append(f"{counted(len(findings), 'fault')} of folders")
         if unreadable:
             faults.append(f"{len(unreadable)} cannot be read")
         out.print(f"{counted(len(paths), 'file')}{against}: {', '.join(faults) or 'ok'}")
     if unreadable:
         raise typer.Exit(2)
-    if any(not check.ok for _, checks in held for check in checks):
+    if findings or any(not check.ok for _, checks in held for check in checks):
         raise typer.Exit(1)
 
 
@@ -94,32 +115,30 @@ def _profile(name: str | None, book: Path | None) -> Any:
     raise UsageError(f"no profile '{name}'; {hint}{own}")
 
 
-SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
+def _pause(path: Path, known: Mapping[Path, Any]) -> float:
+    """Seconds of the longest pause that is meant in a file, as far as that is known."""
+    entry = known.get(Path(os.path.abspath(path)))
+    pause = entry.facts.get("pause", 0.0) if entry else 0.0
+    return float(pause) if isinstance(pause, int | float) else 0.0
 
 
-def _files(paths: list[Path]) -> list[Path]:
-    """Files as named, and the sound files of folders, but for hidden ones (such as the "._x.mp3"
-    that Macs leave on foreign disks). Raises UsageError."""
+def _files(paths: list[Path], known: Collection[Path]) -> list[Path]:
+    """Files as named, and the sound files of folders. Raises UsageError where there are none, nor
+    any that should be there."""
+    from narrator import inventory
     from narrator.errors import UsageError
 
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(
-                p for p in path.rglob("*") if p.is_file() and _is_sound(p.relative_to(path))
-            )
-            if not inside:
+            inside = inventory.sounds(path)
+            root = Path(os.path.abspath(path))
+            if not inside and not any(one.is_relative_to(root) for one in known):
                 raise UsageError(f"{path}: no sound files in this folder")
             found += inside
         else:
             found.append(path)
     return found
-
-
-def _is_sound(path: Path) -> bool:
-    """By its name, within the folder that is looked at."""
-    hidden = any(part.startswith(".") for part in path.parts)
-    return path.suffix.casefold() in SUFFIXES and not hidden
 
 
 def _print_table(path: Path, checks: Any) -> None:
