@@ -248,11 +248,9 @@ class _Book:
     def _doubles(self) -> Iterator[Finding]:
         files = sorted(self.files, key=_by_name)
         for one, other in combinations(files, 2):
-            if self._meant(one, other):
-                continue
-            same = one.content == other.content
-            sample = _is_sample(one) or _is_sample(other)  # which is cut from a chapter
-            if same or (not sample and meters.alike(one.levels, other.levels)):
+            if self._meant(one, other) or _is_sample(one) != _is_sample(other):
+                continue  # a sample is cut from a chapter
+            if one.content == other.content or meters.alike(one.levels, other.levels):
                 what = f"holds the same sound as '{one.path.name}'"
                 yield Finding(other.path.parent, other.path, what, "keep one of them")
 
