@@ -163,15 +163,17 @@ class Kept:
             marks = tuple(Mark(**mark) for mark in row["marks"])
             cover = tuple(row["cover"]) if row["cover"] else None
             loud = Loudness(**row["loudness"])
+            levels = bytes.fromhex(row["levels"])
             whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
-            return Figures(**{**row, **whole})
+            return Figures(**{**row, **whole, "levels": levels})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep_figures(self, found: Figures) -> None:
         """Raises StorageError."""
         name = f"{keys.key({'figures': 1, **_identity(found.path)})}.json"
-        files.save_json(self.folder / name, asdict(found) | {"path": ""})
+        row = asdict(found) | {"path": "", "levels": found.levels.hex()}
+        files.save_json(self.folder / name, row)
 
     def prune(self) -> None:
         """Delete what this run had no use for. Raises StorageError."""
