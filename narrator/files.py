@@ -51,6 +51,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Synced before it is renamed, removed when the block fails: `path` is the old file or the whole
     new one. Raises StorageError for what the file system refuses.
     """
+    if not path.name:  # "." or "/"
+        raise StorageError(f"{path}: {os.strerror(errno.EISDIR)}")
     temporary = path.with_name(f".{secrets.token_hex(8)}.part")
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,10 @@ def test_an_altered_file_is_told_from_one_that_is_not_there(tmp_path, caplog):
     assert "altered" in caplog.text
     with pytest.raises(files.Altered, match="altered"):
         files.read_json(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("path", [".", "/"])
+def test_a_folder_is_no_file_to_write(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="directory"):
+        files.write(Path(path), b"x")
