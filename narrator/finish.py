@@ -121,7 +121,7 @@ def folder(project: Project, *, draft: bool) -> Path:
     """Where finished files go: `build/book`, or `build/draft` for a draft of a book that has a real
     engine; a manifest by another name than book.yaml has folders of its own.
     """
-    kind, stem = "draft" if draft else "book", project.path.stem
+    kind, stem = "draft" if draft else "book", project.stem
     return project.build / (kind if stem == "book" else f"{kind}-{stem}")
 
 
@@ -319,7 +319,7 @@ def _sounds(
 
 def work_folder(project: Project, what: str, draft: bool) -> Path:
     """Of this manifest alone: a folder may hold several."""
-    return project.build / what / f"{project.path.stem}-{'draft' if draft else 'book'}"
+    return project.build / what / f"{project.stem}-{'draft' if draft else 'book'}"
 
 
 def _record(store: Store, step: Step) -> Record:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -88,7 +88,7 @@ def findings(
     root = Path(os.path.abspath(folder))
     expected = {path: entry for path, entry in known.items() if path.is_relative_to(root)}
     there = {Path(os.path.abspath(file.path)): file for file in files}
-    ours = [file for path, file in there.items() if path in expected]
+    ours = frozenset(file.path for path, file in there.items() if path in expected)
     found = [*_missing(expected), *_changed(expected, there)]
     if expected:
         found += [
@@ -131,12 +131,12 @@ def _changed(expected: Made, there: Mapping[Path, Figures]) -> Iterator[Finding]
         yield Finding(path.parent, file.path, what, _AGAIN)
 
 
-def _wholes(files: Sequence[Figures], ours: Sequence[Figures]) -> Iterator[Finding]:
+def _wholes(files: Sequence[Figures], ours: Set[Path]) -> Iterator[Finding]:
     """Whole books beside their own chapters, or with those in a folder there."""
     for file in files:
         others = [
             other for other in files
-            if _is_chapter(other, file) and not (file in ours and other in ours)
+            if _is_chapter(other, file) and not {file.path, other.path} <= ours
         ]  # fmt: skip
         total = sum(other.seconds for other in others)
         unmarked = not _track(file)[1] and abs(total - file.seconds) < 0.03 * file.seconds
@@ -190,7 +190,7 @@ class _Book:
 
     files: Sequence[Figures]
     profile: Profile | None
-    ours: Sequence[Figures]
+    ours: Set[Path]
     """Those that were delivered so: two formats side by side are as it was asked for."""
 
     @property
@@ -204,7 +204,7 @@ class _Book:
 
     def _meant(self, one: Figures, other: Figures) -> bool:
         """Whether two files lie side by side because that was asked for."""
-        return one in self.ours and other in self.ours
+        return {one.path, other.path} <= self.ours
 
     # -- of other books --
 

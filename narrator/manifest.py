@@ -667,6 +667,14 @@ class Project:
         return self.root / "build"
 
     @property
+    def stem(self) -> str:
+        """What tells its files in `build` from those of other manifests of its folder: its name
+        without an ending, unless there is one by that name that ends in .yaml."""
+        twin = self.path.with_suffix(".yaml")
+        alone = self.path.suffix == ".yaml" or not twin.is_file()
+        return self.path.stem if alone else self.path.name
+
+    @property
     def engine(self) -> EngineSettings:
         engine = self.manifest.engine
         return engine if isinstance(engine, EngineSettings) else EngineSettings(name=engine)

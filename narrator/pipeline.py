@@ -289,7 +289,7 @@ class _Takes:
 
 
 def _ledger_path(project: Project, engine: Engine) -> Path:
-    return project.build / f"ledger-{project.path.stem}-{engine.name}.json"
+    return project.build / f"ledger-{project.stem}-{engine.name}.json"
 
 
 def ledger_in(path: Path) -> list[dict[str, Any]]:
@@ -359,7 +359,7 @@ def _existing(path: Path) -> Path:
 def _identity_path(project: Project) -> Path:
     """What the engine's weights were when this project was last rendered: a finished book needs no
     model to be exported again, on any machine."""
-    return project.build / f"engine-{project.path.stem}.json"
+    return project.build / f"engine-{project.stem}.json"
 
 
 def _remembered(path: Path, tell: Callable[[str], None]) -> object:
@@ -404,6 +404,8 @@ class Report:
     """Why lines of the log are missing."""
     superseded: tuple[tuple[Path, Path], ...] = ()
     """Files that were delivered and are no more, and where they lie now."""
+    earlier: tuple[Path, ...] = ()
+    """Files of an earlier run, where this one had nothing to deliver."""
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: dict[str, int] = field(default_factory=dict)
@@ -537,6 +539,8 @@ def _finish(report: Report, draft: bool, observer: Observer, cancel: render.Canc
     )
     if report.finished:
         products.settle(manuscript.project, report.finished, shelf)
+    elif not cancel.is_set():
+        report.earlier = tuple(finish.products(manuscript.project, draft=draft))
     report.superseded += tuple(shelf.moved)
     report.result.cancelled = cancel.is_set()
 
@@ -704,6 +708,7 @@ def summary(report: Report) -> dict[str, Any]:
         "damaged_rows": report.plan.store.misled,
         "characters": report.accounting,
         "stages": report.stages,
+        "earlier_files": [str(path) for path in report.earlier],
         "superseded": [{"from": str(old), "to": str(new)} for old, new in report.superseded],
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
     }

@@ -22,7 +22,7 @@ from narrator.voices import Cast
 
 def own(project: Project, name: str) -> Path:
     """A small file of this manifest alone in `build`: "made" is made.json, made-other.json …"""
-    stem = project.path.stem
+    stem = project.stem
     return project.build / (f"{name}.json" if stem == "book" else f"{name}-{stem}.json")
 
 

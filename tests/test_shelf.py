@@ -137,6 +137,30 @@ def test_two_manifests_of_a_folder_do_not_move_each_others_files(tmp_path: Path)
     assert len(lying(tmp_path)) == len(lying(tmp_path, "book-other")) == 2
 
 
+def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_own(
+    tmp_path: Path,
+) -> None:
+    other = books.write(tmp_path).rename(tmp_path / "book.yml")
+    assert pipeline.read(other).project.stem == "book"  # it is alone
+    path = books.write(tmp_path)
+    other.write_text(books.MANIFEST.replace("The Ferry", "The Boat"))
+    for one in (path, other, path):
+        report, _ = books.run(one, HumEngine())
+        assert report.superseded == ()
+    assert len(lying(tmp_path)) == len(lying(tmp_path, "book-book.yml")) == 2
+
+
+def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(tmp_path: Path) -> None:
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    changed = {"one": books.ONE.replace("seven", "six"), "two": books.TWO.replace("lit", "out")}
+    books.write(tmp_path, **changed)
+    report, _ = books.run(path, HumEngine(), speakers=["ann"])
+    assert report.finished is None
+    assert [file.name for file in report.earlier] == ["01 - Morning.wav", "02 - Evening.wav"]
+    assert len(lying(tmp_path)) == 2
+
+
 def test_files_of_the_users_own_are_never_touched(tmp_path: Path) -> None:
     path = books.write(tmp_path)
     books.run(path, HumEngine())

@@ -423,6 +423,9 @@ def _print_report(report: Any, wall: float) -> None:
     elif report.incomplete:
         names = ", ".join(str(n + 1) for n in report.incomplete)
         err.print(f"not assembled: chapters {names} {_why_incomplete(report)}")
+        if report.earlier:
+            earlier = counted(len(report.earlier), "finished file")
+            err.print(f"{earlier} of an earlier run stay: `narrator status` names them")
     else:
         out.print(f"done in {clock(wall)}; log: {near(report.log)}")
     if report.log_fault:

@@ -44,7 +44,7 @@ def path_of(project: Project, *, draft: bool) -> Path:
 
 
 def _name(project: Project, draft: bool, what: str) -> str:
-    stem = "" if project.path.stem == "book" else f"-{project.path.stem}"
+    stem = "" if project.stem == "book" else f"-{project.stem}"
     return f"{what}{stem}{'-draft' if draft and project.engine.name != 'draft' else ''}"
 
 
