@@ -140,7 +140,8 @@ def read(path: Path) -> Recording:
     """All channels of a sound file. Raises UserError for what is none, or is far too long."""
     try:
         with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
-            return _read_sndfile(soundfile.SoundFile(file))
+            # by number: what a reader does to an object in vain is printed on the terminal
+            return _read_sndfile(soundfile.SoundFile(file.fileno(), closefd=False))
         return _read_ffmpeg(path)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"

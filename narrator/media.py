@@ -30,6 +30,7 @@ SOUNDS = (
 PATIENCE = 60.0
 """Seconds after which FFmpeg gives up opening a file, or looking for what comes next in it."""
 
+_ELSE = "export it as WAV, FLAC, MP3 or M4A"
 _NO_SOUND = {
     b"#EXTM3U": "a playlist",
     b"[playlist]": "a playlist",
@@ -98,6 +99,8 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
         ):
             if not container.streams.audio:
                 raise Unfit("there is no sound in this file")
+            if container.streams.audio[0].codec_context is None:
+                raise Unfit(f"there is no decoder for its sound: {_ELSE}")
             yield container
 
 
@@ -120,8 +123,7 @@ def _translated() -> Iterator[None]:
             raise OSError(error.errno, error.strerror) from error
         if isinstance(error, av.error.ArgumentError):  # not on the list
             raise Unfit(
-                "there is no sound in this file, or of a kind that is not read here: "
-                "export it as WAV, FLAC, MP3 or M4A"
+                f"there is no sound in this file, or of a kind that is not read here: {_ELSE}"
             ) from error
         if isinstance(error, av.error.ExitError):
             raise Unfit(f"not a sound file: nothing was found in {PATIENCE:.0f} s") from error

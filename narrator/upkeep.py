@@ -42,7 +42,8 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
             used |= {step.key for step in book.steps}
     for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
         stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
-        if stem != project.stem and any(project.root.glob(f"{stem}.*")):
+        alive = any(stem in (path.stem, path.name) for path in project.root.iterdir())
+        if stem != project.stem and alive:
             used |= {row["key"] for row in _whole(ledger)}
     store = Store.open(project.build / "store")
     for pin in store.pins().values():

@@ -367,6 +367,11 @@ def test_a_text_of_one_s_own_is_said_as_a_book_would_say_it(narrator, stage, ada
     assert code == 0
     assert Path("a/b.wav").is_file()
     assert stage.requests[0].text == "It was seven o'clock."
+    assert narrator("audition", "Ada", "Again.", "--out", "a/b.wav")[0] == 0
+    Path("a/b.wav").write_text("notes")
+    code, _, errors = narrator("audition", "Ada", "Again.", "--out", "a/b.wav")
+    assert (code, Path("a/b.wav").read_text()) == (2, "notes")
+    assert "is there and is no WAV file" in errors
 
 
 def test_a_project_s_engine_settings_are_heard(narrator, stage, ada, book):

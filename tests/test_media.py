@@ -116,6 +116,16 @@ def test_tags_of_an_old_player_do_not_keep_a_file_from_being_read(tmp_path: Path
     assert len(clips.read(path).channels) > RATE / 2
 
 
+def test_a_sound_that_nobody_decodes_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.avi", "libmp3lame", "avi")
+    data = path.read_bytes()
+    at = data.index(b"strf", data.index(b"auds")) + 8
+    path.write_bytes(data[:at] + b"\x34\x12" + data[at + 2 :])
+    for read in (clips.read, verify.figures):
+        with pytest.raises(UserError, match="no decoder for its sound: export it as WAV"):
+            read(path)
+
+
 # -- names and contents ----------------------------------------------------------------------------
 
 

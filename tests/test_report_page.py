@@ -174,6 +174,17 @@ def test_a_page_lies_where_it_is_asked_to_and_links_from_there(narrator, tmp_pat
     code, _, _ = narrator("report", path, "--out", out)
     assert code == 0
     assert 'href="../book/build/book/' in out.read_text("utf-8")
+    assert narrator("report", path, "--out", out)[0] == 0  # a page replaces a page
+
+
+def test_a_page_replaces_no_file_that_is_none(narrator, tmp_path):
+    path = books.write(tmp_path / "book")
+    books.run(path, HumEngine())
+    text = (tmp_path / "book" / "text" / "one.md").read_bytes()
+    code, _, errors = narrator("report", path, "--out", tmp_path / "book" / "text" / "one.md")
+    assert code == 2
+    assert "one.md is there and is no report: name another file, or remove it" in errors
+    assert (tmp_path / "book" / "text" / "one.md").read_bytes() == text
 
 
 def test_an_incomplete_book_has_a_page_that_says_so(narrator, tmp_path):

@@ -10,7 +10,18 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.shared import Book, Chapters, Draft, app, counted, err, near, out, sized
+from narrator.cli.shared import (
+    Book,
+    Chapters,
+    Draft,
+    app,
+    counted,
+    err,
+    near,
+    out,
+    replaceable,
+    sized,
+)
 from narrator.cli.work import plan_of
 
 
@@ -34,6 +45,8 @@ def report(
     from narrator import pipeline
     from narrator import report as reports
 
+    if to is not None:
+        replaceable(to, reports.MARK.encode(), "report")
     planned = plan_of(book, draft)
     manuscript = planned.manuscript
     chosen = pipeline.select(manuscript, chapter or (), (), False).chapters

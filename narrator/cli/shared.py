@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from narrator.characters import shown
-from narrator.errors import StorageError
+from narrator.errors import StorageError, UsageError
 
 app = typer.Typer(
     help="A manuscript and a cast in, a finished audiobook or podcast out.",
@@ -146,3 +146,19 @@ def sized(number: float) -> str:
             return f"{number:.0f} {unit}"
         number /= 1000
     return f"{number:.1f} GB"
+
+
+def replaceable(path: Path, begins: bytes, what: str) -> None:
+    """An output that was named by hand: what is there is replaced if it is of that kind.
+
+    Its kind is known by words within its first bytes. Raises UsageError, StorageError.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"{near(path)}: {error.strerror}") from error
+    if begins not in head:
+        raise UsageError(f"{near(path)} is there and is no {what}: name another file, or remove it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.shared import AsJson, Draft, app, counted, err, near, out, short
+from narrator.cli.shared import AsJson, Draft, app, counted, err, near, out, replaceable, short
 from narrator.errors import ManifestError, Problem, UsageError, UserError
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ def audition(
     root = _root(project)
     path = presets.find(name, root)
     preset = presets.read(path)
+    target = target or Path(f"{path.stem}-audition.wav")
+    replaceable(target, b"WAVE", "WAV file")
     engine = engine_for(root, draft)
     _check_clones(engine, "speak in a voice of yours")
     said = casting.text_for(preset.language).text if text is None else _spoken(text, preset)
@@ -223,7 +225,6 @@ def audition(
     _check_problems(engine, voice, preset.language)
     request = _request(preset, voice, said, _stage(root), engine)
     speech, faults = _speak(engine, request)
-    target = target or Path(f"{path.stem}-audition.wav")
     _write_wav(target, speech, engine.sample_rate)
     for fault in faults:
         err.print(f"warning: {fault}")

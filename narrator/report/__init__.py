@@ -24,11 +24,11 @@ from narrator.errors import EnvironmentFailed, UserError
 from narrator.manifest import Project
 from narrator.pipeline import BookPlan
 from narrator.report import sound
-from narrator.report.facts import Facts, gather
+from narrator.report.facts import MARK, Facts, gather
 from narrator.report.sound import Kept, Part
 from narrator.verify import Figures
 
-__all__ = ["Facts", "Progress", "gather", "path_of", "write"]
+__all__ = ["MARK", "Facts", "Progress", "gather", "path_of", "write"]
 
 
 class Progress(Protocol):

@@ -28,6 +28,9 @@ from narrator.profiles import Profile
 from narrator.shelf import Entry
 from narrator.store import Record
 
+MARK = '<meta name="generator" content="narrator">'
+"""Stands in every page: only such a one is replaced by another."""
+
 # -- what is said ----------------------------------------------------------------------------------
 
 

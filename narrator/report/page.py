@@ -21,7 +21,7 @@ from urllib.parse import quote
 from narrator import verify
 from narrator.errors import UserError
 from narrator.report import plots
-from narrator.report.facts import Chapter, Facts, File, Place
+from narrator.report.facts import MARK, Chapter, Facts, File, Place
 from narrator.report.plots import clock
 from narrator.report.sound import Curve, Kept, Part
 from narrator.verify import Figures
@@ -154,7 +154,7 @@ class _Page:
         facts = self.facts
         style = resources.files(__package__).joinpath("style.css").read_text("utf-8")
         yield (
-            f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8">{MARK}'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(facts.title)}: report</title><style>{style}</style></head><body>"
         )
