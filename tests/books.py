@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from narrator import pipeline
 from narrator.engines import Engine
-from narrator.plan import Step, Why
-from narrator.store import Record
+from narrator.pipeline import bookplan
+from narrator.pipeline import run as pipeline_run
+from narrator.pipeline.manuscript import read
+from narrator.pipeline.run import Report
+from narrator.speech.plan import Step, Why
+from narrator.speech.store import Record
 
 MANIFEST = """\
 title: The Ferry
@@ -81,7 +84,7 @@ class Watcher:
     cancel: threading.Event = field(default_factory=threading.Event)
     stop_after: int | None = None
 
-    def planned(self, book: pipeline.BookPlan) -> None:
+    def planned(self, book: bookplan.BookPlan) -> None:
         pass
 
     def rendered(self, step: Step, record: Record) -> None:
@@ -129,12 +132,12 @@ def run(
     force: bool = False,
     speak: bool = True,
     draft: bool = False,
-) -> tuple[pipeline.Report, Watcher]:
+) -> tuple[Report, Watcher]:
     """What `narrator render` does, with any engine."""
     watcher = watcher or Watcher()
-    manuscript = pipeline.read(path)
-    selection = pipeline.select(manuscript, chapters, speakers, force)
-    report = pipeline.run(
+    manuscript = read(path)
+    selection = bookplan.select(manuscript, chapters, speakers, force)
+    report = pipeline_run.run(
         manuscript,
         engine,
         selection,
@@ -146,8 +149,8 @@ def run(
     return report, watcher
 
 
-def plan(path: Path, engine: Engine) -> pipeline.BookPlan:
-    return pipeline.plan(pipeline.read(path), engine, pipeline.Selection())
+def plan(path: Path, engine: Engine) -> bookplan.BookPlan:
+    return bookplan.plan(read(path), engine, bookplan.Selection())
 
 
 def todo(path: Path, engine: Engine) -> dict[str, Why]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Reference, Voice
 
 RATE = 8000
 Fault = Callable[[Request], Speech | EngineFailure | None]

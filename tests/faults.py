@@ -21,8 +21,9 @@ from unittest import mock
 
 import av
 
-from narrator import cli, pipeline
+from narrator import cli
 from narrator.engines import Engine
+from narrator.pipeline import run
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 _CHANGING = ("replace", "rename", "mkdir", "unlink", "remove", "rmdir", "truncate", "link")
@@ -159,7 +160,7 @@ def command(engine: Engine, *arguments: str | Path) -> tuple[int, str]:
     said = io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
-        mock.patch.object(pipeline, "engine_for", return_value=engine),
+        mock.patch.object(run, "engine_for", return_value=engine),
         mock.patch("narrator.cli.work.stop_on_signals"),
         redirect_stderr(said),
         redirect_stdout(said),

@@ -19,7 +19,10 @@ from unittest import mock
 
 import numpy as np
 
-from narrator import audio, casting, checks, pipeline, presets
+from narrator.cast import auditions, presets
+from narrator.pipeline import bookplan, manuscript, run
+from narrator.sound import audio
+from narrator.speech import checks
 from tests import books, sounds
 from tests.voxcpm2.conftest import Golden
 
@@ -116,27 +119,27 @@ def lenient() -> Iterator[None]:
     with (
         mock.patch.object(checks, "examine", only_finite),
         mock.patch.object(checks, "unusual", return_value=()),
-        mock.patch.object(casting, "choose", lambda candidates: candidates[0]),
+        mock.patch.object(auditions, "choose", lambda candidates: candidates[0]),
     ):
         yield
 
 
 def render(
     path: Path, watcher: books.Watcher | None = None, **options: Any
-) -> tuple[pipeline.Report, books.Watcher]:
+) -> tuple[run.Report, books.Watcher]:
     """What `narrator render` does, leniently."""
     with lenient():
-        engine = pipeline.engine_for(pipeline.read(path).project, draft=False)
+        engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
         return books.run(path, engine, watcher, **options)
 
 
 if __name__ == "__main__":
     with lenient():
-        project = pipeline.read(Path(sys.argv[1]))
-        pipeline.run(
+        project = manuscript.read(Path(sys.argv[1]))
+        run.run(
             project,
-            pipeline.engine_for(project.project, draft=False),
-            pipeline.Selection(),
+            bookplan.engine_for(project.project, draft=False),
+            bookplan.Selection(),
             observer=books.Watcher(),
             cancel=threading.Event(),
         )

@@ -8,10 +8,10 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.chunk import expected_seconds
 from narrator.engines import Request
 from narrator.engines.espeak import DraftEngine
-from narrator.voices import DraftVoice, Voice
+from narrator.engines.voice import DraftVoice, Voice
+from narrator.text.pace import expected_seconds
 
 TEXT = (
     "Early in the morning a cool wind came over the hills, and the village smelled of fresh bread. "

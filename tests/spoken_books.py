@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from narrator import chunk
-from narrator.assemble import Clip, lay
-from narrator.companions import Spoken, Word
-from narrator.export import ListenerFile
-from narrator.script import Chapter, Line, Roles, Scene, read_chapter
+from narrator.delivery.companions import SpokenChapter, Word
+from narrator.delivery.export import ListenerFile
+from narrator.sound.assemble import Region, lay
+from narrator.text.chunks import cut
+from narrator.text.lines import Chapter, Line, Scene
+from narrator.text.pace import expected_seconds
+from narrator.text.script import Roles, read_chapter
 
 RATE = 8000
 
@@ -22,15 +24,15 @@ def speak(
     pace: float = 1.0,
     head: float = 0.5,
     words: Mapping[str, Sequence[Word]] | None = None,
-) -> Spoken:
+) -> SpokenChapter:
     """A chapter whose takes last as long as they are expected to, times `pace`."""
-    chunks = [c for scene in chapter.scenes for c in chunk.cut(scene, chapter.language)]
+    chunks = [c for scene in chapter.scenes for c in cut(scene, chapter.language)]
     chunks = [c for c in chunks if any(map(str.isalnum, c.text))]
     clips = [
-        Clip(
+        Region(
             key=f"take {number}.{place}",
             start=0,
-            stop=max(1, round(pace * chunk.expected_seconds(c.text, chapter.language) * rate)),
+            stop=max(1, round(pace * expected_seconds(c.text, chapter.language) * rate)),
             gain=0.0,
             speed=1.0,
             pause=0.35,
@@ -43,7 +45,7 @@ def speak(
         for place, c in enumerate(chunks, 1)
     ]
     timeline = lay(clips, sample_rate=rate, head=head, tail=0.5)
-    return Spoken(number, chapter, tuple(chunks), timeline, words or {})
+    return SpokenChapter(number, chapter, tuple(chunks), timeline, words or {})
 
 
 def spoken(
@@ -56,7 +58,7 @@ def spoken(
     pace: float = 1.0,
     head: float = 0.5,
     words: Mapping[str, Sequence[Word]] | None = None,
-) -> Spoken:
+) -> SpokenChapter:
     """A chapter of these words. Without a label, the narrator speaks."""
     names = {name.casefold(): name for name in ("narrator", *speakers)}
     chapter = read_chapter(
@@ -66,7 +68,7 @@ def spoken(
     return speak(chapter, number, pace=pace, head=head, words=words)
 
 
-def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> Spoken:
+def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:
     """A chapter of lines (speaker, text) that no reader of scripts has seen."""
     lines = tuple(Line(speaker, text, Path("1.md"), n) for n, (speaker, text) in enumerate(said, 1))
     return speak(Chapter("One", language, (Scene(lines),), ()), pace=pace)
@@ -74,7 +76,7 @@ def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) ->
 
 def delivered(
     folder: Path,
-    chapters: Sequence[Spoken],
+    chapters: Sequence[SpokenChapter],
     *formats: str,
     book: bool = True,
     each: bool = False,

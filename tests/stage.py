@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from narrator.casting import text_for
+from narrator.cast.auditions import text_for
 from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Reference, Voice
 from tests import spoken
 
 Fault = Callable[[Request], Speech | EngineFailure | None]

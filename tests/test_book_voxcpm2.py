@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import voxcpm2
-from narrator import pipeline
-from narrator.plan import Step
-from narrator.store import Record, Store
+from narrator.pipeline import bookplan, manuscript, run
+from narrator.speech.plan import Step
+from narrator.speech.store import Record, Store
 from tests import books, small_model
 from voxcpm2.prompt import Continuation, Reference, Text, build
 
@@ -32,7 +32,7 @@ class Rendered:
     """A book that was rendered once, with what the model was asked."""
 
     path: Path
-    report: pipeline.Report
+    report: run.Report
     watcher: books.Watcher
     rows: list[voxcpm2.Row]
 
@@ -205,7 +205,7 @@ def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(
     theirs = path.parent / voices.files["cy"].relative_to(rendered.path.parent)
     shutil.copyfile(theirs, ours)
     with small_model.lenient():
-        engine = pipeline.engine_for(pipeline.read(path).project, draft=False)
+        engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
         todo = books.todo(path, engine)
     assert set(todo) == {step.chunk.text.strip() for step in rendered.said("ann")}
     assert {why.changes for why in todo.values()} == {("its voice was cast anew",)}
@@ -219,13 +219,13 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
     gone = tmp_path / "gone"
     path.write_text(path.read_text().replace(str(model), str(gone)))
     # the model is known by its bytes: only a folder of the same name is taken at its word
-    assert books.todo(path, pipeline.engine_for(pipeline.read(path).project, draft=False))
+    assert books.todo(path, bookplan.engine_for(manuscript.read(path).project, draft=False))
     shutil.copytree(model, gone)
-    engine = pipeline.engine_for(pipeline.read(path).project, draft=False)
+    engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
     assert not books.todo(path, engine)
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = pipeline.engine_for(pipeline.read(path).project, draft=False)
+    engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
     assert not books.todo(path, engine)
     report, _ = books.run(path, engine, speak=False)
     assert len(report.finished.files) == 3

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from narrator import pipeline
 from narrator.engines.espeak import DraftEngine
 from narrator.importers import import_book, write_project
+from narrator.pipeline import run
 from tests import books
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,13 +68,13 @@ def onset(samples: np.ndarray, rate: int) -> float:
     return float(np.flatnonzero(power > 1e-6)[0]) * frame / rate
 
 
-def render(path: Path) -> pipeline.Report:
+def render(path: Path) -> run.Report:
     report, _ = books.run(path, DraftEngine(), draft=True)
     assert report.complete
     return report
 
 
-def check_marks(report: pipeline.Report) -> None:
+def check_marks(report: run.Report) -> None:
     """Each chapter mark of the M4B against the sound at that place, to 50 ms."""
     m4b = next(path for path in report.finished.files if path.suffix == ".m4b")
     samples, rate = decoded(m4b)
@@ -102,7 +102,7 @@ def check_marks(report: pipeline.Report) -> None:
         assert peak <= -1.5
 
 
-def check_tracks(report: pipeline.Report) -> None:
+def check_tracks(report: run.Report) -> None:
     """Each MP3 of a chapter against the target."""
     tracks = [path for path in report.finished.files if path.suffix == ".mp3"]
     assert len(tracks) >= len(report.plan.manuscript.chapters)

@@ -41,8 +41,8 @@ def feed(
     name: Annotated[str, typer.Option("--name", help="Of the feed's file.")] = "feed.xml",
 ) -> None:
     """Write an RSS feed for a folder of finished files: a podcast."""
-    from narrator import companions
-    from narrator.companions import feed as feeds
+    from narrator.delivery import companions
+    from narrator.delivery.companions import feed as feeds
     from narrator.errors import UsageError
 
     if not folder.is_dir():
@@ -88,7 +88,7 @@ def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
     Of projects those that are as the project is now; what is not is told. Within a project's
     `build` the folder says whether it is the draft's.
     """
-    from narrator.companions import feed as feeds
+    from narrator.delivery.companions import feed as feeds
 
     build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
     if build is not None and (around := feeds.manifests(build.parent)):
@@ -99,19 +99,21 @@ def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
 
 
 def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path, Collection[str]]:
-    from narrator import finish, manifest, pipeline
-    from narrator.companions import feed as feeds
+    from narrator.delivery import finish
+    from narrator.delivery.companions import feed as feeds
+    from narrator.pipeline import bookplan
+    from narrator.project import load
 
     found: dict[Path, Collection[str]] = {}
     waiting = err.status("reading projects") if err.is_terminal else contextlib.nullcontext()
     with waiting:
         for path in manifests:
-            project = manifest.load(path)
+            project = load.load(path)
             kinds = feeds.COMPANIONS & set(project.manifest.output.companions)
             for draft in {draft and project.engine.name != "draft" for draft in drafts}:
                 if not finish.products(project, draft=draft):
                     continue  # nothing to ask for, so no engine is needed
-                for file, note in pipeline.listed(plan_of(path, draft), draft=draft):
+                for file, note in bookplan.listed(plan_of(path, draft), draft=draft):
                     if note:
                         err.print(f"{near(file)}: left out: {note}")
                     else:

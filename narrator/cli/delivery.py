@@ -31,13 +31,13 @@ def verify(
 ) -> None:
     """Measure delivered files and hold them to a profile; of folders, find what is missing, there
     twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
-    from narrator import inventory, verify
+    from narrator.delivery import inventory, verify
     from narrator.errors import UserError
 
     wanted = _profile(profile, book)
     known = {path: entry for place in files for path, entry in inventory.made(place).items()}
     paths = _files(files, known)
-    told = _Progress(counted(len(paths), "file"), shown=not as_json)
+    told = _FileLine(counted(len(paths), "file"), shown=not as_json)
     found = verify.measured(paths, on_progress=told)
     told.clear()
     good = [figures for figures in found if not isinstance(figures, UserError)]
@@ -97,15 +97,15 @@ def verify(
 
 def _profile(name: str | None, book: Path | None) -> Any:
     """A profile by name, of a project where one is given. Raises UsageError."""
-    from narrator import manifest
     from narrator.errors import UsageError, nearest
-    from narrator.profiles import PROFILES
+    from narrator.project import load
+    from narrator.project.profiles import PROFILES
 
     if name is None:
         if book is not None:
             raise UsageError("--book says where a profile is; name it with --profile")
         return None
-    project = manifest.load(book) if book else None
+    project = load.load(book) if book else None
     known = [*PROFILES, *(project.manifest.profiles if project else ())]
     if name in known:
         return project.profile(name) if project else PROFILES[name]
@@ -125,7 +125,7 @@ def _pause(path: Path, known: Mapping[Path, Any]) -> float:
 def _files(paths: list[Path], known: Collection[Path]) -> list[Path]:
     """Files as named, and the sound files of folders. Raises UsageError where there are none, nor
     any that should be there."""
-    from narrator import inventory
+    from narrator.delivery import inventory
     from narrator.errors import UsageError
 
     found: list[Path] = []
@@ -150,7 +150,7 @@ def _print_table(path: Path, checks: Any) -> None:
     out.print(table)
 
 
-class _Progress:
+class _FileLine:
     """A line on a terminal that says how far it is; nothing in a log."""
 
     def __init__(self, what: str, *, shown: bool) -> None:

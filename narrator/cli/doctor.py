@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
+from narrator.cli.progress import clock
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
-from narrator.progress import clock
 
 if TYPE_CHECKING:
-    from narrator.machine import Device, Memory
-    from narrator.manuscript import Manuscript
-    from narrator.models import Model
+    from narrator.engines.machine import Device, Memory
+    from narrator.engines.models import Model
+    from narrator.pipeline.manuscript import Manuscript
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 WORK = 2e9
@@ -51,7 +51,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Diagnosis:
     """One thing that was looked at."""
 
     name: str
@@ -90,20 +90,21 @@ def _unsaid(what: str) -> None:
     pass
 
 
-def examine(book: Path | None, tell: Tell) -> Iterator[Check]:
+def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
-    from narrator import machine, models, pipeline
+    from narrator.engines import machine, models
+    from narrator.pipeline.manuscript import read
 
     yield _program()
     manuscript: Manuscript | None = None
     if book is not None:
         try:
-            manuscript = pipeline.read(book)
+            manuscript = read(book)
         except NarratorError as error:
             said = str(error.problems[0])
             more = len(error.problems) - 1
             said += f" and {counted(more, 'problem')} more" if more else ""
-            yield Check("book", "fail", said, f"`narrator check {near(book)}` lists all")
+            yield Diagnosis("book", "fail", said, f"`narrator check {near(book)}` lists all")
     settings = manuscript.project.engine if manuscript else None
     root = manuscript.project.root if manuscript else None
     tell("asking MLX for its device")
@@ -124,7 +125,7 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Check]:
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def _program() -> Check:
+def _program() -> Diagnosis:
     system = f"{platform.system()} {platform.machine()}"
     if sys.platform == "darwin":
         release = platform.mac_ver()[0]
@@ -138,38 +139,38 @@ def _program() -> Check:
         known = known and platform.machine() in ("x86_64", "aarch64")
     said = f"narrator {__version__}, Python {platform.python_version()}, {system}"
     if known:
-        return Check("program", "ok", said)
+        return Diagnosis("program", "ok", said)
     todo = "made for macOS 14 or later on Apple silicon, and Linux with glibc 2.35 or later"
-    return Check("program", "warn", said, todo)
+    return Diagnosis("program", "warn", said, todo)
 
 
-def _device(device: Device) -> Check:
+def _device(device: Device) -> Diagnosis:
     if not device.kind:
         todo = "install it anew: pip install --force-reinstall mlx"
         if sys.platform == "linux":
             todo += ' (with a GPU of NVIDIA: pip install "narrator[cuda]" or "narrator[cuda13]")'
-        return Check("MLX", "fail", device.problem, todo)
+        return Diagnosis("MLX", "fail", device.problem, todo)
     size = f", {sized(device.memory)}" if device.memory else ""
     said = f"{device.mlx} on {device.kind}: {device.name}{size}"
     if device.kind != "CPU":
-        return Check("MLX", "ok", said)
+        return Diagnosis("MLX", "ok", said)
     todo = "without a GPU speech is made slower than it is spoken; --draft renders in minutes"
-    return Check("MLX", "warn", said, todo)
+    return Diagnosis("MLX", "warn", said, todo)
 
 
-def _model(name: str, model: Model) -> Check:
+def _model(name: str, model: Model) -> Diagnosis:
     if model.path is None:
-        return Check(name, "fail", model.note, WAYS if name == "model" else "")
+        return Diagnosis(name, "fail", model.note, WAYS if name == "model" else "")
     known = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
     facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known)))
-    return Check(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
+    return Diagnosis(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
 
 
-def _memory(memory: Memory, device: Device, model: Model) -> Check:
+def _memory(memory: Memory, device: Device, model: Model) -> Diagnosis:
     free = "" if memory.available is None else f", {sized(memory.available)} available"
     said = f"{sized(memory.total)}{free}"
     if model.path is None:
-        return Check("memory", "ok", said)
+        return Diagnosis("memory", "ok", said)
     # on a CPU the network computes in float32
     double = device.kind == "CPU" and model.precision in ("bfloat16", "float16")
     wanted = model.bytes * (2 if double else 1) + WORK
@@ -177,13 +178,13 @@ def _memory(memory: Memory, device: Device, model: Model) -> Check:
     said += f"; the model wants about {sized(wanted)}"
     less = "`narrator models pull --8bit` makes a smaller model"
     if wanted > room:
-        return Check("memory", "fail", f"{said}, {sized(room)} can be had", less)
+        return Diagnosis("memory", "fail", f"{said}, {sized(room)} can be had", less)
     if device.kind != "CUDA" and memory.available is not None and wanted > memory.available:
-        return Check("memory", "warn", said, f"close other programs; or {less}")
-    return Check("memory", "ok", said)
+        return Diagnosis("memory", "warn", said, f"close other programs; or {less}")
+    return Diagnosis("memory", "ok", said)
 
 
-def _encoders() -> Check:
+def _encoders() -> Diagnosis:
     import av
 
     missing = []
@@ -196,21 +197,22 @@ def _encoders() -> Check:
     said = f"PyAV {av.__version__}, libavcodec {release}"
     if missing:
         todo = "install PyAV's own wheels: pip install --force-reinstall --only-binary av av"
-        return Check("FFmpeg", "fail", f"{said}; lacks {', '.join(missing)}", todo)
-    return Check("FFmpeg", "ok", f"{said}: {', '.join(ENCODERS.values())}")
+        return Diagnosis("FFmpeg", "fail", f"{said}; lacks {', '.join(missing)}", todo)
+    return Diagnosis("FFmpeg", "ok", f"{said}: {', '.join(ENCODERS.values())}")
 
 
-def _draft() -> Check:
+def _draft() -> Diagnosis:
     try:
         version = importlib.metadata.version("espeakng-loader")
     except importlib.metadata.PackageNotFoundError:
         todo = 'for drafts in minutes: pip install "narrator[draft]"'
-        return Check("draft voice", "warn", "not installed", todo)
-    return Check("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
+        return Diagnosis("draft voice", "warn", "not installed", todo)
+    return Diagnosis("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
 
 
-def _folders(root: Path | None) -> Iterator[Check]:
-    from narrator import files, machine
+def _folders(root: Path | None) -> Iterator[Diagnosis]:
+    from narrator import files
+    from narrator.engines import machine
 
     places = {
         "project" if root else "here": root or Path.cwd(),
@@ -221,20 +223,20 @@ def _folders(root: Path | None) -> Iterator[Check]:
         try:
             free = machine.free(path)
         except OSError as error:
-            yield Check(name, "fail", f"{path}: {error.strerror}")
+            yield Diagnosis(name, "fail", f"{path}: {error.strerror}")
             continue
         said = f"{path}, {sized(free)} free"
         if not os.access(_existing(path), os.W_OK | os.X_OK):
             todo = "give yourself the right to write there, or use another folder"
             todo += " (NARRATOR_HOME)" if name == "library" else ""
             todo += " (TMPDIR)" if name == "temporary files" else ""
-            yield Check(name, "fail", f"{path} cannot be written", todo)
+            yield Diagnosis(name, "fail", f"{path} cannot be written", todo)
         elif free < NONE:
-            yield Check(name, "fail", said, "make room on that disk")
+            yield Diagnosis(name, "fail", said, "make room on that disk")
         elif free < TIGHT and name != "temporary files":
-            yield Check(name, "warn", said, "a book takes some 300 MB an hour; make room")
+            yield Diagnosis(name, "warn", said, "a book takes some 300 MB an hour; make room")
         else:
-            yield Check(name, "ok", said)
+            yield Diagnosis(name, "ok", said)
 
 
 def _existing(path: Path) -> Path:
@@ -247,11 +249,11 @@ def _existing(path: Path) -> Path:
 # -- a book ----------------------------------------------------------------------------------------
 
 
-def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Check:
+def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
     try:
         cost = _cost(manuscript, device, tell)
     except NarratorError as error:
-        return Check("book", "fail", str(error.problems[0]))
+        return Diagnosis("book", "fail", str(error.problems[0]))
     title = manuscript.project.manifest.title
     said = f"{title}: {clock(cost.speech)} of speech to render"
     if cost.basis == "measured" and cost.wall is not None:
@@ -263,16 +265,17 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Check:
     else:
         said += "; how long that takes was not measured here yet"
     said += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
-    return Check("book", "ok", said, cost=cost)
+    return Diagnosis("book", "ok", said, cost=cost)
 
 
 def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
-    from narrator import machine, pipeline
+    from narrator.engines import machine
+    from narrator.pipeline import bookplan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engine = pipeline.engine_for(manuscript.project, draft=False)
-        found = pipeline.estimate(pipeline.plan(manuscript, engine, pipeline.Selection()))
+        engine = bookplan.engine_for(manuscript.project, draft=False)
+        found = estimate.estimate(bookplan.plan(manuscript, engine, bookplan.Selection()))
         seconds, wall, disk = found.seconds, found.wall, found.disk
     except EngineUnavailable as error:
         tell(str(error))

@@ -21,23 +21,23 @@ from rich.progress import (
 from rich.table import Table
 
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+from narrator.engines import models
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
-    from narrator.models import Model
+    from narrator.engines.models import Model
 
-models = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
-app.add_typer(models, name="models")
+models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
+app.add_typer(models_app, name="models")
 
 Spec = Annotated[
     str, typer.Argument(help="A directory, a hub id (owner/name, owner/name@revision), or auto.")
 ]
 
 
-@models.command("list")
+@models_app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Show the models that are here, and which one is the default."""
-    from narrator import models
 
     found = models.listed(_say)
     usual = models.find("auto").spec
@@ -71,10 +71,9 @@ def _say(what: str) -> None:
     err.print(what)
 
 
-@models.command()
+@models_app.command()
 def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     """Print the folder of a model."""
-    from narrator import models
     from narrator.errors import EngineUnavailable
 
     model = models.find(spec, tell=_say)
@@ -86,7 +85,7 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
         raise EngineUnavailable(model.note)
 
 
-@models.command()
+@models_app.command()
 def pull(
     spec: Spec = "auto",
     eight: Annotated[
@@ -98,8 +97,6 @@ def pull(
     From then on the id means what was fetched: a newer version changes no book until it is pulled.
     """
     from huggingface_hub.utils.tqdm import disable_progress_bars
-
-    from narrator import models
 
     disable_progress_bars()  # ours is the one
     with _working("asking the hub"):
@@ -131,7 +128,7 @@ def pull(
         out.print(f"in the manifest: `engine: {{model: {model.spec}}}`")
 
 
-@models.command()
+@models_app.command()
 def convert(
     source: Annotated[str, typer.Argument(help="A directory, or a hub id that was pulled.")],
     target: Annotated[Path, typer.Argument(help="The directory to make.")],
@@ -143,7 +140,6 @@ def convert(
     ] = None,
 ) -> None:
     """Write a model anew: smaller, or in another precision."""
-    from narrator import models
     from narrator.errors import EngineUnavailable, UsageError
 
     if bits not in (2, 3, 4, 5, 6, 8, 16):
@@ -157,14 +153,14 @@ def convert(
     out.print(f"{near(made)}  {sized(found.bytes)}, {found.precision}")
 
 
-@models.command()
+@models_app.command()
 def measure(
     spec: Spec = "auto",
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Takes of each sentence.")] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
-    from narrator import measure
+    from narrator.speech import measure
 
     engine = _engine(spec)
     session = engine.start(_say)
@@ -204,7 +200,10 @@ def measure(
 
 def _engine(spec: str) -> Engine:
     """The engine of a project that has nothing but this model."""
-    from narrator import files, manifest, pipeline
+    from narrator import files
+    from narrator.pipeline import bookplan
+    from narrator.project import schema
+    from narrator.project.project import Project
 
     bare = {
         "title": "measure",
@@ -213,8 +212,8 @@ def _engine(spec: str) -> Engine:
         "engine": {"model": spec},
     }
     path = files.library() / "book.yaml"
-    project = manifest.Project(path, manifest.Manifest.model_validate(bare), {})
-    return pipeline.engine_for(project, draft=False)
+    project = Project(path, schema.Manifest.model_validate(bare), {})
+    return bookplan.engine_for(project, draft=False)
 
 
 @contextlib.contextmanager

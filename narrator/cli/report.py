@@ -42,18 +42,18 @@ def report(
 
     `--chapter` adds the spectrogram of that chapter.
     """
-    from narrator import pipeline
     from narrator import report as reports
+    from narrator.pipeline import bookplan
 
     if to is not None:
         replaceable(to, reports.MARK.encode(), "report")
     planned = plan_of(book, draft)
     manuscript = planned.manuscript
-    chosen = pipeline.select(manuscript, chapter or (), (), False).chapters
+    chosen = bookplan.select(manuscript, chapter or (), (), False).chapters
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.path_of(manuscript.project, draft=draft)
-    told = _Progress()
+    told = _StageLine()
     facts = reports.write(planned, path, draft=draft, spectrograms=chosen, on_progress=told)
     told.clear()
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")
@@ -63,7 +63,7 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
-class _Progress:
+class _StageLine:
     """One line on a terminal; in a log a line for each stage that takes long."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ _GONE = (errno.EIO, errno.ENXIO, errno.EPIPE)
 """A terminal was closed; a reader has read enough, as `| head` does."""
 
 
-class _Stream:
+class _Spoken:
     """A stream that falls silent for good when it cannot be written to any more.
 
     Who listens is no part of the work: a closed window stops it by its signal, not by an error in
@@ -79,7 +79,7 @@ class _Console(Console):
 
     @property
     def file(self) -> IO[str]:
-        return cast(IO[str], _Stream(super().file, self.stderr))
+        return cast(IO[str], _Spoken(super().file, self.stderr))
 
     @file.setter
     def file(self, file: IO[str]) -> None:

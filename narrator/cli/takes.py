@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from narrator.cli.progress import LineProgress
 from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out
 from narrator.cli.work import plan_of, stop_on_signals
 from narrator.errors import UsageError
-from narrator.progress import LineProgress
 
 Chunk = Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")]
 Chunks = Annotated[list[str], typer.Argument(help="Chunks, as `plan` names them: 3.12 3.14.")]
@@ -30,11 +30,11 @@ def list_takes(
     as_json: AsJson = False,
 ) -> None:
     """List what was spoken for a chunk, good and bad, with what the checks measured."""
-    from narrator import pipeline, takes
+    from narrator.pipeline import bookplan, retakes
 
     planned = plan_of(book, draft)
-    step = pipeline.find_step(planned, chunk)
-    tries = takes.tries_of(planned, step)
+    step = bookplan.find_step(planned, chunk)
+    tries = retakes.tries_of(planned, step)
     if as_json:
         out.print_json(data={"id": step.id, "text": step.text, "tries": [_row(t) for t in tries]})
         return
@@ -45,7 +45,7 @@ def list_takes(
     else:
         out.print(_table(tries))
     if sounds is not None:
-        for path in takes.write_sounds(planned, step, tries, sounds):
+        for path in retakes.write_sounds(planned, step, tries, sounds):
             out.print(str(near(path)))
 
 
@@ -102,15 +102,16 @@ def retake(
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
-    from narrator import pipeline, takes
+    from narrator.pipeline import bookplan, retakes
+    from narrator.pipeline.manuscript import read
 
     given = {"cfg": cfg, "steps": steps}
     cancel = threading.Event()
     stop_on_signals(cancel)
-    manuscript = pipeline.read(book)
-    engine = pipeline.engine_for(manuscript.project, draft=draft)
+    manuscript = read(book)
+    engine = bookplan.engine_for(manuscript.project, draft=draft)
     with LineProgress(err) as progress:
-        found = takes.retake(
+        found = retakes.retake(
             manuscript, engine, chunks, count=count, seed=seed,
             parameters={name: value for name, value in given.items() if value is not None},
             observer=progress, cancel=cancel,
@@ -154,11 +155,11 @@ def pin(
     draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
-    from narrator import pipeline, takes
+    from narrator.pipeline import bookplan, retakes
 
     planned = plan_of(book, draft)
-    step = pipeline.find_step(planned, chunk)
-    takes.pin(planned, step, number)
+    step = bookplan.find_step(planned, chunk)
+    retakes.pin(planned, step, number)
     out.print(f"{step.id}: try {number} is pinned; `narrator render` makes the files anew")
 
 
@@ -174,16 +175,16 @@ def unpin(
     ] = False,
 ) -> None:
     """Let the manifest decide again how chunks sound."""
-    from narrator import pipeline, takes
+    from narrator.pipeline import bookplan, retakes
 
     planned = plan_of(book, draft)
     if lost:
-        takes.forget(planned, planned.lost)
+        retakes.forget(planned, planned.lost)
         out.print(f"{counted(len(planned.lost), 'pin')} forgotten")
         return
     if not chunks:
         raise UsageError("name the chunks to unpin, or --lost")
-    steps = [pipeline.find_step(planned, name) for name in chunks]
-    held = takes.unpin(planned, steps)
+    steps = [bookplan.find_step(planned, name) for name in chunks]
+    held = retakes.unpin(planned, steps)
     for step in steps:
         out.print(f"{step.id}: {'no longer pinned' if step in held else 'was not pinned'}")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from narrator.cli.progress import clock
 from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, tell
-from narrator.progress import clock
 
 
 @app.command()
@@ -45,13 +45,13 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
-    from narrator import pipeline
-    from narrator.manuscript import characters, source_and_left_out
+    from narrator.pipeline import bookplan
+    from narrator.pipeline.manuscript import characters, read, source_and_left_out
 
-    manuscript = pipeline.read(book)
+    manuscript = read(book)
     warnings: list[str] = []
     try:
-        pipeline.check(manuscript, warnings.append)
+        bookplan.check(manuscript, warnings.append)
     finally:
         tell("warning", warnings)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
@@ -124,6 +124,6 @@ def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of book.yaml, for editors."""
-    from narrator import manifest
+    from narrator.project import schema as project_schema
 
-    out.print_json(data=manifest.schema())
+    out.print_json(data=project_schema.schema())

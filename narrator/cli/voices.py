@@ -16,10 +16,10 @@ from narrator.cli.shared import AsJson, Draft, app, counted, err, near, out, rep
 from narrator.errors import ManifestError, Problem, UsageError, UserError
 
 if TYPE_CHECKING:
-    from narrator.casting import Candidate
+    from narrator.cast.auditions import Candidate
+    from narrator.cast.presets import Preset
     from narrator.engines import Engine, Request, Speech
-    from narrator.manifest import Project
-    from narrator.presets import Preset
+    from narrator.project.project import Project
 
 voices = typer.Typer(
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
@@ -51,7 +51,7 @@ LONGEST_AUDITION = 15.0
 @voices.command("list")
 def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
     """The voices of this project and of the library."""
-    from narrator import presets
+    from narrator.cast import presets
 
     root = _root(project)
     entries = presets.list_all(root)
@@ -93,7 +93,7 @@ def add(
     project: ProjectFolder = None,
 ) -> None:
     """Make a voice of a recording, or take in one that was made elsewhere."""
-    from narrator import clips, presets
+    from narrator.cast import clips, presets
 
     root = _root(project)
     if clip is None and name.endswith(presets.SUFFIX):
@@ -144,8 +144,8 @@ def design(
     draft: Draft = False,
 ) -> None:
     """Cast a voice from a description: a few candidates are rendered, the best is kept."""
-    from narrator import casting, presets
-    from narrator.voices import Voice
+    from narrator.cast import auditions, presets
+    from narrator.engines.voice import Voice
 
     if choose is not None and choose > candidates:
         raise UsageError(f"--choose {choose}: there are {candidates} candidates")
@@ -159,10 +159,10 @@ def design(
     _check_clones(engine, "design a voice")
     voice = Voice(name, description=" ".join(description.split()), seed=seed, style=style)
     _check_problems(engine, voice, spoken)
-    if note := casting.text_for(spoken).note:
+    if note := auditions.text_for(spoken).note:
         err.print(f"warning: {note}")
     with closing(engine.start(err.print)) as session:
-        found = casting.cast(
+        found = auditions.cast(
             session, engine, voice, spoken, count=candidates,
             on_progress=lambda done, total: err.print(f"{done} of {counted(total, 'candidate')}"),
         )  # fmt: skip
@@ -170,12 +170,12 @@ def design(
         out.print(str(candidate))
     if listen is not None:
         _write_candidates(found, listen, name, voice, spoken, engine.sample_rate)
-    chosen = casting.choose(found) if choose is None else found[choose - 1]
+    chosen = auditions.choose(found) if choose is None else found[choose - 1]
     if not chosen.usable:
         raise UserError(f"candidate {choose} cannot be used: {'; '.join(chosen.trouble)}")
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
-    preset = casting.preset_of(chosen, voice, spoken, name)
+    preset = auditions.preset_of(chosen, voice, spoken, name)
     for fingerprint, latents in engine.encoded(preset.to_reference()).items():
         preset = preset.with_latents(fingerprint, latents)
     _keep(preset, root, library, replacing)
@@ -185,14 +185,15 @@ def _write_candidates(
     found: Sequence[Candidate], folder: Path, name: str, voice: Any, language: str, rate: int
 ) -> None:
     """What there is to hear of each candidate, and as a voice what can be kept."""
-    from narrator import casting, files, presets
+    from narrator import files
+    from narrator.cast import auditions, presets
 
     for candidate in found:
         stem = f"{name}-{candidate.number}"
         if candidate.speech is not None:
             _write_wav(folder / f"{stem}.wav", candidate.speech, rate)
         if candidate.usable:
-            preset = casting.preset_of(candidate, voice, language, name)
+            preset = auditions.preset_of(candidate, voice, language, name)
             files.write(folder / f"{stem}{presets.SUFFIX}", presets.pack(preset))
     out.print(
         f"candidates are in {near(folder)}; to keep another one: "
@@ -210,8 +211,8 @@ def audition(
     draft: Draft = False,
 ) -> None:
     """Hear a voice: writes a WAV in which it speaks."""
-    from narrator import casting, presets
-    from narrator.voices import Voice
+    from narrator.cast import auditions, presets
+    from narrator.engines.voice import Voice
 
     root = _root(project)
     path = presets.find(name, root)
@@ -220,7 +221,7 @@ def audition(
     replaceable(target, b"WAVE", "WAV file")
     engine = engine_for(root, draft)
     _check_clones(engine, "speak in a voice of yours")
-    said = casting.text_for(preset.language).text if text is None else _spoken(text, preset)
+    said = auditions.text_for(preset.language).text if text is None else _spoken(text, preset)
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
     request = _request(preset, voice, said, _stage(root), engine)
@@ -232,7 +233,7 @@ def audition(
 
 
 def _spoken(text: str, preset: Preset) -> str:
-    from narrator.normalize import Lexicon, normalize
+    from narrator.text.normalize import Lexicon, normalize
 
     said = normalize(
         text.strip(), language=preset.language, speaker=preset.name, lexicon=Lexicon(())
@@ -244,8 +245,8 @@ def _spoken(text: str, preset: Preset) -> str:
 
 def _request(preset: Preset, voice: Any, said: str, stage: Project, engine: Engine) -> Request:
     from narrator import keys
-    from narrator.chunk import expected_seconds
     from narrator.engines import Request
+    from narrator.text.pace import expected_seconds
 
     expected = expected_seconds(said, preset.language)
     if expected > LONGEST_AUDITION:
@@ -271,7 +272,7 @@ def _request(preset: Preset, voice: Any, said: str, stage: Project, engine: Engi
 
 def _speak(engine: Engine, request: Request) -> tuple[Speech, Sequence[str]]:
     """The first try without faults, or the best of them with its own. Raises UserError."""
-    from narrator import checks
+    from narrator.speech import checks
 
     tries: list[tuple[float, int, Speech, list[str]]] = []
     failures: list[str] = []
@@ -305,7 +306,7 @@ def _speak(engine: Engine, request: Request) -> tuple[Speech, Sequence[str]]:
 @voices.command()
 def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> None:
     """All that is known of a voice."""
-    from narrator import presets
+    from narrator.cast import presets
 
     path = presets.find(name, _root(project))
     preset = presets.read(path)
@@ -329,7 +330,7 @@ def remove(
     project: ProjectFolder = None,
 ) -> None:
     """Delete a voice. Takes that were spoken with it stay."""
-    from narrator import presets
+    from narrator.cast import presets
 
     path = presets.find(name, None if library else _root(project))
     if not yes and not typer.confirm(f"Delete {near(path)}?"):
@@ -347,7 +348,8 @@ def copy(
     project: ProjectFolder = None,
 ) -> None:
     """Write a voice to a file, for another machine or project: narrator voices add FILE."""
-    from narrator import files, presets
+    from narrator import files
+    from narrator.cast import presets
 
     path = presets.find(name, _root(project))
     presets.read(path)  # what is damaged is not passed on
@@ -368,9 +370,9 @@ def copy(
 
 def engine_for(root: Path | None, draft: bool) -> Engine:
     """The engine that designs and auditions: the project's, or the default one."""
-    from narrator import pipeline
+    from narrator.pipeline import bookplan
 
-    return pipeline.engine_for(_stage(root), draft=draft)
+    return bookplan.engine_for(_stage(root), draft=draft)
 
 
 def _stage(root: Path | None) -> Project:
@@ -378,12 +380,14 @@ def _stage(root: Path | None) -> Project:
     made, a project of nothing but its language and engine."""
     import yaml
 
-    from narrator import files, manifest
+    from narrator import files
+    from narrator.project import load, schema
+    from narrator.project import project as project_project
 
     settings: dict[str, Any] = {}
     if root is not None:
         try:
-            return manifest.load(root)
+            return load.load(root)
         except ManifestError:
             try:
                 found = yaml.safe_load((root / "book.yaml").read_text("utf-8-sig"))
@@ -399,9 +403,11 @@ def _stage(root: Path | None) -> Project:
     }
     path = (files.library() if root is None else root) / "book.yaml"
     try:
-        return manifest.Project(path, manifest.Manifest.model_validate({**bare, **settings}), {})
+        return project_project.Project(
+            path, schema.Manifest.model_validate({**bare, **settings}), {}
+        )
     except ValueError:  # its language or engine is what is wrong: say where
-        return manifest.load(path)
+        return load.load(path)
 
 
 def _language(root: Path | None, given: str | None) -> str:
@@ -424,7 +430,7 @@ def _root(given: Path | None) -> Path | None:
 
 
 def _target(name: str, root: Path | None, library: bool) -> Path:
-    from narrator import presets
+    from narrator.cast import presets
 
     return presets.folder(None if library else root) / f"{name}{presets.SUFFIX}"
 
@@ -436,7 +442,7 @@ def _free(name: str, root: Path | None, library: bool, replacing: bool) -> None:
 
 
 def _keep(preset: Preset, root: Path | None, library: bool, replacing: bool) -> None:
-    from narrator import presets
+    from narrator.cast import presets
 
     _free(preset.name, root, library, replacing)
     path = _target(preset.name, root, library)

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress, clock
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -34,7 +35,6 @@ from narrator.cli.shared import (
     sized,
 )
 from narrator.errors import ExportError
-from narrator.progress import JsonProgress, LineProgress, LiveProgress, clock
 
 DOUBTFUL_LINES = 20
 """Doubtful chunks that are said one by one."""
@@ -60,19 +60,20 @@ def plan_of(
     speaker: Sequence[str] | None = None,
     force: bool = False,
 ) -> Any:
-    from narrator import pipeline
+    from narrator.pipeline import bookplan
+    from narrator.pipeline.manuscript import read
 
-    manuscript = pipeline.read(book)
-    selection = pipeline.select(manuscript, chapter or (), speaker or (), force)
-    engine = pipeline.engine_for(manuscript.project, draft=draft)
-    return pipeline.plan(manuscript, engine, selection)
+    manuscript = read(book)
+    selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
+    engine = bookplan.engine_for(manuscript.project, draft=draft)
+    return bookplan.plan(manuscript, engine, selection)
 
 
 def _print_plan(book: Any, as_json: bool) -> None:
-    from narrator import pipeline
-    from narrator.plan import EXPLAINED
+    from narrator.pipeline import bookplan, estimate
+    from narrator.speech.plan import EXPLAINED
 
-    costs, reasons = pipeline.estimate(book), pipeline.reasons(book)
+    costs, reasons = estimate.estimate(book), bookplan.reasons(book)
     rows = _chapter_rows(book)
     voices = _speaker_rows(book)
     if as_json:
@@ -117,7 +118,7 @@ def _print_plan(book: Any, as_json: bool) -> None:
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
-    if cost := pipeline.stereo_cost(book.manuscript, book.engine.sample_rate):
+    if cost := bookplan.stereo_cost(book.manuscript, book.engine.sample_rate):
         err.print(f"warning: {cost}")
 
 
@@ -151,13 +152,13 @@ def _speaker_rows(book: Any) -> list[dict[str, Any]]:
 @app.command()
 def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files."""
-    from narrator import pipeline
+    from narrator.pipeline import bookplan, run
 
     planned = plan_of(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.why[s.key].render and planned.store.flag(s.key)]
-    doubtful = pipeline.doubtful(planned)
-    files = pipeline.listed(planned, draft=draft)
+    doubtful = run.doubtful(planned)
+    files = bookplan.listed(planned, draft=draft)
     if as_json:
         out.print_json(
             data={
@@ -199,10 +200,10 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Say why a chunk will or will not be rendered, and what went into it."""
-    from narrator import pipeline
+    from narrator.pipeline import bookplan
 
     planned = plan_of(book, draft)
-    step = pipeline.find_step(planned, chunk)
+    step = bookplan.find_step(planned, chunk)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
         out.print_json(
@@ -272,7 +273,8 @@ def _run(
     *,
     speak: bool,
 ) -> None:
-    from narrator import pipeline
+    from narrator.pipeline import bookplan, run
+    from narrator.pipeline.manuscript import read
 
     cancel = threading.Event()
     stop_on_signals(cancel)
@@ -283,17 +285,17 @@ def _run(
         if err.is_terminal and not as_json
         else contextlib.nullcontext()
     ):
-        manuscript = pipeline.read(book)
-        selection = pipeline.select(manuscript, chapter or (), speaker or (), force)
-        engine = pipeline.engine_for(manuscript.project, draft=draft, tell=err.print)
+        manuscript = read(book)
+        selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
+        engine = bookplan.engine_for(manuscript.project, draft=draft, tell=err.print)
     kind = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with kind(err) as progress:
-        report = pipeline.run(
+        report = run.run(
             manuscript, engine, selection,
             observer=progress, cancel=cancel, draft=draft, speak=speak,
         )  # fmt: skip
     if as_json:
-        out.print_json(data=pipeline.summary(report))
+        out.print_json(data=run.summary(report))
     else:
         _print_report(report, time.monotonic() - began)
     if report.result.cancelled:
@@ -377,9 +379,9 @@ _LISTED = 12
 
 
 def _print_report(report: Any, wall: float) -> None:
-    from narrator import pipeline
+    from narrator.pipeline import run
 
-    facts = pipeline.summary(report)
+    facts = run.summary(report)
     result = report.result
     if result.rendered:
         retries = f", retries: {result.retries}" if result.retries else ""
@@ -439,9 +441,11 @@ def gc(
 ) -> None:
     """Show takes that no manifest in the folder refers to, and superseded files; `--delete` removes
     them."""
-    from narrator import manifest, shelf, upkeep
+    from narrator.delivery import shelf
+    from narrator.pipeline import upkeep
+    from narrator.project import load
 
-    project = manifest.load(book)
+    project = load.load(book)
     old = shelf.superseded(project.build)
     if delete:
         count, size, freed = upkeep.collect(project)

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator.engines.voice import Mode, Reference, Voice
 from narrator.errors import EngineFailure, Problem
-from narrator.voices import Mode, Reference, Voice
 
 
 @dataclass(frozen=True, slots=True)

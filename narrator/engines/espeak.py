@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines import espeak_worker as wire
+from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
-from narrator.voices import Reference, Voice
 
 PACKAGE = "espeakng-loader"
 SAMPLER = 1

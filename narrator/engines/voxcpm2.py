@@ -14,10 +14,8 @@ Knows nothing of chapters, chains, checks and what becomes of a take.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
-import re
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -29,13 +27,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import files, keys, machine, models
-from narrator.engines import Outcome, Prompt, Request, Speech, quiet
+from narrator import files, keys
+from narrator.engines import Outcome, Prompt, Request, Speech, models, quiet
 from narrator.engines.growth import Growth, recall, remember
+from narrator.engines.mlx_memory import MemoryLimits, device_memory, is_out_of_memory
+from narrator.engines.voice import CASTING, Reference, Voice
 from narrator.engines.wording import before, closed, description, primary
 from narrator.errors import EngineFailure, EngineUnavailable, Problem
-from narrator.manifest import EngineSettings
-from narrator.voices import CASTING, Reference, Voice
+from narrator.project.schema import EngineSettings
 
 if TYPE_CHECKING:
     import voxcpm2
@@ -203,7 +202,7 @@ class VoxCPM2Engine:
                 with files.replacing(path) as temporary, temporary.open("wb") as file:
                     np.savez(file, latents=latents)
         except (voxcpm2.VoxCPM2Error, RuntimeError, MemoryError) as error:
-            if _is_memory(error):
+            if is_out_of_memory(error):
                 what = f"out of memory while a voice is encoded ({_line(error)}): {_TOO_BIG}"
                 raise _OutOfMemory(what) from error
             raise EngineFailure(f"VoxCPM2 cannot read the reference: {_line(error)}") from error
@@ -255,7 +254,9 @@ class VoxCPM2Engine:
             raise EngineUnavailable(f"{self._found.spec}: {error}") from error
         except (RuntimeError, MemoryError) as error:
             what = f"{self._found.spec}: the model does not load: {_line(error)}"
-            raise EngineUnavailable(f"{what}; {_TOO_BIG}" if _is_memory(error) else what) from error
+            raise EngineUnavailable(
+                f"{what}; {_TOO_BIG}" if is_out_of_memory(error) else what
+            ) from error
         finally:
             mx.set_cache_limit(limit)
         self.beside = mx.new_stream(mx.default_device())
@@ -295,11 +296,8 @@ def _absent(model: models.Model) -> str:
     )
 
 
-# -- a session -------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True, eq=False)
-class _Job:
+class _RowJob:
     """A request on its way."""
 
     request: Request
@@ -325,13 +323,13 @@ class VoxCPM2Session:
         tell: Callable[[str], None] = quiet,
     ) -> None:
         self._engine, self._model, self._tell = engine, model, tell
-        self._limits = _Limits()
+        self._limits = MemoryLimits()
         self._growth = _growth(engine, memory)
         self._fixed = engine.settings.slots != "auto"
         self._memory = memory
         self._batch = model.batch(self._growth.slots)
-        self._jobs: dict[voxcpm2.Row, _Job] = {}
-        self._decoding: list[tuple[_Job, voxcpm2.Decoding]] = []
+        self._jobs: dict[voxcpm2.Row, _RowJob] = {}
+        self._decoding: list[tuple[_RowJob, voxcpm2.Decoding]] = []
         self._outcomes: list[Outcome] = []
         self._failed: set[str] = set()
         self._closed = False
@@ -353,7 +351,7 @@ class VoxCPM2Session:
         if self._first is None:
             self._first = time.monotonic()
         try:
-            self._enter(_Job(request, self._roomy(request)))
+            self._enter(_RowJob(request, self._roomy(request)))
         except voxcpm2.VoxCPM2Error as error:
             self._fail(request, str(error))
         except EngineFailure as error:
@@ -420,7 +418,7 @@ class VoxCPM2Session:
         self._resize()
         return bool(ended)
 
-    def _finish(self, job: _Job, decoding: voxcpm2.Decoding) -> None:
+    def _finish(self, job: _RowJob, decoding: voxcpm2.Decoding) -> None:
         said = decoding.speech()
         self._decoding.remove((job, decoding))
         self._failed.clear()
@@ -434,7 +432,7 @@ class VoxCPM2Session:
         )
         self._outcomes.append(Outcome(job.request.key, job.request.attempt, speech=speech))
 
-    def _enter(self, job: _Job) -> None:
+    def _enter(self, job: _RowJob) -> None:
         self._jobs[self._batch.add(job.asked)] = job
 
     def _resize(self) -> None:
@@ -459,7 +457,7 @@ class VoxCPM2Session:
         that fail again have failed.
         """
         jobs = self._in_flight()
-        if _is_memory(error):
+        if is_out_of_memory(error):
             # Rows that were about to join count, too: reading them takes memory.
             rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
             ran = rows + len(self._decoding)
@@ -493,7 +491,7 @@ class VoxCPM2Session:
             self._restart(self._in_flight())
             return self._asked(request)
 
-    def _in_flight(self) -> list[_Job]:
+    def _in_flight(self) -> list[_RowJob]:
         """What runs comes before what waits."""
         return [job for job, _ in self._decoding] + list(self._jobs.values())
 
@@ -508,7 +506,7 @@ class VoxCPM2Session:
             remember(self._memory, _machine(self._engine), self._growth)
         return True
 
-    def _restart(self, jobs: Sequence[_Job]) -> None:
+    def _restart(self, jobs: Sequence[_RowJob]) -> None:
         self._decoding.clear()
         self._jobs.clear()
         self._model.forget()
@@ -577,9 +575,6 @@ def _there(request: Request, given: _T | None) -> _T:
     return given
 
 
-# -- numbers ---------------------------------------------------------------------------------------
-
-
 def lengths(expected: float, earliest: float, prompt: float, patch: float) -> tuple[int, int]:
     """Patches before which a stop is not heeded, and at most; all given in seconds but `earliest`,
     the share of `expected` that must be spoken.
@@ -603,56 +598,6 @@ def noise_seed(request: Request) -> int:
 def _line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
-
-
-# -- memory ----------------------------------------------------------------------------------------
-
-_OUT_OF_MEMORY = re.compile(
-    r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
-    r"|(?:unable|failed) to allocate|cannot allocate|ALLOC(?:ATION)?_FAILED"
-    r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
-    re.IGNORECASE,
-)
-
-
-def _is_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
-
-
-class _Limits:
-    """MLX's limits while a session runs: what it may keep for reuse, what stays resident."""
-
-    def __init__(self) -> None:
-        import mlx.core as mx
-
-        import voxcpm2
-
-        self._cache: int | None = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
-        self._wired: int | None = None
-        if mx.metal.is_available():
-            # Where it is refused, the model may be paged out when others need memory, no more.
-            with contextlib.suppress(RuntimeError, ValueError):
-                self._wired = mx.set_wired_limit(_device_memory())
-
-    def restore(self) -> None:
-        import mlx.core as mx
-
-        if self._cache is not None:
-            mx.set_cache_limit(self._cache)
-        if self._wired is not None:
-            mx.set_wired_limit(self._wired)
-        self._cache = self._wired = None
-
-
-def _device_memory() -> int:
-    """Bytes that the device recommends to use, or has."""
-    import mlx.core as mx
-
-    info = mx.device_info()
-    for name in ("max_recommended_working_set_size", "total_memory", "memory_size"):
-        if info.get(name):
-            return int(info[name])
-    return machine.memory().total
 
 
 def _fits(model: voxcpm2.VoxCPM2, reference: Reference, latents: Latents) -> bool:
@@ -714,7 +659,7 @@ def _growth(engine: VoxCPM2Engine, memory: Path) -> Growth:
     if slots != "auto":
         return Growth(slots, True, lambda now, then: True)
     mx.reset_peak_memory()
-    model, limit = mx.get_active_memory(), 0.8 * _device_memory()
+    model, limit = mx.get_active_memory(), 0.8 * device_memory()
 
     def fits(now: int, then: int) -> bool:
         return model + (mx.get_peak_memory() - model) * then / now < limit

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from narrator.characters import seen as seen
+from narrator.characters import seen
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
@@ -41,7 +41,7 @@ def names(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class CoverImage:
     """A picture that players take."""
 
     data: bytes
@@ -89,7 +89,7 @@ class Book:
     characters: int = 0
     """Of all documents of the source, counted apart from what became of them."""
     identifiers: Mapping[str, str] = field(default_factory=dict)
-    cover: Cover | None = None
+    cover: CoverImage | None = None
     subtitle: str | None = None
     series: str | None = None
     series_part: str | None = None

@@ -17,7 +17,7 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block, write
 from narrator.importers.book import ImportedChapter, Skipped, names
 from narrator.importers.headings import is_title
-from narrator.importers.package import Entry
+from narrator.importers.package import TocEntry
 from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
 from narrator.importers.titles import Titled, distinct, is_bare
 from narrator.importers.xhtml import Document
@@ -54,7 +54,7 @@ class _Start:
 
 
 @dataclass(slots=True)
-class _Piece:
+class _Division:
     """A piece of the book from one start to the next."""
 
     start: _Start
@@ -87,9 +87,9 @@ class Divided:
 
 def divide(
     documents: Sequence[Document],
-    contents: Sequence[Entry],
+    contents: Sequence[TocEntry],
     guide: Sequence[tuple[str, str, str]],
-    facts: matter.Facts,
+    facts: matter.BookContext,
 ) -> Divided:
     """The chapters of a book, from the documents of its linear reading order."""
     divider = _Divider(documents, guide, facts)
@@ -109,7 +109,7 @@ class _Divider:
         self,
         documents: Sequence[Document],
         guide: Sequence[tuple[str, str, str]],
-        facts: matter.Facts,
+        facts: matter.BookContext,
     ) -> None:
         self.facts = facts
         self.documents = documents
@@ -164,7 +164,7 @@ class _Divider:
         chapters = sum(matter.is_chapter(block.text) for block in links)
         return 2 * chapters >= len(links) or 2 * sum(b.words for b in links) >= all_words
 
-    def start_at_entries(self, contents: Sequence[Entry]) -> None:
+    def start_at_entries(self, contents: Sequence[TocEntry]) -> None:
         """Begin a piece at each entry of the table of contents that is not a chapter's section."""
         chosen: dict[int, list[_Start]] = {}
         for place, start in self._chosen(contents, ()):
@@ -177,7 +177,7 @@ class _Divider:
             self.starts[self._before_headings(place, set(chosen))] = named
 
     def _chosen(
-        self, entries: Sequence[Entry], above: tuple[str, ...]
+        self, entries: Sequence[TocEntry], above: tuple[str, ...]
     ) -> Iterator[tuple[int, _Start]]:
         parents = [entry for entry in entries if entry.children]
         unnamed = [e for e in parents if not (matter.is_part(e.title) or self._is_matter(e))]
@@ -205,13 +205,13 @@ class _Divider:
     def _kind_at(self, place: int | None) -> str | None:
         return None if place is None else self.blocks[place].matter
 
-    def _is_matter(self, entry: Entry) -> bool:
+    def _is_matter(self, entry: TocEntry) -> bool:
         """Whether an entry is front or back matter, or the book itself."""
         kind = self._kind_at(self._place(entry.path, entry.fragment))
         kind = kind or matter.kind_of_title(entry.title)
         return bool(matter.reason(kind)) or entry.title.casefold() == self.facts.title.casefold()
 
-    def _has_text(self, entry: Entry) -> bool:
+    def _has_text(self, entry: TocEntry) -> bool:
         """Whether anything is said between an entry and the first of its children."""
         begin = self._place(entry.path, entry.fragment)
         first = self._place(entry.children[0].path, entry.children[0].fragment)
@@ -385,15 +385,15 @@ class _Divider:
         """From each start to the next."""
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
 
-    def _piece(self, begin: int, end: int, start: _Start) -> _Piece:
+    def _piece(self, begin: int, end: int, start: _Start) -> _Division:
         begins_document = self.begins[self.blocks[begin].source] == begin
-        return _Piece(start, self.blocks[begin:end], None, begins_document)
+        return _Division(start, self.blocks[begin:end], None, begins_document)
 
     # -- pieces ------------------------------------------------------------------------------------
 
-    def pieces(self) -> list[_Piece]:
+    def pieces(self) -> list[_Division]:
         """All blocks, in pieces, each with its kind."""
-        found: list[_Piece] = []
+        found: list[_Division] = []
         begins = set(self.begins.values())
         for begin, end in self._stretches():
             start = self.starts.get(begin, _Start())
@@ -409,7 +409,7 @@ class _Divider:
                 begin, start = cut, _Start(parents=start.parents)
         return found
 
-    def _kind(self, piece: _Piece) -> str | None:
+    def _kind(self, piece: _Division) -> str | None:
         """What a piece is: by its markup, its title, its words, its document's name."""
         said = (block for block in piece.blocks if block.kind in ("heading", "text"))
         first = next(said, piece.blocks[0])
@@ -445,7 +445,7 @@ def _is_named_chapter(text: str) -> bool:
 class _Assembly:
     """Pieces -> chapters, front and back matter."""
 
-    def __init__(self, facts: matter.Facts, pieces: Sequence[_Piece]) -> None:
+    def __init__(self, facts: matter.BookContext, pieces: Sequence[_Division]) -> None:
         self.facts = facts
         self.pieces = pieces
         self.nested = any(piece.start.parents for piece in pieces)
@@ -481,7 +481,7 @@ class _Assembly:
         after = self.pieces[position + 1 :]
         return any(piece.words and matter.reason(piece.kind) is None for piece in after)
 
-    def _keep(self, piece: _Piece, goes_on: bool) -> None:
+    def _keep(self, piece: _Division, goes_on: bool) -> None:
         """Make a chapter of a piece; what only announces the next is read at its beginning."""
         is_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
         is_part = is_part and not _announces_chapter(piece.blocks)
@@ -510,7 +510,7 @@ class _Assembly:
 class _Holders:
     """What holds the chapter at hand, by its headings: parts, stories; the outermost first."""
 
-    def __init__(self, facts: matter.Facts) -> None:
+    def __init__(self, facts: matter.BookContext) -> None:
         self.facts = facts
         self.open: list[tuple[int, str]] = []
 
@@ -552,7 +552,7 @@ def _says_nothing(block: Block) -> bool:
     return block.kind != "text" or block.matter == "epigraph"
 
 
-def _skip(piece: _Piece, why: str, place: int) -> Iterator[Skipped]:
+def _skip(piece: _Division, why: str, place: int) -> Iterator[Skipped]:
     characters = sum(block.characters for block in piece.blocks)
     if not characters:
         return
@@ -587,7 +587,7 @@ def _losses(
         yield Skipped(source, title, several, characters, words, None, place)
 
 
-def _headed(piece: _Piece, facts: matter.Facts) -> tuple[str, list[Block], bool]:
+def _headed(piece: _Division, facts: matter.BookContext) -> tuple[str, list[Block], bool]:
     """A chapter's title and its blocks with its headings joined; whether one had to be made up."""
     blocks = _promoted(piece)
     lead: list[Block] = []
@@ -612,7 +612,7 @@ def _headed(piece: _Piece, facts: matter.Facts) -> tuple[str, list[Block], bool]
     return title, [*groups, *asides, *blocks[rest:]], made_up
 
 
-def _promoted(piece: _Piece) -> list[Block]:
+def _promoted(piece: _Division) -> list[Block]:
     """The blocks; paragraphs that say the chapter's number and title become headings."""
     texts: list[Block] = []
     for block in piece.blocks:
@@ -652,7 +652,7 @@ def _grouped(headings: Sequence[Block], title: str) -> list[Block]:
     return groups
 
 
-def _title(piece: _Piece, own: Sequence[str], facts: matter.Facts) -> str:
+def _title(piece: _Division, own: Sequence[str], facts: matter.BookContext) -> str:
     """The title for marks and tags: the chapter's own heading, if the contents say the same."""
     wanted = piece.start.title
     chapters = [text for text in own if matter.is_chapter(text)] or list(own[:1])
@@ -675,13 +675,13 @@ def _holds(text: str, wanted: str) -> bool:
     return _letters(wanted) in _letters(text)
 
 
-def _is_counted(piece: _Piece) -> bool:
+def _is_counted(piece: _Division) -> bool:
     """Whether more than one of a piece's headings is a bare number: sections of a story."""
     headings = (block.text for block in piece.blocks if block.kind == "heading")
     return sum(map(is_bare, headings)) > 1
 
 
-def _fallback(piece: _Piece) -> str:
+def _fallback(piece: _Division) -> str:
     if piece.kind is not None and piece.kind != "chapter":
         return piece.kind.capitalize()
     words = next((block.text.split() for block in piece.blocks if block.kind == "text"), ["?"])

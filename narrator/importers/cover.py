@@ -15,9 +15,9 @@ from pathlib import Path
 
 from lxml import etree
 
-from narrator import media
 from narrator.importers.archive import Archive, parse_xml, resolve
-from narrator.importers.book import Cover
+from narrator.importers.book import CoverImage
+from narrator.sound import media
 
 LONGEST_SIDE = 1500
 """Pixels of a drawn cover; stores ask for 1,400 and more, players show less."""
@@ -35,7 +35,7 @@ _NUMBER = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
 _HREF = ("href", "{http://www.w3.org/1999/xlink}href")
 
 
-def read_cover(archive: Archive, declared: str) -> tuple[Cover | None, str | None]:
+def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str | None]:
     """The cover in the file that a book declares, and what is to be said about it.
 
     `declared` is a picture or a page that shows one. Raises ImportFailed where it is no picture.
@@ -55,7 +55,7 @@ def read_cover(archive: Archive, declared: str) -> tuple[Cover | None, str | Non
             media.check_size(data)
         except media.Unfit as error:
             return None, f"The cover ({name}) is left out: it is {error}."
-        return Cover(data, ending), None
+        return CoverImage(data, ending), None
     kind = next((kind for magic, kind in _RASTER.items() if data.startswith(magic)), None)
     told = ""
     if kind is None:
@@ -69,7 +69,7 @@ def read_cover(archive: Archive, declared: str) -> tuple[Cover | None, str | Non
     drawn = _draw(data)
     if drawn is None:
         return None, f"The cover ({name}, {kind}) could not be drawn, so it is left out."
-    return Cover(drawn, ".jpg"), f"The cover was drawn as JPEG from {kind} ({name}).{told}"
+    return CoverImage(drawn, ".jpg"), f"The cover was drawn as JPEG from {kind} ({name}).{told}"
 
 
 def _shown_on(archive: Archive, page: str) -> str | None:

@@ -9,7 +9,7 @@ from narrator.importers.archive import Archive, resolve
 from narrator.importers.book import Book, Skipped, file_name, stem
 from narrator.importers.chapters import divide
 from narrator.importers.cover import read_cover
-from narrator.importers.matter import Facts
+from narrator.importers.matter import BookContext
 from narrator.importers.package import LANGUAGE, Package, read_package
 from narrator.importers.xhtml import Document, note_targets, read_document
 
@@ -34,7 +34,7 @@ def read_epub(path: Path) -> Book:
             [documents[name] for name in dict.fromkeys(reading) if name in documents],
             package.contents,
             package.guide,
-            Facts(title, others),
+            BookContext(title, others),
         )
         outside = _outside(package, documents, set(reading), len(divided.chapters))
         language = facts.language or _language(documents)

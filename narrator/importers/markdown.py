@@ -16,17 +16,17 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import matter
 from narrator.importers.book import (
     Book,
-    Cover,
+    CoverImage,
     ImportedChapter,
     Skipped,
     count_characters,
     count_words,
     file_name,
-    seen,
     stem,
 )
 from narrator.importers.package import LANGUAGE
@@ -68,7 +68,7 @@ _BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Heading:
+class _Title:
     row: int
     end: int
     level: int
@@ -207,7 +207,7 @@ def _texts(value: object) -> Iterator[str]:
             yield " ".join(item.split())
 
 
-def _cover(source: _Source) -> Cover | None:
+def _cover(source: _Source) -> CoverImage | None:
     name = source.fact("cover")
     if name is None:
         return None
@@ -218,25 +218,25 @@ def _cover(source: _Source) -> Cover | None:
         what = f"the cover cannot be read: {error.strerror or error}"
         raise ImportFailed(Problem(path, None, what)) from None
     if data.startswith(b"\xff\xd8\xff"):
-        return Cover(data, ".jpg")
+        return CoverImage(data, ".jpg")
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Cover(data, ".png")
+        return CoverImage(data, ".png")
     raise ImportFailed(Problem(path, None, "the cover is no image that players take: JPEG or PNG"))
 
 
 # -- chapters --------------------------------------------------------------------------------------
 
 
-def _headings(tokens: Sequence[Token]) -> Iterator[_Heading]:
+def _headings(tokens: Sequence[Token]) -> Iterator[_Title]:
     """Headings, and paragraphs right above one that name a part and do no more."""
-    found: list[_Heading] = []
+    found: list[_Title] = []
     for opening, inline in pairwise(tokens):
         if opening.level == 0 and opening.map and opening.type.endswith("_open"):
             words = (t.content if t.content else " " for t in inline.children or ())
             title = " ".join("".join(words).split())
             level = int(opening.tag[1]) if opening.type == "heading_open" else 0
-            found.append(_Heading(opening.map[0], opening.map[1], level, title))
-    for heading, below in pairwise([*found, _Heading(0, 0, 0, "")]):
+            found.append(_Title(opening.map[0], opening.map[1], level, title))
+    for heading, below in pairwise([*found, _Title(0, 0, 0, "")]):
         if heading.level:
             yield heading
         elif below.level and _names_part(heading.title):
@@ -244,17 +244,17 @@ def _headings(tokens: Sequence[Token]) -> Iterator[_Heading]:
 
 
 @dataclass(slots=True)
-class _Start:
+class _HeadingStart:
     """Where a chapter begins."""
 
-    heading: _Heading
-    parents: tuple[_Heading, ...]
+    heading: _Title
+    parents: tuple[_Title, ...]
     """Headings of what holds it, the outermost first."""
     begin: int
     """Its first row: that of the first heading which stands above it alone."""
 
 
-def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
+def _divide(source: _Source, headings: Sequence[_Title]) -> None:
     """Chapters at headings of the highest level but the title's, and at those within parts."""
     first = [h for h in headings if h.level == 1]
     second = [h for h in headings if h.level == 2]
@@ -276,10 +276,10 @@ def _divide(source: _Source, headings: Sequence[_Heading]) -> None:
             source.leave(begin, end, heading.title, "a heading without text", restorable=False)
 
 
-def _starts(source: _Source, headings: Sequence[_Heading]) -> Iterator[_Start]:
+def _starts(source: _Source, headings: Sequence[_Title]) -> Iterator[_HeadingStart]:
     """Chapters, each with the parts and stories that hold it; what holds is read at its first."""
     top = min((heading.level for heading in headings), default=1)
-    holders: list[tuple[_Heading, int]] = []
+    holders: list[tuple[_Title, int]] = []
     """Each with the level of what it holds."""
     begin: int | None = None
     for heading, below in pairwise([*headings, None]):
@@ -301,11 +301,11 @@ def _starts(source: _Source, headings: Sequence[_Heading]) -> Iterator[_Start]:
             if alone:
                 begin = heading.row if begin is None else begin
                 continue
-        yield _Start(heading, parents, heading.row if begin is None else begin)
+        yield _HeadingStart(heading, parents, heading.row if begin is None else begin)
         begin = None
 
 
-def _is_holder(heading: _Heading, below: _Heading, top: int) -> bool:
+def _is_holder(heading: _Title, below: _Title, top: int) -> bool:
     """Whether a heading with nothing under it but another one holds chapters, not sections."""
     if below.level <= heading.level:
         return False
@@ -317,7 +317,7 @@ def _names_part(title: str) -> bool:
     return matter.title_of_part(title) is not None
 
 
-def _is_book_title(source: _Source, heading: _Heading, second: Sequence[_Heading]) -> bool:
+def _is_book_title(source: _Source, heading: _Title, second: Sequence[_Title]) -> bool:
     """Whether the only heading of the first level is the title of the book."""
     if heading.title == source.fact("title"):
         return True
@@ -325,7 +325,7 @@ def _is_book_title(source: _Source, heading: _Heading, second: Sequence[_Heading
     return bool(second) and heading.row < second[0].row and not named
 
 
-def _read_front(source: _Source, title: _Heading | None, end: int) -> None:
+def _read_front(source: _Source, title: _Title | None, end: int) -> None:
     """What stands before the first chapter: the title, who wrote it, and text without a heading."""
     begin = source.begin
     if title is not None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from narrator.importers.book import count_words, names, seen
+from narrator.characters import seen
+from narrator.importers.book import count_words, names
 from narrator.importers.prose import ROMAN
 
 _LEFT_OUT = {
@@ -170,7 +171,7 @@ _RIGHTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class BookContext:
     """What is known of the whole book when a piece of it is judged."""
 
     title: str
@@ -204,7 +205,7 @@ def kind_of_file(name: str, words: int) -> str | None:
     return next((_FILE_WORDS[part] for part in parts if part in _FILE_WORDS), None)
 
 
-def kind_of_words(text: str, facts: Facts) -> str | None:
+def kind_of_words(text: str, facts: BookContext) -> str | None:
     """The kind that the words themselves give away: a page of rights, a title page."""
     words = count_words(text)
     if words <= 600 and len({found.lastgroup for found in _RIGHTS.finditer(text)}) >= 2:
@@ -254,7 +255,7 @@ def counted_by(title: str) -> str:
     return found[0] if found else ""
 
 
-def is_title_page_line(text: str, facts: Facts) -> bool:
+def is_title_page_line(text: str, facts: BookContext) -> bool:
     """Whether a text says only what a title page does: the book's title, its authors."""
     known = _words(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
     return _words(text) <= known

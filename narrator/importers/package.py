@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from narrator.characters import seen
 from narrator.importers.archive import Archive, resolve, types_of
-from narrator.importers.book import names, seen
+from narrator.importers.book import names
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
@@ -37,13 +38,13 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TocEntry:
     """A place in the table of contents."""
 
     title: str
     path: str
     fragment: str
-    children: tuple[Entry, ...] = ()
+    children: tuple[TocEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Package:
     items: tuple[Item, ...]
     spine: tuple[tuple[Item, bool], ...]
     """Documents in reading order, and whether each is part of the linear reading."""
-    contents: tuple[Entry, ...]
+    contents: tuple[TocEntry, ...]
     guide: tuple[tuple[str, str, str], ...]
     """Type, path and fragment of landmarks and guide references."""
     nav: str | None
@@ -94,7 +95,7 @@ def read_package(archive: Archive) -> Package:
     spine = tuple(_spine(archive, root, items, path))
     nav = next((i.path for i in items.values() if "nav" in i.properties), None)
     guide = list(_guide(root, path))
-    contents: tuple[Entry, ...] = ()
+    contents: tuple[TocEntry, ...] = ()
     if nav is not None and (found := archive.find(nav)):
         nav = found
         contents, landmarks = _navigation(archive, nav)
@@ -164,8 +165,8 @@ def _spine(
 
 def _navigation(
     archive: Archive, path: str
-) -> tuple[tuple[Entry, ...], list[tuple[str, str, str]]]:
-    contents: tuple[Entry, ...] = ()
+) -> tuple[tuple[TocEntry, ...], list[tuple[str, str, str]]]:
+    contents: tuple[TocEntry, ...] = ()
     landmarks: list[tuple[str, str, str]] = []
     for nav in archive.document(path)[0].iter("{*}nav"):
         kinds = types_of(nav).split()
@@ -177,7 +178,7 @@ def _navigation(
     return contents, landmarks
 
 
-def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[Entry]:
+def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
     for item in parent.iterfind("{*}ol/{*}li"):
         children = tuple(_nav_entries(archive, item, path))
         link = item.find("{*}a")
@@ -186,12 +187,12 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             label = item.find("{*}span")
             if label is not None and children:
                 first = children[0]
-                yield Entry(_text(label), first.path, first.fragment, children)
+                yield TocEntry(_text(label), first.path, first.fragment, children)
             else:
                 yield from children
         else:
             target, fragment = resolve(path, link.get("href", ""))
-            yield Entry(_text(link), archive.find(target) or target, fragment, children)
+            yield TocEntry(_text(link), archive.find(target) or target, fragment, children)
 
 
 def _ncx_path(archive: Archive, root: etree._Element, items: dict[str, Item]) -> str | None:
@@ -202,12 +203,12 @@ def _ncx_path(archive: Archive, root: etree._Element, items: dict[str, Item]) ->
     return next((found for item in choices if item and (found := archive.find(item.path))), None)
 
 
-def _ncx(archive: Archive, path: str) -> tuple[Entry, ...]:
+def _ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
     nav_map = archive.xml(path).find("{*}navMap")
     return () if nav_map is None else tuple(_ncx_entries(archive, nav_map, path))
 
 
-def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[Entry]:
+def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
     for point in parent.iterfind("{*}navPoint"):
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
@@ -217,10 +218,10 @@ def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             # As a heading without a page of its own in the navigation of EPUB 3.
             if children:
                 first = children[0]
-                yield Entry(title, first.path, first.fragment, children)
+                yield TocEntry(title, first.path, first.fragment, children)
             continue
         target, fragment = resolve(path, content.get("src", ""))
-        yield Entry(title, archive.find(target) or target, fragment, children)
+        yield TocEntry(title, archive.find(target) or target, fragment, children)
 
 
 def _guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str]]:

@@ -21,7 +21,7 @@ import yaml
 from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, ImportedChapter, Skipped
-from narrator.manifest import is_date
+from narrator.project.schema import is_date
 
 _SLUG_LENGTH = 48
 _COUNTED = re.compile(

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from narrator.characters import seen
 from narrator.errors import nearest
-from narrator.importers.book import seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal
 
+from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import matter
 from narrator.importers.blocks import Block, Container, left_out, made_of, write
@@ -24,7 +25,6 @@ from narrator.importers.book import (
     count_characters,
     count_words,
     file_name,
-    seen,
     stem,
 )
 from narrator.importers.headings import (
@@ -110,10 +110,10 @@ class _Paragraph:
 def read_plain_text(path: Path) -> Book:
     """The book in a text file. Raises ImportFailed."""
     text = read_text(path)
-    return _Text(path, seen(text).split("\n")).book(count_characters(text))
+    return _TextFile(path, seen(text).split("\n")).book(count_characters(text))
 
 
-class _Text:
+class _TextFile:
     """One file, from its lines to its chapters."""
 
     def __init__(self, path: Path, rows: list[str]) -> None:
@@ -337,7 +337,7 @@ class _Text:
             front = self._title_lines()
         for paragraph in [p for p in front if is_prose(p.text)]:
             front.remove(paragraph)
-            kind = matter.kind_of_words(paragraph.text, matter.Facts(""))
+            kind = matter.kind_of_words(paragraph.text, matter.BookContext(""))
             if why := matter.reason(kind):
                 paragraph.leave(why)
         rows = [" ".join(row.split()) for paragraph in front for row in paragraph.rows]

@@ -14,9 +14,10 @@ from itertools import takewhile
 
 from lxml import etree
 
+from narrator.characters import seen
 from narrator.importers.archive import types_of
 from narrator.importers.blocks import Block, Container, left_out, made_of
-from narrator.importers.book import count_characters, count_words, names, seen
+from narrator.importers.book import count_characters, count_words, names
 from narrator.importers.matter import kind_of_type, reason
 from narrator.importers.prose import BREAK, Span, is_scene_break, paragraphs, plain
 
@@ -103,7 +104,7 @@ def read_document(
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
     language = body.get(_LANG) or root.get(_LANG) or root.get("lang")
-    reader = _Reader(path, _note_bodies(body, notes), is_internal)
+    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal)
     reader.block(body)
     return Document(
         path,
@@ -126,7 +127,7 @@ def note_targets(root: etree._Element, path: str) -> Iterator[tuple[str, str]]:
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-class _Reader:
+class _BodyWalker:
     """Walks a body once, collecting blocks."""
 
     def __init__(

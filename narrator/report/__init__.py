@@ -21,17 +21,17 @@ from typing import Protocol
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, UserError
-from narrator.manifest import Project
-from narrator.pipeline import BookPlan
+from narrator.pipeline.bookplan import BookPlan
+from narrator.project.project import Project
 from narrator.report import sound
-from narrator.report.facts import MARK, Facts, gather
-from narrator.report.sound import Kept, Part
-from narrator.verify import Figures
+from narrator.report.facts import MARK, ProjectFacts, gather
+from narrator.report.sound import ChapterSound, Kept
+from narrator.sound.probe import FileFigures
 
-__all__ = ["MARK", "Facts", "Progress", "gather", "path_of", "write"]
+__all__ = ["MARK", "Facts", "PageObserver", "gather", "path_of", "write"]
 
 
-class Progress(Protocol):
+class PageObserver(Protocol):
     """Who is told how far a page is."""
 
     def __call__(self, what: str, share: float) -> None: ...
@@ -54,9 +54,9 @@ def write(
     *,
     draft: bool,
     spectrograms: Collection[int] = (),
-    on_progress: Progress,
+    on_progress: PageObserver,
     now: datetime | None = None,
-) -> Facts:
+) -> ProjectFacts:
     """Write the page; the facts that it states.
 
     `spectrograms` are chapters, counted from 0. `on_progress` hears ("measure files", share done),
@@ -75,7 +75,7 @@ def write(
     heard = [file.path for file in facts.files if file.sound]
     figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
     parts = _parts(facts, figures, spectrograms)
-    wanted: dict[Path, list[Part]] = defaultdict(list)
+    wanted: dict[Path, list[ChapterSound]] = defaultdict(list)
     for chapter in facts.chapters:
         if chapter.file and (part := parts.get(chapter.number - 1)):
             wanted[chapter.file.path].append(part)
@@ -95,14 +95,14 @@ def write(
 
 
 def _parts(
-    facts: Facts, figures: dict[Path, Figures | UserError], spectrograms: Collection[int]
-) -> dict[int, Part]:
+    facts: ProjectFacts, figures: dict[Path, FileFigures | UserError], spectrograms: Collection[int]
+) -> dict[int, ChapterSound]:
     """Where in its file each chapter is, by its number from 0; not of files that are unreadable."""
-    parts: dict[int, Part] = {}
+    parts: dict[int, ChapterSound] = {}
     for chapter in facts.chapters:
         index = chapter.number - 1
         found = figures.get(chapter.file.path) if chapter.file else None
-        if chapter.file is None or not isinstance(found, Figures):
+        if chapter.file is None or not isinstance(found, FileFigures):
             continue
         held: Sequence[int] = chapter.file.chapters
         lengths = [facts.chapters[n].seconds or 0.0 for n in held]
@@ -111,5 +111,5 @@ def _parts(
         start = begins[place]
         seconds = min(lengths[place] or begins[place + 1] - start, found.seconds - start)
         if seconds > 0:
-            parts[index] = Part(index, start, seconds, index in spectrograms)
+            parts[index] = ChapterSound(index, start, seconds, index in spectrograms)
     return parts

@@ -18,15 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from narrator import finish, loudness, pipeline, products
-from narrator.assemble import Timeline
-from narrator.loudness import Target
-from narrator.manuscript import characters, source_and_left_out
-from narrator.pipeline import BookPlan, deliverable
-from narrator.plan import Step
-from narrator.profiles import Profile
-from narrator.shelf import Entry
-from narrator.store import Record
+from narrator.delivery import finish, products
+from narrator.delivery.shelf import MadeFile
+from narrator.pipeline import bookplan, run
+from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.manuscript import characters, source_and_left_out
+from narrator.pipeline.run import deliverable
+from narrator.project.profiles import Profile
+from narrator.sound import loudness
+from narrator.sound.assemble import Timeline
+from narrator.sound.loudness import Target
+from narrator.speech.plan import Step
+from narrator.speech.store import Record
 
 MARK = '<meta name="generator" content="narrator">'
 """Stands in every page: only such a one is replaced by another."""
@@ -35,7 +38,7 @@ MARK = '<meta name="generator" content="narrator">'
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Passage:
     """A piece of text: where it stands, and where it is heard."""
 
     chunk: str
@@ -85,7 +88,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class ChapterFacts:
     """One chapter, and how far it is."""
 
     number: int
@@ -106,7 +109,7 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class SpeakerFacts:
     """A voice's share and manner."""
 
     name: str
@@ -126,7 +129,7 @@ class Speaker:
 class Pace:
     """How fast one chunk was spoken."""
 
-    place: Place
+    place: Passage
     seconds: float
     expected: float
     usual: float
@@ -147,7 +150,7 @@ class Pace:
 class Trouble:
     """A chunk that was not good at once."""
 
-    place: Place
+    place: Passage
     outcome: str
     tries: int
     """How often it was spoken; what is on disk of them, for one that was given up."""
@@ -161,7 +164,7 @@ class Trouble:
 class Pause:
     """Silence between two chunks."""
 
-    after: Place
+    after: Passage
     kind: str
     """clause, sentence, line, heading, scene, speaker, or "set by hand"."""
     seconds: float
@@ -190,7 +193,7 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ProjectFacts:
     """A project as it is now."""
 
     title: str
@@ -211,8 +214,8 @@ class Facts:
     seconds: float
     """Of all chapters that are assembled."""
     characters: Accounting
-    chapters: tuple[Chapter, ...]
-    speakers: tuple[Speaker, ...]
+    chapters: tuple[ChapterFacts, ...]
+    speakers: tuple[SpeakerFacts, ...]
     paces: tuple[Pace, ...]
     """Of every take, in reading order."""
     troubles: tuple[Trouble, ...]
@@ -237,7 +240,7 @@ class Facts:
 # -- gathering -------------------------------------------------------------------------------------
 
 
-def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts:
+def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> ProjectFacts:
     """The facts of a project. `draft` as for a render: whose files are meant.
 
     Raises StorageError.
@@ -254,7 +257,7 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts
         for number, timeline in enumerate(timelines)
     )
     times = [file.path.stat().st_mtime for file in files if file.sound]
-    return Facts(
+    return ProjectFacts(
         title=project.manifest.title,
         author=", ".join(project.manifest.author),
         language=project.manifest.language,
@@ -266,7 +269,7 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Facts
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
-        doubtful=len(pipeline.doubtful(book)),
+        doubtful=len(run.doubtful(book)),
         retries=sum(record.tries - record.halves for record in records.values()),
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
         characters=_account(book, records),
@@ -294,7 +297,7 @@ def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
         if step.key in records:
             fate = "spoken"
         else:
-            fate = "given_up" if pipeline.given_up(book, step) else "not_rendered"
+            fate = "given_up" if run.given_up(book, step) else "not_rendered"
         found[fate] += characters(step.chunk.text)
     return Accounting(**source_and_left_out(book.manuscript), **found)
 
@@ -311,7 +314,7 @@ def _timeline(book: BookPlan, chapter: int, draft: bool) -> Timeline | None:
         return None  # not made yet, or torn: the next render writes it again
 
 
-def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Place]:
+def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
     """Of every step, by its id."""
     heard: dict[tuple[str, str], tuple[float, float]] = {}
     for timeline in filter(None, timelines):
@@ -322,7 +325,7 @@ def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, P
     for step in book.steps:
         line = step.chunk.pieces[0].line
         start, stop = heard.get((step.id, step.key), (None, None))
-        found[step.id] = Place(
+        found[step.id] = Passage(
             chunk=step.id,
             chapter=step.chapter,
             speaker=step.chunk.speaker,
@@ -345,17 +348,17 @@ def _chapter(
     timeline: Timeline | None,
     records: Mapping[str, Record],
     files: Sequence[File],
-) -> Chapter:
+) -> ChapterFacts:
     steps = [step for step in book.steps if step.chapter == number]
     laid = [cue.key for cue in timeline.cues] if timeline else []
     ways = [profile.name for profile in book.manuscript.project.deliveries]
     file = _heard_in(files, number, ways)
-    return Chapter(
+    return ChapterFacts(
         number=number + 1,
         title=book.manuscript.chapters[number].title,
         chunks=len(steps),
         missing=sum(step.key not in records for step in steps),
-        given_up=sum(step.key not in records and pipeline.given_up(book, step) for step in steps),
+        given_up=sum(step.key not in records and run.given_up(book, step) for step in steps),
         seconds=timeline.seconds if timeline else None,
         current=laid == [step.key for step in steps],
         file=file,
@@ -374,10 +377,10 @@ def _files(book: BookPlan, draft: bool) -> Iterator[File]:
     folder = finish.folder(project, draft=draft)
     profiles = {profile.name: profile for profile in project.deliveries}
     made = products.made_of(project)
-    for path, note in pipeline.listed(book, draft=draft):
+    for path, note in bookplan.listed(book, draft=draft):
         name = path.relative_to(folder)
         sound = path.suffix.casefold() in SOUND
-        held = made.get(products.in_build(project, path), Entry()).chapters
+        held = made.get(products.in_build(project, path), MadeFile()).chapters
         yield File(
             path=path,
             name=name.as_posix(),
@@ -420,7 +423,7 @@ from what is usual for its speaker: short chunks vary more than long ones, and h
 
 
 def _paces(
-    steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Place]
+    steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Pace]:
     spoken = [(s, _seconds(records[s.key])) for s in steps if s.key in records and s.expected > 0]
     logs: dict[str, list[float]] = defaultdict(list)
@@ -450,7 +453,7 @@ def _seconds(record: Record) -> float:
 
 def _speakers(
     book: BookPlan, records: Mapping[str, Record], paces: Sequence[Pace]
-) -> Iterator[Speaker]:
+) -> Iterator[SpeakerFacts]:
     """The cast, by share; who has no text is not in it."""
     seconds: dict[str, float] = defaultdict(float)
     levels: dict[str, list[float]] = defaultdict(list)
@@ -463,7 +466,7 @@ def _speakers(
     whole = sum(seconds.values()) or 1.0
     for name in sorted(chunks, key=lambda name: (-seconds[name], name)):
         own = [pace for pace in paces if pace.place.speaker == name]
-        yield Speaker(
+        yield SpeakerFacts(
             name=name,
             chunks=chunks[name],
             seconds=seconds[name],
@@ -478,12 +481,12 @@ def _speakers(
 
 
 def _troubles(
-    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Place]
+    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Trouble]:
     """Chunks that were given up, then doubtful ones, then those that took more than one try; each
     take once."""
     kept = book.store.tried()
-    doubted = {step.key for step in pipeline.doubtful(book)}
+    doubted = {step.key for step in run.doubtful(book)}
     found: dict[str, Trouble] = {}
     for step in book.steps:
         record, place = records.get(step.key), places[step.id]
@@ -509,7 +512,7 @@ def _troubles(
     yield from sorted(found.values(), key=lambda one: (not one.given_up, not one.doubtful))
 
 
-def _pauses(book: BookPlan, places: Mapping[str, Place]) -> Iterator[Pause]:
+def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:
     pauses = book.manuscript.project.manifest.pauses
     for step, after in pairwise(book.steps):
         if step.chapter != after.chapter:

@@ -18,13 +18,13 @@ from statistics import median
 from typing import Literal
 from urllib.parse import quote
 
-from narrator import verify
+from narrator.delivery import verify
 from narrator.errors import UserError
 from narrator.report import plots
-from narrator.report.facts import MARK, Chapter, Facts, File, Place
+from narrator.report.facts import MARK, ChapterFacts, File, Passage, ProjectFacts
 from narrator.report.plots import clock
-from narrator.report.sound import Curve, Kept, Part
-from narrator.verify import Figures
+from narrator.report.sound import ChapterSound, Curve, Kept
+from narrator.sound.probe import FileFigures
 
 SHOWN = 240
 """Characters of a text in a table."""
@@ -38,15 +38,15 @@ class Sounds:
 
     curves: Mapping[int, Curve]
     """Of chapters, counted from 0."""
-    parts: Mapping[int, Part]
+    parts: Mapping[int, ChapterSound]
     """Where in its file each chapter is."""
-    figures: Mapping[Path, Figures | UserError]
+    figures: Mapping[Path, FileFigures | UserError]
     kept: Kept
     """Where drawn curves are kept."""
 
 
 def pieces(
-    facts: Facts, sounds: Sounds, folder: Path, on_drawn: Callable[[int, int], None]
+    facts: ProjectFacts, sounds: Sounds, folder: Path, on_drawn: Callable[[int, int], None]
 ) -> Iterator[str]:
     """The page, piece by piece: it may be long. `folder` is where it will lie, for its links.
 
@@ -146,7 +146,7 @@ def _picture(alt: str, caption: str, svgs: Sequence[str], data: str = "") -> str
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    facts: Facts
+    facts: ProjectFacts
     sounds: Sounds
     folder: Path
 
@@ -302,7 +302,7 @@ class _Page:
         name = f'<a href="{self._link(file.path)}">{_text(file.name)}</a>'
         found = self.sounds.figures.get(file.path)
         wrong = f'<span class="bad">{escape(file.note)}</span> ' if file.note else ""
-        if not isinstance(found, Figures):
+        if not isinstance(found, FileFigures):
             said = f'<span class="bad">{escape(str(found))}</span>' if found else ""
             none = [("n", "")] * 5
             return _row(("w", name), ("n", _sized(file.bytes)), *none, ("w", wrong + said))
@@ -326,13 +326,13 @@ class _Page:
 
     def _checks(self, file: File) -> list[verify.Check]:
         found = self.sounds.figures.get(file.path)
-        if not isinstance(found, Figures):
+        if not isinstance(found, FileFigures):
             return []
         alike = [
             figures
             for other in self.facts.files
             if other.sound and other.profile == file.profile
-            and isinstance(figures := self.sounds.figures.get(other.path), Figures)
+            and isinstance(figures := self.sounds.figures.get(other.path), FileFigures)
         ]  # fmt: skip
         return verify.checks(found, file.profile, alike[0])
 
@@ -543,7 +543,7 @@ class _Page:
 
     # -- chapters ----------------------------------------------------------------------------------
 
-    def chapter(self, chapter: Chapter) -> Iterator[str]:
+    def chapter(self, chapter: ChapterFacts) -> Iterator[str]:
         index, name = chapter.number - 1, f"chapter-{chapter.number}"
         curve, part = self.sounds.curves.get(index), self.sounds.parts.get(index)
         yield f'<article id="{name}"><h3>{chapter.number}. {_text(chapter.title)}</h3>'
@@ -593,8 +593,8 @@ class _Page:
     def _drawn(
         self,
         kind: Literal["chapter", "spectrogram"],
-        chapter: Chapter,
-        size: plots.Size,
+        chapter: ChapterFacts,
+        size: plots.PlotSize,
         target: float | None,
     ) -> str:
         assert chapter.file is not None
@@ -616,7 +616,7 @@ class _Page:
         near = os.path.relpath(path.resolve(), self.folder.resolve())
         return escape(quote(Path(near).as_posix()))
 
-    def _place(self, place: Place, *, end: bool = False) -> str:
+    def _place(self, place: Passage, *, end: bool = False) -> str:
         """A chunk's name, as a link that plays it where its sound is at hand."""
         chapter = self.facts.chapters[place.chapter]
         part = self.sounds.parts.get(place.chapter)
@@ -642,7 +642,7 @@ def _faults(faults: Sequence[str]) -> str:
     )
 
 
-def _chapter_state(chapter: Chapter) -> tuple[str, bool]:
+def _chapter_state(chapter: ChapterFacts) -> tuple[str, bool]:
     if chapter.missing:
         up = f", {chapter.given_up:,} given up" if chapter.given_up else ""
         return f"{_count(chapter.missing, 'chunk')} missing{up}", False

@@ -31,7 +31,7 @@ _COLOURS = {INK: "muted", WAVE: "wave", ACCENT: "accent", RULE: "rule", WARN: "w
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PlotSize:
     """Of a picture, in pixels of the page."""
 
     name: str
@@ -47,8 +47,8 @@ class Size:
     """Of a spectrogram."""
 
 
-WIDE = Size("wide", 960, 250, 12, 1500, 4000, 640)
-NARROW = Size("narrow", 400, 240, 5, 400, 1200, 320)
+WIDE = PlotSize("wide", 960, 250, 12, 1500, 4000, 640)
+NARROW = PlotSize("narrow", 400, 240, 5, 400, 1200, 320)
 SIZES = (WIDE, NARROW)
 LEFT, RIGHT = 44, 12
 """Pixels beside the axes."""
@@ -59,7 +59,7 @@ LEVELS = 10
 # -- pictures --------------------------------------------------------------------------------------
 
 
-def chapter(curve: Curve, target: float | None, size: Size, name: str) -> str:
+def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> str:
     """Waveform over short-term loudness on one time axis; `target` in LUFS is a line."""
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     wave, loud = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
@@ -92,7 +92,7 @@ def chapter(curve: Curve, target: float | None, size: Size, name: str) -> str:
     return _svg(figure, f"{name}-{size.name}")
 
 
-def spectrogram(curve: Curve, size: Size, name: str) -> str:
+def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
     """Strength by time and pitch; the curve must have its spectrum."""
     assert curve.spectrum is not None
     columns = curve.spectrum.shape[1]
@@ -121,7 +121,7 @@ def paces(
     against: Sequence[float],
     outliers: Sequence[bool],
     total: float,
-    size: Size,
+    size: PlotSize,
 ) -> str:
     """Speech rate of every chunk, against its speaker's own, over `total` seconds of speech."""
     x, y, odd = np.array(times), np.array(against), np.array(outliers, bool)
@@ -149,7 +149,7 @@ def paces(
     return _svg(figure, f"paces-{size.name}")
 
 
-def pauses(seconds: Sequence[float], size: Size) -> str:
+def pauses(seconds: Sequence[float], size: PlotSize) -> str:
     """How many pauses there are of each length."""
     most = min(6.0, max(1.0, max(seconds, default=0.0)))
     counts, edges = np.histogram(np.minimum(seconds, most), bins=30, range=(0, most))
@@ -188,7 +188,7 @@ def _bare(axes: Axes) -> None:
 _STEPS = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200)
 
 
-def _time_axis(axes: Axes, seconds: float, size: Size) -> None:
+def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
     seconds = max(seconds, 1.0)
     step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
     axes.set_xlim(0, seconds)
@@ -204,7 +204,7 @@ def clock(seconds: float) -> str:
 
 
 def _placed(
-    figure: Figure, size: Size, *, above: int, below: int, height: float | None = None
+    figure: Figure, size: PlotSize, *, above: int, below: int, height: float | None = None
 ) -> None:
     high = height or size.height
     figure.subplots_adjust(

@@ -20,11 +20,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import files, keys, media, verify
-from narrator.audio import Samples, decoded, filtered
+from narrator import files, keys
+from narrator.delivery import verify
 from narrator.errors import UserError
-from narrator.loudness import Loudness
-from narrator.verify import Figures, Mark
+from narrator.sound import media
+from narrator.sound.audio import Samples, decoded, filtered
+from narrator.sound.loudness import Loudness
+from narrator.sound.probe import ChapterMark, FileFigures
 
 POINTS = 1500
 """Of a chapter's waveform: more than a screen shows."""
@@ -62,7 +64,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChapterSound:
     """A chapter within a file."""
 
     chapter: int
@@ -74,7 +76,7 @@ class Part:
     """Whether its spectrum is wanted."""
 
 
-def starts(found: Figures, lengths: Sequence[float]) -> list[float]:
+def starts(found: FileFigures, lengths: Sequence[float]) -> list[float]:
     """Seconds at which a file's chapters begin: by its marks, else by their lengths."""
     if len(found.marks) == len(lengths):
         return [mark.start for mark in found.marks]
@@ -91,7 +93,7 @@ class Kept:
     folder: Path
     used: set[str] = field(default_factory=set)
 
-    def curve(self, path: Path, part: Part) -> Curve | None:
+    def curve(self, path: Path, part: ChapterSound) -> Curve | None:
         """What is kept of a chapter; with its spectrum, where that is wanted."""
         key = self._key(path, part)
         self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
@@ -123,7 +125,7 @@ class Kept:
             for part, data in packed.items()
         }
 
-    def keep(self, path: Path, part: Part, curve: Curve) -> None:
+    def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
         """Raises StorageError."""
         key = self._key(path, part)
         rows = asdict(curve)
@@ -141,7 +143,7 @@ class Kept:
         files.write(self.folder / f"{name}.npz", buffer.getvalue())
 
     def picture(
-        self, path: Path, part: Part, recipe: Mapping[str, object], draw: Callable[[], str]
+        self, path: Path, part: ChapterSound, recipe: Mapping[str, object], draw: Callable[[], str]
     ) -> str:
         """A drawing of a chapter's curve, drawn unless it is kept; `recipe` is all else that
         decides it. Raises StorageError."""
@@ -154,22 +156,22 @@ class Kept:
         files.write(self.folder / name, zlib.compress(drawn.encode()))
         return drawn
 
-    def figures(self, path: Path) -> Figures | None:
+    def figures(self, path: Path) -> FileFigures | None:
         """What a file measured, if it is still the same."""
         name = f"{keys.key({'figures': 1, **_identity(path)})}.json"
         self.used.add(name)
         try:
             row = files.read_json(self.folder / name)
-            marks = tuple(Mark(**mark) for mark in row["marks"])
+            marks = tuple(ChapterMark(**mark) for mark in row["marks"])
             cover = tuple(row["cover"]) if row["cover"] else None
             loud = Loudness(**row["loudness"])
             levels = bytes.fromhex(row["levels"])
             whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
-            return Figures(**{**row, **whole, "levels": levels})
+            return FileFigures(**{**row, **whole, "levels": levels})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep_figures(self, found: Figures) -> None:
+    def keep_figures(self, found: FileFigures) -> None:
         """Raises StorageError."""
         name = f"{keys.key({'figures': 1, **_identity(found.path)})}.json"
         row = asdict(found) | {"path": "", "levels": found.levels.hex()}
@@ -183,7 +185,7 @@ class Kept:
                     if path.name not in self.used:
                         path.unlink()
 
-    def _key(self, path: Path, part: Part) -> str:
+    def _key(self, path: Path, part: ChapterSound) -> str:
         place = [round(part.start, 3), round(part.seconds, 3)]
         return keys.key({"curve": 1, "place": place, **_identity(path)})
 
@@ -199,12 +201,12 @@ def _identity(path: Path) -> dict[str, object]:
 
 def figures(
     paths: Sequence[Path], kept: Kept, on_progress: Progress
-) -> dict[Path, Figures | UserError]:
+) -> dict[Path, FileFigures | UserError]:
     """What files measure, by their path; for those that cannot be read, the error.
 
     Raises StorageError.
     """
-    found: dict[Path, Figures | UserError] = {}
+    found: dict[Path, FileFigures | UserError] = {}
     for path in paths:
         if (known := kept.figures(path)) is not None:
             found[path] = known
@@ -212,13 +214,13 @@ def figures(
     measured = verify.measured(fresh, on_progress=on_progress) if fresh else []
     for path, result in zip(fresh, measured, strict=True):
         found[path] = result
-        if isinstance(result, Figures):
+        if isinstance(result, FileFigures):
             kept.keep_figures(result)
     return found
 
 
 def curves(
-    wanted: Mapping[Path, Sequence[Part]], kept: Kept, on_progress: Progress
+    wanted: Mapping[Path, Sequence[ChapterSound]], kept: Kept, on_progress: Progress
 ) -> dict[int, Curve]:
     """Curves of chapters, by their number; those of one file in the order of their starts.
 
@@ -226,7 +228,7 @@ def curves(
     StorageError.
     """
     found: dict[int, Curve] = {}
-    todo: list[tuple[Path, list[Part]]] = []
+    todo: list[tuple[Path, list[ChapterSound]]] = []
     for path, parts in wanted.items():
         known = {part.chapter: kept.curve(path, part) for part in parts}
         found |= {chapter: curve for chapter, curve in known.items() if curve}
@@ -242,7 +244,7 @@ def curves(
             done += seconds
             on_progress(min(1.0, done / max(total, 1e-9)))
 
-    def one(path: Path, parts: Sequence[Part]) -> None:
+    def one(path: Path, parts: Sequence[ChapterSound]) -> None:
         for part, curve in _read(path, parts, tell):
             kept.keep(path, part, curve)
             with lock:
@@ -255,13 +257,13 @@ def curves(
 
 
 def _read(
-    path: Path, parts: Sequence[Part], tell: Callable[[float], None]
-) -> Iterator[tuple[Part, Curve]]:
+    path: Path, parts: Sequence[ChapterSound], tell: Callable[[float], None]
+) -> Iterator[tuple[ChapterSound, Curve]]:
     """Each part with its curve; `tell` hears of every stretch how many seconds it had."""
     try:
         with media.sound(path) as container:
             rate = container.streams.audio[0].rate
-            reader = _Reader(decoded(container, mono=False), lambda count: tell(count / rate))
+            reader = _SoundStream(decoded(container, mono=False), lambda count: tell(count / rate))
             for part in parts:
                 for _ in reader.until(round(part.start * rate)):
                     pass
@@ -273,7 +275,7 @@ def _read(
         return  # what is wrong with the file stands in its row of the page
 
 
-class _Reader:
+class _SoundStream:
     """A stream that is read up to a place, and on from there."""
 
     def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:

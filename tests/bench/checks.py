@@ -26,15 +26,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import audio
-from narrator.checks import Verdict, examine
-from narrator.chunk import cut, expected_seconds
 from narrator.engines import Request
 from narrator.engines.espeak import TAIL, VARIANTS, DraftEngine
+from narrator.engines.voice import DraftVoice, Voice
 from narrator.importers import import_book
-from narrator.normalize import Lexicon, normalize
-from narrator.script import Roles, read_chapter
-from narrator.voices import DraftVoice, Voice
+from narrator.sound import audio
+from narrator.speech.checks import Verdict, examine
+from narrator.text.chunks import cut
+from narrator.text.normalize import Lexicon, normalize
+from narrator.text.pace import expected_seconds
+from narrator.text.script import Roles, read_chapter
 
 Samples = NDArray[np.float32]
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from narrator.engines import Request
 from narrator.engines.espeak import TAIL, DraftEngine, DraftSession
-from narrator.voices import Voice
+from narrator.engines.voice import Voice
 
 TEXT = """
 the of and to in was her with that had for not but at his as they from on all were by which old

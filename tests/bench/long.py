@@ -24,11 +24,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from narrator import export, verify  # noqa: E402
-from narrator.assemble import Timeline  # noqa: E402
-from narrator.audio import Samples  # noqa: E402
-from narrator.export import ChapterAudio, Settings, Tags  # noqa: E402
-from narrator.profiles import PROFILES  # noqa: E402
+from narrator.delivery import export, verify  # noqa: E402
+from narrator.delivery.export import ChapterAudio, Tags, Way  # noqa: E402
+from narrator.project.profiles import PROFILES  # noqa: E402
+from narrator.sound import probe  # noqa: E402
+from narrator.sound.assemble import Timeline  # noqa: E402
+from narrator.sound.audio import Samples  # noqa: E402
 
 PROFILE = PROFILES["audiobookshelf"]
 
@@ -62,7 +63,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         count = options.chapters
         seconds = options.hours * 3600 / count
         sounds = [chapter(n, options.distinct, seconds, options.rate) for n in range(count)]
-        way = Settings(("m4b",), PROFILE.target, files="book", name="long", genre="Audiobook")
+        way = Way(("m4b",), PROFILE.target, files="book", name="long", genre="Audiobook")
         done = export.export(
             sounds, Tags("Long", ("A",)), [way], out=folder / "out", kept=folder / "kept"
         )
@@ -74,7 +75,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         }
     else:
         (path,) = (folder / "out").glob("*.m4b")
-        figures = verify.figures(path)
+        figures = probe.figures(path)
         failed = [c.name for c in verify.checks(figures, PROFILE) if not c.ok]
         found = {
             "hours": round(figures.seconds / 3600, 4),

@@ -48,12 +48,15 @@ import mlx.core as mx
 import numpy as np
 
 import voxcpm2
-from narrator import audio, finish, pipeline, render
-from narrator.chunk import expected_seconds
+from narrator.delivery import finish
 from narrator.engines import Request, quiet
 from narrator.engines.voxcpm2 import VoxCPM2Engine, VoxCPM2Session
-from narrator.plan import Step
-from narrator.scheduler import Scheduler, Task
+from narrator.pipeline import bookplan, manuscript, run
+from narrator.sound import audio
+from narrator.speech import render
+from narrator.speech.plan import Step
+from narrator.speech.scheduler import Scheduler, Task
+from narrator.text.pace import expected_seconds
 from tests import books, small_model, sounds
 from tests.bench.model import SHIPPED, randomise
 from voxcpm2.audio_vae import AudioVAE
@@ -311,7 +314,7 @@ class Program:
     steps: int
 
 
-def rendered(path: Path, engine: VoxCPM2Engine) -> tuple[Program, pipeline.Report]:
+def rendered(path: Path, engine: VoxCPM2Engine) -> tuple[Program, run.Report]:
     """The whole program, with an engine whose model is loaded, and no takes."""
     build = path.parent / "build"
     for folder in build.glob("*"):
@@ -529,8 +532,8 @@ def main() -> None:
         model = checkpoint(folder / "model") if given is None else given.resolve()
         own = ", earliest_stop: 0.9" if given is None else ""
         path = project(folder / "book", model, options.minutes, options.slots, own)
-        settings = pipeline.read(path).project
-        engine = pipeline.engine_for(settings, draft=False)
+        settings = manuscript.read(path).project
+        engine = bookplan.engine_for(settings, draft=False)
         assert isinstance(engine, VoxCPM2Engine)
         found = compare(path, engine, options.slots, options.rounds)
     figures = {name: round(value, 4) for name, value in found.figures().items()}

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from narrator import importers, pipeline
-from narrator.plan import ChainRules, EngineFacts, Settings, Step, link
-from narrator.scheduler import Scheduler, Task
+from narrator import importers
+from narrator.pipeline.manuscript import read
+from narrator.speech.plan import ChainRules, EngineFacts, EngineParameters, Step, link
+from narrator.speech.scheduler import Scheduler, Task
 
 PATCH = 0.16
 """Seconds of audio that one step gives one row."""
@@ -101,13 +102,13 @@ def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     """The book's steps for an engine that clones and continues."""
     with tempfile.TemporaryDirectory() as folder:
         written = importers.write_project(importers.import_book(book), Path(folder) / "book")
-        manuscript = pipeline.read(written.manifest)
+        manuscript = read(written.manifest)
     return link(
         manuscript.spoken,
         cast=manuscript.cast,
         engine=EngineFacts({"name": "simulated"}, True, True, lambda voice, _: {}),
         rules=lambda chapter, speaker: ChainRules(mode),
-        settings=[Settings({}, 0)] * len(manuscript.chapters),
+        settings=[EngineParameters({}, 0)] * len(manuscript.chapters),
         pins={},
     )
 

@@ -1,0 +1,297 @@
+"""A voice without a reference is cast: a few candidates are heard, and the best is kept.
+
+The candidates speak one fixed text in their language with fixed seeds, from the voice's description
+or, without one, from nothing but the seed. They are rendered side by side, checked as takes are,
+prepared as clips are, and ranked. The winner becomes a preset: from then on the voice has a
+reference like any other. Knows nothing of projects and where presets lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from narrator import keys
+from narrator.cast import clips, presets
+from narrator.cast.clips import Clip, Recording
+from narrator.cast.presets import Preset
+from narrator.cast.texts import KIN, SAME, TEXTS
+from narrator.engines import Engine, Outcome, Request, Session, Speech
+from narrator.engines.voice import CASTING, Voice
+from narrator.errors import UserError
+from narrator.speech import checks
+from narrator.speech.checks import Verdict
+from narrator.text.pace import expected_seconds
+
+COUNT = 3
+"""Candidates of a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
+PARAMETERS: Mapping[str, Any] = {"steps": 10, "cfg": 2.0}
+"""The model's own: a book that is rendered with fewer steps keeps the voices it was cast with."""
+ENOUGH = 40.0
+"""dB between voice and background from which on less noise is no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditionText:
+    """What candidates say."""
+
+    text: str
+    language: str
+    """Primary subtag of the language it is in."""
+    note: str = ""
+    """Why it is not in the language that was asked for, for people."""
+
+
+def text_for(language: str) -> AuditionText:
+    """The casting text of a BCP 47 language, or of the nearest there is."""
+    code = language.lower().replace("_", "-").partition("-")[0]
+    found = code if code in TEXTS else KIN.get(code, "en")
+    note = ""
+    if code != found and code not in SAME:
+        note = (
+            f"there is no casting text in '{language}': the voice is cast in '{found}' and may "
+            "keep its accent; a reference clip avoids that"
+        )
+    return AuditionText(TEXTS[found], found, note)
+
+
+def seed_of(voice: Voice, number: int) -> int:
+    """The seed of a candidate, counted from 1.
+
+    A voice without a description is drawn from its seed and its speaker's name, so that two such
+    speakers are two persons.
+    """
+    drawn = "" if voice.description else f" {voice.speaker}"
+    return keys.number(f"casting {CASTING} {voice.seed} {number}{drawn}") % 2**32
+
+
+def key(voice: Voice, language: str, identity: Mapping[str, Any], *, count: int = COUNT) -> str:
+    """Names what a casting gives: everything that can change the sound of its winner."""
+    said = text_for(language)
+    return keys.key(
+        {
+            "casting": CASTING,
+            "checked": clips.PREPARATION,
+            "engine": dict(identity),
+            "parameters": dict(PARAMETERS),
+            "text": said.text,
+            "description": voice.description,
+            "seeds": [seed_of(voice, number) for number in range(1, count + 1)],
+        }
+    )
+
+
+# -- candidates ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One try at a voice."""
+
+    voice: Voice
+    number: int
+    """From 1."""
+    seed: int
+    engine: Mapping[str, Any]
+    """Identity of the engine that spoke."""
+    text: AuditionText
+    speech: Speech | None
+    """None where the engine failed."""
+    verdict: Verdict | None
+    """As of a take."""
+    clip: Clip | None
+    """Prepared as a reference."""
+    trouble: tuple[str, ...]
+    """What keeps it from being used; nothing where it is usable."""
+    score: float
+    """0 to 100, more is better; under 50 where it is not usable."""
+
+    @property
+    def usable(self) -> bool:
+        return not self.trouble
+
+    def __str__(self) -> str:
+        said = "; ".join(self.trouble)
+        if self.clip is not None and not said:
+            said = "; ".join(map(str, self.clip.warnings))
+        return f"{self.number}: {self.score:.0f} of 100" + (f" ({said})" if said else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A voice to be cast, and the language it will speak."""
+
+    voice: Voice
+    language: str
+
+
+def _tell_nobody(done: int, total: int) -> None:
+    pass
+
+
+def cast(
+    session: Session,
+    engine: Engine,
+    voice: Voice,
+    language: str,
+    *,
+    count: int = COUNT,
+    on_progress: Callable[[int, int], None] = _tell_nobody,
+    cancel: Event | None = None,
+) -> list[Candidate]:
+    """The candidates for one voice, in order; none where `cancel` was set before all were there."""
+    parts = [Role(voice, language)]
+    found = cast_all(session, engine, parts, count=count, on_progress=on_progress, cancel=cancel)
+    return found[0]
+
+
+def cast_all(
+    session: Session,
+    engine: Engine,
+    parts: Sequence[Role],
+    *,
+    count: int = COUNT,
+    on_progress: Callable[[int, int], None] = _tell_nobody,
+    cancel: Event | None = None,
+) -> list[list[Candidate]]:
+    """The candidates for every part, rendered side by side in the session's slots.
+
+    All of them are held at once, with their sound: many voices are cast `at_once`
+    and no more. `on_progress`
+    hears how many of how many are done. A candidate that the engine fails on is one that cannot be
+    used. A part's list is empty where `cancel` was set before all of its were there: nothing may be
+    chosen from some of them, since the casting's key promises the best of all.
+    """
+    asked = [
+        (place, number, _request(part, number))
+        for place, part in enumerate(parts)
+        for number in range(1, count + 1)
+    ]
+    by_key = {request.key: (place, number, request) for place, number, request in asked}
+    identity = engine.identity()
+    waiting = [request for _, _, request in reversed(asked)]
+    found: list[dict[int, Candidate]] = [{} for _ in parts]
+    flying = done = 0
+    while done < len(asked):
+        if cancel is not None and cancel.is_set():
+            break
+        while waiting and flying < session.slots:
+            session.add(waiting.pop())
+            flying += 1
+        for outcome in session.advance():
+            place, number, request = by_key[outcome.key]
+            found[place][number] = _judge(number, request, outcome, identity, engine.sample_rate)
+            flying, done = flying - 1, done + 1
+        on_progress(done, len(asked))
+    whole = [numbered if len(numbered) == count else {} for numbered in found]
+    return [[numbered[n] for n in sorted(numbered)] for numbered in whole]
+
+
+def at_once(slots: int, count: int = COUNT) -> int:
+    """How many voices to cast at a time: as few as keep so many slots full."""
+    return max(1, math.ceil(slots / count))
+
+
+def _request(part: Role, number: int) -> Request:
+    said = text_for(part.language)
+    seed = seed_of(part.voice, number)
+    recipe = {"speaker": part.voice.speaker, "number": number, "seed": seed, "text": said.text}
+    return Request(
+        key=keys.key({**recipe, "description": part.voice.description}),
+        text=said.text,
+        language=said.language,
+        voice=part.voice,
+        style=None,  # a manner of lines, not of the person
+        parameters=PARAMETERS,
+        seed=seed,
+        attempt=0,
+        expected=expected_seconds(said.text, said.language),
+        mode="zero-shot",
+    )
+
+
+def _judge(
+    number: int, request: Request, outcome: Outcome, identity: Mapping[str, Any], rate: int
+) -> Candidate:
+    voice, seed, speech = request.voice, request.seed, outcome.speech
+    said = AuditionText(request.text, request.language)
+    if speech is None:
+        failed = (f"engine: {outcome.failure}",)
+        return Candidate(voice, number, seed, identity, said, None, None, None, failed, 0.0)
+    verdict = checks.examine(
+        speech.samples,
+        rate,
+        request.expected,
+        latents=speech.latents,
+        capped=speech.stop == "cap",
+        tokens=speech.tokens,
+        text=request.text,
+    )
+    recording = Recording(speech.samples[:, None], rate)
+    clip = clips.prepare(recording, request.text, request.language)
+    trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
+    score = _score(verdict, clip, request.expected)
+    return Candidate(voice, number, seed, identity, said, speech, verdict, clip, trouble, score)
+
+
+def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
+    """0 to 100: clean and unhurried at the top, anything unusable under 50."""
+    bad = checks.badness(verdict) + len(clip.refusals)
+    if bad:
+        return 50 / (1 + bad)
+    pace = abs(math.log2(max(clip.figures.seconds, 0.1) / expected))
+    noise = max(0.0, ENOUGH - clip.figures.noise) / ENOUGH
+    return 50 + 50 / (1 + len(clip.warnings) + pace + noise)
+
+
+# -- the choice ------------------------------------------------------------------------------------
+
+
+def choose(candidates: Sequence[Candidate]) -> Candidate:
+    """The best candidate, the first of equals. Raises UserError where none is usable."""
+    usable = [candidate for candidate in candidates if candidate.usable]
+    if usable:
+        return max(usable, key=lambda candidate: (candidate.score, -candidate.number))
+    if not candidates:
+        raise UserError("there are no candidates to choose a voice from")
+    voice = candidates[0].voice
+    why = "; ".join(f"{c.number}: {', '.join(c.trouble)}" for c in candidates)
+    change = (
+        "change its `description` (age, sex, timbre and pace in plain words) or its `seed`"
+        if voice.description
+        else "give it a `description` or another `seed`"
+    )
+    raise UserError(
+        f"the voice of '{voice.speaker}' could not be cast, none of {len(candidates)} candidates "
+        f"is usable ({why}); {change}, or give it a `reference` clip"
+    )
+
+
+def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | None = None) -> Preset:
+    """A usable candidate as a preset, called by the speaker's name unless given another.
+
+    Raises UsageError for a name that no preset can have.
+    """
+    assert candidate.clip is not None
+    engine = str(candidate.engine.get("name", "an engine"))
+    how = "its description" if voice.description else "its seed alone"
+    return presets.of_clip(
+        presets.cleaned(voice.speaker) if name is None else name,
+        candidate.clip,
+        language,
+        description=voice.description,
+        style=voice.style,
+        seed=voice.seed,
+        source=f"cast by {engine} from {how}",
+        made={
+            "casting": CASTING,
+            "candidate": candidate.number,
+            "seed": candidate.seed,
+            "text": candidate.text.language,
+            "parameters": dict(PARAMETERS),
+            "engine": dict(candidate.engine),
+        },
+    )

@@ -1,0 +1,46 @@
+"""The manifest's speakers -> the cast: every speaker with voice, style and levels.
+
+Reads no sound: what a reference holds is `references.py`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from narrator.engines.voice import Cast, DraftVoice, Voice
+from narrator.project.load import preset_path
+from narrator.project.project import Project
+from narrator.project.schema import Speaker
+
+
+def resolve(project: Project) -> Cast:
+    """Every speaker of a project with the voice, style and levels that the manifest gives them."""
+    return {name: _voice(project, name, speaker) for name, speaker in project.speakers.items()}
+
+
+def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
+    settings = speaker.voice
+    preset = None
+    if isinstance(settings, str):
+        if settings not in project.manifest.voices:
+            preset = preset_path(project.root, settings)
+        settings = project.manifest.voices.get(settings)
+    draft = DraftVoice(speaker.draft.variant, speaker.draft.pitch, speaker.draft.rate)
+    voice = Voice(
+        speaker=name,
+        style=speaker.style,
+        gain=speaker.gain,
+        speed=speaker.speed,
+        language=speaker.language,
+        draft=draft,
+    )
+    if settings is None:
+        return replace(voice, reference=preset)
+    return replace(
+        voice,
+        reference=None if settings.reference is None else project.root / settings.reference,
+        transcript=settings.transcript,
+        description=settings.description,
+        seed=settings.seed,
+        style=speaker.style or settings.style,
+    )

@@ -1,0 +1,501 @@
+"""A reference clip: from any recording to the sound that an engine imitates, judged in words.
+
+A clip is read with all its channels, mixed, brought to one rate, trimmed and levelled, once. What
+is wrong with it is said as findings: "refuse" where nothing good can come of it, "warn" where the
+voice will be less than it could be. Nothing is cleaned: noise, gaps and clipping stay as they are,
+since an engine imitates those too. Knows nothing of presets, casts and engines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import soundfile
+from av.audio.resampler import AudioResampler
+from numpy.typing import NDArray
+
+from narrator.errors import Problem, UserError
+from narrator.sound import audio, media
+from narrator.sound.audio import Samples
+from narrator.sound.media import Unfit
+from narrator.text.pace import expected_seconds
+
+PREPARATION = 1
+"""Raised when the same recording would give other samples: it is part of a clip's content."""
+RATE = 48_000
+"""Hertz of prepared sound: no recording of speech loses by it."""
+
+SHORTEST, LONGEST = 3.0, 30.0
+"""Seconds of speech. Less shows too little of a voice; the model was trained within about 30 s."""
+SLOW = 15.0
+"""Seconds from which on a clip costs more time than it gives likeness: it is read at every take."""
+MOST = 600.0
+"""Seconds of a recording that are read at all."""
+
+LEVEL = -23.0
+"""Active speech level of a prepared clip, LUFS: takes come out about as loud as their reference,
+and at -23 (EBU R 128) the peaks of lively speech, some 18 dB above, still do not clip."""
+PEAK = -3.0
+"""Highest sample, dB. A clip with higher peaks stays quieter: a limiter would be imitated."""
+
+LEAD, TAIL = 0.05, 0.25
+"""Seconds of pause before and after the speech. A continuation begins where a prompt ends: without
+a short pause there, its first sound chirps."""
+
+FRAME = 0.02
+"""Seconds of one level reading."""
+UNFIT, ODD = 2.5, 1.6
+"""Times longer or shorter than its transcript takes a narrator: refused, warned about."""
+NOISY = 25.0
+"""dB between speech and what is left in its pauses. Draft voices with white noise added measured
+within 1 dB of the truth from 10 to 40 dB."""
+TONAL = 15.0
+"""dB by which a steady tone stands above the noise around it; white noise itself stays under 9."""
+UNSTEADY = 12.0
+"""dB between the loud and the faint moments of pauses that hold no steady tone."""
+WIDEST_GAP = 1.2
+"""Seconds of silence inside a clip: the model takes a pause for part of the manner."""
+NARROW = 7000.0
+"""Hertz. The model reads references up to 8,000."""
+CLIPPED, BADLY_CLIPPED = 8, 0.005
+"""Flat tops from which on a clip counts as clipped; the share of samples in them that is too many.
+Of eleven draft voices, cut 1 dB below their peaks they had 0 to 7 tops, 3 dB below 34 to 115
+(0.06 to 0.26 % of the samples), 6 dB below 0.5 to 1.6 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFinding:
+    """One thing that is wrong with a clip, in figures, and what to do about it."""
+
+    severity: Literal["refuse", "warn"]
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Sound as it was recorded: float32 of shape (samples, channels)."""
+
+    channels: NDArray[np.float32]
+    rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFigures:
+    """What was measured of a recording."""
+
+    seconds: float
+    """Of speech, from its first to its last sound."""
+    level: float
+    """Active speech level as recorded, LUFS."""
+    gain: float
+    """dB that were given to it."""
+    noise: float
+    """dB between speech and its pauses, at most 90."""
+    band: float
+    """Hertz up to which there is sound."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clip:
+    """A prepared reference clip: mono samples at `RATE`, its figures, and what is wrong with it."""
+
+    samples: Samples
+    transcript: str
+    figures: ClipFigures
+    findings: tuple[ClipFinding, ...]
+
+    @property
+    def refusals(self) -> tuple[ClipFinding, ...]:
+        return tuple(f for f in self.findings if f.severity == "refuse")
+
+    @property
+    def warnings(self) -> tuple[ClipFinding, ...]:
+        return tuple(f for f in self.findings if f.severity == "warn")
+
+
+def load(path: Path, transcript: str, language: str) -> Clip:
+    """The prepared clip of a file that libsndfile or FFmpeg reads.
+
+    Raises UserError with all that speaks against it: no such file, no sound, or refusals.
+    """
+    clip = prepare(read(path), transcript, language)
+    if clip.refusals:
+        raise UserError([Problem(path, None, finding.message) for finding in clip.refusals])
+    return clip
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Recording:
+    """All channels of a sound file. Raises UserError for what is none, or is far too long."""
+    try:
+        with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
+            # by number: what a reader does to an object in vain is printed on the terminal
+            return _read_sndfile(soundfile.SoundFile(file.fileno(), closefd=False))
+        return _read_ffmpeg(path)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+        raise UserError(Problem(path, None, reason)) from None
+    except soundfile.SoundFileError as error:
+        reason = f"not a sound file that can be read ({error})"
+        raise UserError(Problem(path, None, reason)) from None
+    except Unfit as error:
+        raise UserError(Problem(path, None, str(error))) from None
+
+
+def _read_sndfile(file: soundfile.SoundFile) -> Recording:
+    with file:
+        _check_length(file.frames / file.samplerate)
+        return Recording(file.read(dtype="float32", always_2d=True), file.samplerate)
+
+
+def _read_ffmpeg(path: Path) -> Recording:
+    with media.sound(path) as container:
+        rate, count = container.streams.audio[0].rate, 0
+        resampler = AudioResampler(format="fltp")
+        blocks: list[NDArray[np.float32]] = []
+        for frame in container.decode(audio=0):
+            for even in resampler.resample(frame):
+                blocks.append(even.to_ndarray().T.astype(np.float32))
+            count += frame.samples
+            _check_length(count / rate)
+    if not blocks:
+        raise Unfit("there is no sound in this file")
+    return Recording(np.concatenate(blocks), rate)
+
+
+def _check_length(seconds: float) -> None:
+    if seconds > MOST:
+        raise Unfit(
+            f"more than {MOST / 60:.0f} minutes of sound; cut {SHORTEST:.0f} to {SLOW:.0f} s of "
+            "clear speech out of it"
+        )
+
+
+# -- preparing -------------------------------------------------------------------------------------
+
+
+def prepare(recording: Recording, transcript: str, language: str) -> Clip:
+    """A recording made ready for engines, and all that is wrong with it.
+
+    A clip that is refused has the samples as far as they came; do not speak with it.
+    """
+    transcript = " ".join(transcript.split())
+    channels = recording.channels
+    if not len(channels) or not np.isfinite(channels).all():
+        message = "the sound holds values that are not numbers; export it again"
+        return _refused(transcript, message if len(channels) else "there is no sound in this file")
+    mono, findings = _mixed(channels)
+    mono = _without_rumble(audio.resample(mono, recording.rate, RATE))
+    start, stop = audio.speech_bounds(mono, RATE)
+    level, _ = audio.level(mono[start:stop], RATE)
+    if stop <= start or level < -65:
+        return _refused(transcript, "no speech in it: it is silent, or next to it", *findings)
+    sound = _Levels.of(mono, start, stop)
+    findings += _clipping(channels, recording.rate)
+    findings += _length(sound, transcript, language)
+    findings += _background(sound)
+    band = min(_band(mono[start:stop]), recording.rate / 2)
+    findings += _narrow(band, recording.rate)
+    findings += _ending(sound)
+    samples, gain = _levelled(_trimmed(mono, start, stop), level)
+    figures = ClipFigures(sound.seconds, level, gain, sound.noise, band)
+    return Clip(samples, transcript, figures, tuple(findings))
+
+
+def _refused(transcript: str, message: str, *findings: ClipFinding) -> Clip:
+    none = ClipFigures(0.0, audio.SILENCE, 0.0, 0.0, 0.0)
+    empty = np.zeros(0, np.float32)
+    return Clip(empty, transcript, none, (ClipFinding("refuse", message), *findings))
+
+
+def _mixed(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFinding]]:
+    """One channel of all that carry sound."""
+    power = np.square(channels, dtype=np.float64).mean(axis=0)
+    # a microphone on one side of a stereo file is mono
+    heard = channels[:, power > power.max() / 1e4]
+    if heard.shape[1] < 2:
+        return (heard if heard.size else channels)[:, 0].copy(), []
+    mono = heard.mean(axis=1, dtype=np.float32)
+    kept = float(np.square(mono, dtype=np.float64).mean() / power.max())
+    if kept < 0.1:
+        message = (
+            f"its channels cancel each other out when mixed ({10 * np.log10(kept + 1e-12):.0f} dB "
+            "are left); export one of them as mono"
+        )
+        return mono, [ClipFinding("refuse", message)]
+    rest = float(np.square(heard - mono[:, np.newaxis], dtype=np.float64).mean())
+    apart = 10 * np.log10(rest / (kept * power.max()) + 1e-12)
+    if apart > -10:
+        message = (
+            f"its channels differ (by {apart:.0f} dB of their sum), and mixing them blurs the "
+            "voice; export the better one as mono"
+        )
+        return mono, [ClipFinding("warn", message)]
+    return mono, []
+
+
+RUMBLE = 30.0
+"""Hertz under which there is no voice."""
+
+
+def _without_rumble(mono: Samples) -> Samples:
+    """Sound without a constant offset and what moves as slowly: a high-pass without delay.
+
+    Taking the mean off is not enough: speech is lopsided, and that moves its pauses away from 0.
+    """
+    mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # or it would step at the edges
+    size = 1 << (len(mono) + RATE).bit_length()
+    hertz = np.fft.rfftfreq(size, 1 / RATE)
+    kept = (1 / (1 + (RUMBLE / np.maximum(hertz, 1e-3)) ** 4)).astype(np.float32)
+    return np.fft.irfft(np.fft.rfft(mono, size) * kept, size)[: len(mono)].astype(np.float32)
+
+
+def _trimmed(mono: Samples, start: int, stop: int) -> Samples:
+    """Speech with a short pause on both sides: the recording's own, where it has one."""
+    lead, tail = round(LEAD * RATE), round(TAIL * RATE)
+    # what `speech_bounds` leaves after the last sound belongs to the pause
+    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail))
+    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead))
+    missing = max(0, tail - (end - (stop - round(audio.AFTER * RATE))))
+    return np.concatenate([audio.fade(mono[begin:end], RATE), np.zeros(missing, np.float32)])
+
+
+def _levelled(samples: Samples, level: float) -> tuple[Samples, float]:
+    gain = min(LEVEL - level, PEAK - audio.decibels(float(np.abs(samples).max())))
+    return samples * np.float32(audio.amplitude(gain)), gain
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Levels:
+    """Level readings of a mono recording at `RATE`, and where speech lies in it."""
+
+    mono: Samples
+    levels: NDArray[np.float64]
+    """dB, one each `FRAME`."""
+    first: int
+    """Frames of the first and after the last speech."""
+    last: int
+    seconds: float
+    loud: float
+    """Level of loud speech."""
+    floor: float
+    """Level of the quietest three per cent: what is there when nobody speaks."""
+    noise: float
+    """dB between the two, at most 90."""
+
+    @classmethod
+    def of(cls, mono: Samples, start: int, stop: int) -> _Levels:
+        size = round(FRAME * RATE)
+        count = max(1, len(mono) // size)
+        frames = mono[: count * size].reshape(count, -1)
+        power = np.square(frames, dtype=np.float64).mean(axis=1)
+        levels = 10 * np.log10(power + 1e-12)
+        first = min(count - 1, start // size)
+        last = max(first + 1, min(count, -(-stop // size)))
+        loud = float(np.percentile(levels[first:last], 90))
+        active = power[first:last][levels[first:last] > loud - 25]
+        heard = np.flatnonzero(levels > -95)  # silence at the edges is an editor's or a codec's
+        floor = float(np.percentile(levels[heard[0] : heard[-1] + 1], 3))
+        noise = min(90.0, 10 * math.log10(float(active.mean())) - floor)
+        seconds = (stop - start) / RATE - audio.BEFORE - audio.AFTER
+        return cls(mono, levels, first, last, max(0.0, seconds), loud, floor, noise)
+
+    def pauses(self) -> list[tuple[int, int]]:
+        """Runs of frames without speech, from and to."""
+        quiet = self.levels < max(self.floor + 6, self.loud - 40)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
+        return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _length(sound: _Levels, transcript: str, language: str) -> list[ClipFinding]:
+    seconds, findings = sound.seconds, list[ClipFinding]()
+    if seconds < SHORTEST:
+        message = (
+            f"{seconds:.1f} s of speech, too short to show a voice; "
+            f"{SHORTEST:.0f} s are the least, 8 to {SLOW:.0f} s are best"
+        )
+        findings.append(ClipFinding("refuse", message))
+    elif seconds > LONGEST:
+        message = (
+            f"{seconds:.1f} s of speech, more than the model can hold ({LONGEST:.0f} s); "
+            f"cut 8 to {SLOW:.0f} s out of it, with their transcript"
+        )
+        findings.append(ClipFinding("refuse", message))
+    elif seconds > SLOW:
+        message = (
+            f"{seconds:.1f} s of speech: every take reads it again, so rendering is slower than "
+            f"with {SLOW:.0f} s or less; the likeness hardly gains by more"
+        )
+        findings.append(ClipFinding("warn", message))
+    findings += _fit(seconds, transcript, language)
+    inner = [b - a for a, b in sound.pauses() if sound.first < a and b < sound.last]
+    gap = max(inner, default=0) * FRAME
+    if gap > WIDEST_GAP:
+        message = (
+            f"{gap:.1f} s of silence inside it; shorten the pause to half a second, "
+            "or every take may pause like that"
+        )
+        findings.append(ClipFinding("warn", message))
+    return findings
+
+
+def _fit(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
+    """Whether so many seconds can hold a text."""
+    expected = expected_seconds(transcript, language)
+    if not any(map(str.isalnum, transcript)):
+        return [
+            ClipFinding("refuse", "its transcript is empty; write down every word that is spoken")
+        ]
+    ratio = seconds / expected
+    if 1 / ODD <= ratio <= ODD:
+        return []
+    message = f"{seconds:.1f} s of speech, but its transcript takes about {expected:.1f} s: " + (
+        "words are missing from the transcript" if ratio > 1 else "it says more than the clip"
+    )
+    if ratio > UNFIT or ratio < 1 / UNFIT:
+        return [
+            ClipFinding("refuse", f"{message}; write down exactly what is spoken, no more, no less")
+        ]
+    return [
+        ClipFinding("warn", f"{message}, or the speaker is very {_pace(ratio)}; compare the two")
+    ]
+
+
+def _pace(ratio: float) -> str:
+    return "slow" if ratio > 1 else "fast"
+
+
+def _clipping(channels: NDArray[np.float32], rate: int) -> list[ClipFinding]:
+    """Flat tops: samples in a row at the highest value, or at full scale."""
+    tops, samples = 0, 0
+    for channel in channels.T:
+        for signed in (channel, -channel):
+            high = signed >= min(0.999, float(signed.max()) - 4e-5)
+            edges = np.flatnonzero(np.diff(np.concatenate(([0], high.view(np.int8), [0]))))
+            runs = edges[1::2] - edges[::2]
+            # the top of a slow wave is flat for three samples at high rates
+            flat = runs[runs >= max(3, rate // 12_000)]
+            tops, samples = tops + len(flat), samples + int(flat.sum())
+    if tops < CLIPPED:
+        return []
+    share = samples / channels.size
+    if share > BADLY_CLIPPED:
+        message = (
+            f"badly clipped: {tops} peaks are cut off, {share:.1%} of the sound; "
+            "record it again at a lower level"
+        )
+        return [ClipFinding("refuse", message)]
+    message = f"{tops} peaks are cut off; record it again at a lower level if you can"
+    return [ClipFinding("warn", message)]
+
+
+def _background(sound: _Levels) -> list[ClipFinding]:
+    """What lies under the voice."""
+    tone = _tone(sound) if sound.noise < 45 else None
+    if tone is not None:
+        hertz, above = tone
+        message = (
+            f"a steady tone lies under the voice, {sound.noise:.0f} dB below it: hum or music "
+            f"(at about {hertz:.0f} Hz, {above:.0f} dB above what is around it); it will be heard "
+            "in the book, so use a clip without it"
+        )
+        return [ClipFinding("warn", message)]
+    if sound.noise < NOISY:
+        message = (
+            f"noisy: the voice is only {sound.noise:.0f} dB above its background, "
+            f"{NOISY:.0f} dB are the least that is clean; record it in a quieter room"
+        )
+        return [ClipFinding("warn", message)]
+    return []
+
+
+_WINDOW = 4096
+
+
+def _tone(sound: _Levels) -> tuple[float, float] | None:
+    """Hertz, and dB above its surroundings, of what sounds on in the pauses; None without."""
+    size = round(FRAME * RATE)
+    window = np.hanning(_WINDOW)
+    spectra: list[NDArray[np.float64]] = []
+    heard = np.flatnonzero(sound.levels > -95)
+    for first, last in sound.pauses():
+        first, last = max(first, int(heard[0])), min(last, int(heard[-1]))
+        pause = sound.mono[first * size : last * size]
+        for start in range(0, len(pause) - _WINDOW + 1, _WINDOW // 2):
+            piece = pause[start : start + _WINDOW]
+            spectra.append(np.square(np.abs(np.fft.rfft(piece * window))))
+    if len(spectra) < 4:
+        return None
+    low, high = (round(edge * _WINDOW / RATE) for edge in (45, 5000))
+    powers = 10 * np.log10(np.sum([found[low:high] for found in spectra], axis=1) + 1e-12)
+    faint, strong = np.percentile(powers, (10, 90))
+    if strong - faint > UNSTEADY:  # voices ring on in rooms, and decay
+        return None
+    spectrum = np.mean(spectra, axis=0)
+    hertz = np.fft.rfftfreq(_WINDOW, 1 / RATE)
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
+    above = 10 * np.log10((spectrum + 1e-15) / (np.median(around, axis=1) + 1e-15))
+    best = low + int(above[low:high].argmax())
+    return (float(hertz[best]), float(above[best])) if above[best] > TONAL else None
+
+
+_BAND = 500.0
+
+
+def _band(speech: Samples) -> float:
+    """Hertz up to which speech is heard: where its loudest moments in a band are within 60 dB of
+    those of the loudest band."""
+    size = 1024
+    count = len(speech) // size
+    if not count:
+        return 0.0
+    frames = speech[: count * size].reshape(count, size) * np.hanning(size).astype(np.float32)
+    power = np.square(np.abs(np.fft.rfft(frames, axis=1)))
+    width = round(_BAND * size / RATE)
+    bands = power[:, 1:].reshape(count, -1)
+    bands = bands[:, : bands.shape[1] // width * width].reshape(count, -1, width).mean(axis=2)
+    loud = np.percentile(bands, 95, axis=0)
+    heard = np.flatnonzero(loud > loud.max() * 1e-6)
+    return float((heard[-1] + 1) * width * RATE / size) if len(heard) else 0.0
+
+
+def _narrow(band: float, rate: int) -> list[ClipFinding]:
+    if band >= NARROW:
+        return []
+    message = (
+        f"no sound above {band / 1000:.1f} kHz (the file has {rate / 1000:g} kHz): the voice will "
+        "be dull, like a telephone's; use a recording of 16 kHz or more"
+    )
+    return [ClipFinding("warn", message)]
+
+
+def _ending(sound: _Levels) -> list[ClipFinding]:
+    """Whether the recording breaks off within a sound; a codec may put a little silence after."""
+    last = int(np.flatnonzero(sound.levels > max(-80, sound.loud - 45))[-1])
+    if len(sound.levels) - 1 - last > round(0.06 / FRAME):
+        return []
+    ending = float(sound.levels[max(0, last - 2) : last + 1].max())
+    if ending < max(sound.loud - 15, sound.floor + 10):
+        return []
+    message = "it ends in the middle of a sound; cut it after a sentence, with its pause"
+    return [ClipFinding("warn", message)]
+
+
+def describe(findings: Sequence[ClipFinding]) -> list[str]:
+    """Findings as lines for people, the worst first."""
+    ordered = sorted(findings, key=lambda finding: finding.severity)
+    return [f"{'refused' if f.severity == 'refuse' else 'warning'}: {f}" for f in ordered]

@@ -1,0 +1,462 @@
+"""Voice presets: one file each, `NAME.voice`, that any project and machine can use.
+
+A preset is a stored zip with fixed dates: `voice.json`, `reference.flac` and, for each encoder that
+has read it, `latents/<fingerprint>.npy` and `latents/<fingerprint>.seal`, a hash of these latents
+and the sound that they were made from. Such files are passed around, so nothing in them is trusted:
+sizes are bounded, nothing is unpacked to disk, what is damaged is said in one line, and latents
+without their seal are left out, since an encoder can make them anew.
+
+A preset's content is a hash of its sound and transcript: what names it in keys and records. Its
+name, description, style and latents are not in it, so they may change without a take going stale.
+Knows nothing of engines; how a voice is cast is `casting.py`'s.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+import unicodedata
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from narrator import files, keys
+from narrator.cast import clips
+from narrator.cast.clips import Clip
+from narrator.engines.voice import Reference, Voice
+from narrator.errors import DamagedTake, Problem, UsageError, UserError, nearest
+from narrator.project.load import preset_path
+from narrator.sound import audio
+from narrator.sound.audio import Samples
+
+SUFFIX = ".voice"
+FORMAT = 1
+"""Raised when older programs could not read what is written."""
+LARGEST = 64 << 20
+"""Bytes of a preset file: sound of 30 s takes 6 MB at most, latents some 200 kB an encoder."""
+LONGEST = clips.LONGEST + 5
+"""Seconds of prepared sound."""
+
+_NAME = re.compile(r"[^\W_](?:[\w -]{0,62}[\w-])?")
+_LATENTS = re.compile(r"latents/([0-9A-Za-z][0-9A-Za-z._-]{0,99})\.npy")
+_FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
+
+
+class _Card(BaseModel):
+    """voice.json."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: int
+    name: str = Field(max_length=64)
+    transcript: str = Field(min_length=1, max_length=4000)
+    language: str = Field(min_length=2, max_length=35)
+    description: str | None = Field(default=None, max_length=4000)
+    style: str | None = Field(default=None, max_length=1000)
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    source: str = Field(default="", max_length=1000)
+    made: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preset:
+    """A voice with its reference, as it is kept and passed on."""
+
+    name: str
+    transcript: str
+    """Exactly what the reference says."""
+    language: str
+    sound: bytes
+    """The prepared reference as FLAC, mono at `clips.RATE`."""
+    description: str | None = None
+    style: str | None = None
+    """Of every line, where the manifest has none."""
+    seed: int = 0
+    source: str = ""
+    """Where the voice is from, for people."""
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """How it was made: preparation, engine, casting; for people and for tracing faults."""
+    latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    """By the encoder's fingerprint. A seal is no proof: an engine looks at them before it uses
+    them."""
+
+    @property
+    def content(self) -> str:
+        """Names sound and transcript, wherever the preset lies and whatever it is called."""
+        return _content(self.sound, self.transcript)
+
+    @property
+    def samples(self) -> Samples:
+        """The reference, mono at `clips.RATE`."""
+        return audio.decode(self.sound)[0]
+
+    @property
+    def seconds(self) -> float:
+        return float(soundfile.info(io.BytesIO(self.sound)).duration)
+
+    def to_reference(self) -> Reference:
+        return Reference(self.content, self.samples, clips.RATE, self.transcript, self.latents)
+
+    def with_latents(self, fingerprint: str, latents: NDArray[np.float32]) -> Preset:
+        """The same with what an encoder made of its reference.
+
+        A fingerprint is letters, digits and . _ -. Raises ValueError for another.
+        """
+        if not _FINGERPRINT.fullmatch(fingerprint):
+            raise ValueError(f"not a fingerprint: {fingerprint!r}")
+        return replace(self, latents={**self.latents, fingerprint: latents})
+
+
+def of_clip(
+    name: str,
+    clip: Clip,
+    language: str,
+    *,
+    description: str | None = None,
+    style: str | None = None,
+    seed: int = 0,
+    source: str = "",
+    made: Mapping[str, Any] | None = None,
+) -> Preset:
+    """A preset of a prepared clip. Raises UserError for a name that cannot be one."""
+    return Preset(
+        name=checked(name),
+        transcript=clip.transcript,
+        language=language,
+        sound=audio.encode(clip.samples, clips.RATE),
+        description=description,
+        style=style,
+        seed=seed,
+        source=source,
+        made={"preparation": clips.PREPARATION, **(made or {})},
+    )
+
+
+# -- what the pipeline asks ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a plan must know of a reference."""
+
+    content: str
+    style: str | None = None
+    """Of every line, as a preset has it."""
+
+
+def content_of(path: Path, transcript: str | None) -> str:
+    """`Glance.content` of a reference. Raises UserError."""
+    return glance(path, transcript).content
+
+
+def glance(path: Path, transcript: str | None) -> Glance:
+    """What a plan must know of a reference, without decoding it: the file is read, once.
+
+    The content is, of a preset, what `Preset.content` is; of a clip, a hash of the file's bytes,
+    its transcript and the version of `clips.prepare`; `reference_of` gives the same. Raises
+    UserError.
+    """
+    if path.suffix == SUFFIX:
+        card, sound, _ = _parts(path, with_latents=False)
+        _check_transcript(path, transcript, card.transcript)
+        return Glance(_content(sound, card.transcript), card.style)
+    try:
+        recorded = keys.file_content(path)
+    except OSError as error:
+        raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+    said = " ".join((transcript or "").split())
+    version = str(clips.PREPARATION).encode()
+    return Glance(keys.content(b"clip", version, recorded.encode(), said.encode()))
+
+
+def reference_of(
+    voice: Voice, language: str, tell: Callable[[str], None] | None = None
+) -> Reference | None:
+    """What a voice is to be imitated from; None where it must be cast.
+
+    A clip is prepared, in `language` where the voice has none of its own; `tell` hears what is odd
+    about it. Raises UserError for a clip that is refused and for a damaged preset.
+    """
+    path = voice.reference
+    if path is None:
+        return None
+    if path.suffix == SUFFIX:
+        preset = read(path)
+        _check_transcript(path, voice.transcript, preset.transcript)
+        return preset.to_reference()
+    clip = clips.load(path, voice.transcript or "", voice.language or language)
+    for finding in clip.warnings if tell else ():
+        assert tell
+        tell(f"{path.name}: {finding}")
+    content = content_of(path, voice.transcript)
+    return Reference(content, clip.samples, clips.RATE, clip.transcript)
+
+
+def _check_transcript(path: Path, given: str | None, own: str) -> None:
+    if given is not None and given.split() != own.split():
+        reason = "a preset has its own transcript; leave `transcript` out of the manifest"
+        raise UserError(Problem(path, None, reason))
+
+
+# -- names and folders -----------------------------------------------------------------------------
+
+
+def checked(name: str) -> str:
+    """A name as it is kept (composed letters, one form everywhere). Raises UserError."""
+    name = unicodedata.normalize("NFC", name)
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"'{name[:70]}' cannot be a voice's name; use letters, digits, spaces, - and _, "
+            "64 at most, a letter or digit first"
+        )
+    return name
+
+
+def cleaned(name: str) -> str:
+    """A name that a preset can have, of a speaker's, which may hold any character."""
+    plain = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
+    return plain[:64].strip() if _NAME.fullmatch(plain[:64].strip()) else "voice"
+
+
+def folder(project: Path | None) -> Path:
+    """Where presets are kept: a project's, or, without one, the user's library's."""
+    return (files.library() if project is None else project) / "voices"
+
+
+def find(name: str, project: Path | None) -> Path:
+    """The file of a preset, the project's before the library's. Raises UsageError."""
+    name = checked(name)
+    root = project if project is not None else files.library()
+    path = preset_path(root, name)
+    if path is None:
+        there = sorted({entry.path.stem for entry in list_all(project)})
+        guess = nearest(name, there)
+        hint = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(there) or 'none'}"
+        raise UsageError(f"no voice preset '{name}'; {hint}")
+    return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PresetFile:
+    """A preset's file, and what is in it or why it cannot be read."""
+
+    path: Path
+    place: str
+    """"project" or "library"."""
+    preset: Preset | None
+    trouble: str = ""
+
+
+def list_all(project: Path | None) -> list[PresetFile]:
+    """All presets by name, a project's before the library's. Raises StorageError."""
+    places = [("library", folder(None))]
+    if project is not None:
+        places.insert(0, ("project", folder(project)))
+    entries: list[PresetFile] = []
+    for place, where in places:
+        with files.storage(where):
+            paths = sorted(where.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
+        for path in paths:
+            try:
+                entries.append(PresetFile(path, place, read(path)))
+            except UserError as error:
+                entries.append(PresetFile(path, place, None, error.problems[0].message))
+    return entries
+
+
+def write(preset: Preset, path: Path) -> None:
+    """Keep a preset in a file; what was there is replaced. Raises UserError, StorageError."""
+    files.write(path, pack(preset))
+
+
+def remove(path: Path) -> None:
+    """Delete a preset's file. Raises StorageError."""
+    with files.storage(path):
+        path.unlink()
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def pack(preset: Preset) -> bytes:
+    """A preset as the bytes of its file; equal presets give equal bytes.
+
+    Raises UserError for a text that is too long, or missing.
+    """
+    try:
+        card = _Card(
+            format=FORMAT,
+            name=preset.name,
+            transcript=preset.transcript,
+            language=preset.language,
+            description=preset.description,
+            style=preset.style,
+            seed=preset.seed,
+            source=preset.source,
+            made=dict(preset.made),
+        )
+    except ValidationError as error:
+        raise UserError(f"voice '{preset.name}': {_first(error)}") from None
+    text = json.dumps(card.model_dump(exclude_none=True), ensure_ascii=False, indent=1)
+    parts = [("voice.json", text.encode()), ("reference.flac", preset.sound)]
+    for fingerprint in sorted(preset.latents):
+        buffer = io.BytesIO()
+        latents = np.ascontiguousarray(preset.latents[fingerprint], np.float32)
+        np.save(buffer, latents, allow_pickle=False)
+        data = buffer.getvalue()
+        parts.append((f"latents/{fingerprint}.npy", data))
+        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, data)))
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in parts:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    return whole.getvalue()
+
+
+def read(path: Path) -> Preset:
+    """A preset from its file. Raises UserError, in one line, for one that cannot be used."""
+    card, sound, packed = _parts(path, with_latents=True)
+    try:
+        _check_sound(sound)
+        arrays = {name: _array(data) for name, (data, _) in packed.items()}
+        latents = {
+            name: arrays[name]
+            for name, (data, seal) in packed.items()
+            if seal == _seal(name, sound, data)
+        }
+        return Preset(
+            name=checked(card.name),
+            transcript=card.transcript,
+            language=card.language,
+            sound=sound,
+            description=card.description,
+            style=card.style,
+            seed=card.seed,
+            source=card.source,
+            made=card.made,
+            latents=latents,
+        )
+    except (_Damage, UsageError) as error:
+        raise _damaged(path, error) from None
+
+
+class _Damage(Exception):
+    """What is wrong inside a preset's file."""
+
+
+def _damaged(path: Path, reason: object) -> UserError:
+    return UserError(Problem(path, None, f"not a voice preset that can be used: {reason}"))
+
+
+_Packed = Mapping[str, tuple[bytes, bytes]]
+"""Latents and their seal, as bytes, by the encoder's fingerprint."""
+
+
+def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packed]:
+    """Description, sound and latents as bytes. Raises UserError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise _Damage(f"it is larger than {LARGEST >> 20} MB")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [_plain(info) for info in archive.infolist()]
+            if len(set(names)) != len(names):
+                raise _Damage("it holds two files of one name")
+            if sum(info.file_size for info in archive.infolist()) > LARGEST:
+                raise _Damage(f"its parts are larger than {LARGEST >> 20} MB")
+            card = _card(archive.read("voice.json"))
+            found = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
+            wanted = found if with_latents else {}
+            packed = {
+                fingerprint: (
+                    archive.read(name),
+                    archive.read(seal) if (seal := f"latents/{fingerprint}.seal") in names else b"",
+                )
+                for fingerprint, name in wanted.items()
+            }
+            return card, archive.read("reference.flac"), packed
+    except KeyError as error:
+        raise _damaged(path, f"a part is missing ({error.args[0]})") from None
+    except _Damage as error:
+        raise _damaged(path, error) from None
+    except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, ValueError) as error:
+        raise _damaged(path, f"it is torn or altered ({error})") from None
+    except OSError as error:
+        raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+
+
+def _plain(info: zipfile.ZipInfo) -> str:
+    """A part's name. Stored and in the clear, so that it takes no more room than the file."""
+    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+        raise _Damage("a part of it is compressed or encrypted")
+    if info.filename == "voice.json" and info.file_size > 1 << 20:
+        raise _Damage("voice.json is too large")
+    return info.filename
+
+
+def _card(data: bytes) -> _Card:
+    try:
+        card = _Card.model_validate_json(data)
+    except ValidationError as error:
+        raise _Damage(_first(error)) from None
+    if card.format > FORMAT:
+        raise _Damage("a newer narrator made it; update narrator")
+    return card
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'voice.json'}: {first['msg']}"
+
+
+def _check_sound(sound: bytes) -> None:
+    """Bounded before it is decoded; then whole."""
+    try:
+        with soundfile.SoundFile(io.BytesIO(sound)) as file:
+            if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE):
+                raise _Damage(f"its sound is not mono FLAC at {clips.RATE} Hz")
+            if not 0 < file.frames <= LONGEST * clips.RATE:
+                raise _Damage(f"its sound is not 1 to {LONGEST:.0f} s long")
+            frames = file.frames
+        if len(audio.decode(sound)[0]) != frames:
+            raise _Damage("its sound breaks off")
+    except (soundfile.LibsndfileError, DamagedTake):
+        raise _Damage("its sound cannot be read") from None
+
+
+def _array(data: bytes) -> NDArray[np.float32]:
+    """float32 of an .npy file whose header promises no more than there is."""
+    file = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise _Damage("its latents are of another version")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    except (ValueError, SyntaxError, TypeError):
+        raise _Damage("its latents cannot be read") from None
+    rest = data[file.tell() :]
+    if dtype != np.float32 or fortran or len(shape) > 4 or min(shape, default=0) < 1:
+        raise _Damage("its latents are not what an encoder gives")
+    if int(np.prod(shape, dtype=object)) * 4 != len(rest):
+        raise _Damage("its latents break off")
+    array = np.frombuffer(rest, np.float32).reshape(shape)
+    if not np.isfinite(array).all():
+        raise _Damage("its latents are not numbers")
+    return array
+
+
+def _seal(fingerprint: str, sound: bytes, latents: bytes) -> bytes:
+    return keys.content(b"latents", fingerprint.encode(), sound, latents).encode()
+
+
+def _content(sound: bytes, transcript: str) -> str:
+    return keys.content(b"preset", sound, " ".join(transcript.split()).encode())

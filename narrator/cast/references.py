@@ -1,0 +1,175 @@
+"""A cast -> what each voice is imitated from; voices that have no reference are cast here.
+
+A clip and a preset bring their reference; any other voice is cast once, by the engine itself, and
+kept as a preset under `build/cast`, named by all that decides it. Plans need names alone, and no
+model: sound is read when a render asks for it. Knows nothing of steps and takes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+
+from narrator import files
+from narrator.cast import auditions, presets
+from narrator.cast.presets import Glance
+from narrator.engines import Engine
+from narrator.engines.voice import Cast, Reference, Voice
+from narrator.errors import Problem, UserError
+from narrator.project.project import Project
+
+ABANDONED = 3600.0
+"""Seconds after which nobody writes to a half-written file any more: other commands write to these
+folders at the same time, and no lock holds them off."""
+_HALF = f".{'[0-9a-f]' * 16}.part"
+"""What `files.replacing` calls a file until it is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """A cast with what each of its voices is imitated from, as far as that is there."""
+
+    cast: Cast
+    language: str
+    """Of the book: of every voice that has none of its own."""
+    contents: Mapping[str, str | None]
+    """Name of each speaker's reference, by its content; None where it is not cast yet."""
+    files: Mapping[str, Path]
+    """Where each cast voice is kept, or will be."""
+
+    def reference(self, speaker: str, tell: Callable[[str], None]) -> Reference:
+        """A speaker's reference, ready for an engine; what is odd about a clip is told.
+
+        Raises UserError for a clip that cannot serve, for a damaged preset, and for a voice that
+        has not been cast yet.
+        """
+        voice = self.cast[speaker]
+        path = self.files.get(speaker)
+        if path is None:
+            found = presets.reference_of(voice, voice.language or self.language, tell)
+        elif path.is_file():
+            with _made_here():
+                found = presets.read(path).to_reference()
+        else:
+            found = None
+        if found is None:
+            raise UserError(
+                f"the voice of '{speaker}' has not been cast yet; `narrator render` casts it"
+            )
+        return found
+
+
+def settle(project: Project, cast: Cast, engine: Engine) -> Voices:
+    """What each voice is imitated from, for an engine that clones. Raises UserError."""
+    language = project.manifest.language
+    if not engine.clones:
+        return Voices(cast, language, {}, {})
+    settled: dict[str, Voice] = {}
+    contents: dict[str, str | None] = {}
+    kept: dict[str, Path] = {}
+    seen: dict[tuple[Path, str | None], Glance] = {}
+
+    def glance(path: Path, transcript: str | None) -> Glance:
+        """Each file is read once, however many speakers share it."""
+        if (path, transcript) not in seen:
+            seen[path, transcript] = presets.glance(path, transcript)
+        return seen[path, transcript]
+
+    for name, voice in cast.items():
+        path = voice.reference
+        if path is not None:
+            found = glance(path, voice.transcript)
+            style = found.style if voice.style is None else voice.style
+            settled[name] = replace(voice, content=found.content, style=style)
+            contents[name] = found.content
+            continue
+        settled[name] = replace(voice, language=voice.language or language)
+        key = auditions.key(voice, voice.language or language, engine.identity())
+        kept[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
+        contents[name] = None
+        if kept[name].is_file():
+            with _made_here():
+                contents[name] = glance(kept[name], None).content
+    return Voices(settled, language, contents, kept)
+
+
+def cast_missing(
+    voices: Voices,
+    engine: Engine,
+    speakers: Sequence[str],
+    *,
+    tell: Callable[[str], None],
+    cancel: Event,
+) -> None:
+    """Cast the voices of `speakers`, each once, a few at a time, and keep each.
+
+    What is complete when `cancel` is set is kept, and the rest is not cast. Raises
+    EngineUnavailable, StorageError, and, when all others are kept, UserError for every voice of
+    which no candidate was usable.
+    """
+    parts: dict[Path, auditions.Role] = {}
+    for name in speakers:
+        voice = voices.cast[name]
+        part = auditions.Role(voice, voice.language or voices.language)
+        parts.setdefault(voices.files[name], part)  # speakers of one description share a voice
+    names = ", ".join(part.voice.speaker for part in parts.values())
+    tell(f"casting {names}: voices without a reference")
+    waiting, problems = list(parts.items()), list[Problem]()
+    with closing(engine.start(tell)) as session:
+        while waiting and not cancel.is_set():
+            many = auditions.at_once(session.slots)  # it may grow
+            group, waiting = waiting[:many], waiting[many:]
+            asked = [part for _, part in group]
+            found = auditions.cast_all(session, engine, asked, cancel=cancel)
+            for (path, part), candidates in zip(group, found, strict=True):
+                if not candidates:  # stopped before all of them were there
+                    continue
+                try:
+                    best = auditions.choose(candidates)
+                except UserError as error:
+                    problems += error.problems
+                    continue
+                _keep(best, part, path, engine)
+                tell(f"cast {part.voice.speaker}: candidate {best}")
+    if problems and not cancel.is_set():
+        raise UserError(problems)
+
+
+def _keep(best: auditions.Candidate, part: auditions.Role, path: Path, engine: Engine) -> None:
+    preset = auditions.preset_of(best, part.voice, part.language)
+    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+        preset = preset.with_latents(fingerprint, latents)
+    presets.write(preset, path)
+
+
+@contextlib.contextmanager
+def _made_here() -> Iterator[None]:
+    """A damaged preset that narrator made is nothing that an author must mend."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(
+            replace(problem, message=f"{problem.message}; delete it, and the voice is cast anew")
+            for problem in error.problems
+        ) from None
+
+
+def sweep(project: Project) -> None:
+    """Remove what killed processes left half written where voices are kept, an hour ago or more.
+
+    In the project's cast, encoded references and presets, and in the user's library. What cannot be
+    removed stays: it does no harm.
+    """
+    shared = files.library()
+    places = (project.build / "cast", project.build / "voices", presets.folder(project.root))
+    before = time.time() - ABANDONED
+    for folder in (*places, shared, presets.folder(None)):
+        with contextlib.suppress(OSError):
+            for path in folder.glob(_HALF):
+                if path.stat().st_mtime < before:
+                    path.unlink()

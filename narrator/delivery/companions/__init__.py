@@ -1,0 +1,220 @@
+"""Companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along book.
+
+They lie beside the files that they belong to, and their times are that file's own. Texts within a
+take are timed by estimate, unless an aligner has heard the words. Where a file is as it should be
+already, it is not written again. Knows nothing of manifests and takes.
+
+    spoken.py     a chapter and its timeline; when each part of a take is heard
+    captions.py   text in pieces of a caption's size
+    vtt.py  srt.py  podcast.py  cue.py  labels.py    one format each
+    readalong.py  EPUB 3 with media overlays; weave.py puts them into the book it came from
+    feed.py       RSS for a folder of episodes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from narrator import files as disk
+from narrator.delivery.companions import cue, labels, podcast, readalong, srt, vtt
+from narrator.delivery.companions.captions import Caption, captions
+from narrator.delivery.companions.spoken import Aligner, SpokenChapter, Word
+from narrator.delivery.export import ListenerFile, Tags
+from narrator.delivery.export.names import folded
+from narrator.delivery.shelf import Shelf
+from narrator.errors import UserError
+
+__all__ = [
+    "KINDS",
+    "Aligner",
+    "Made",
+    "SpokenChapter",
+    "Word",
+    "check",
+    "plays",
+    "update",
+    "write",
+]
+
+KINDS = ("vtt", "srt", "chapters", "cue", "labels", "readalong")
+"""What can be asked for. `chapters` and `cue` belong to files that hold several chapters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Companions as they now lie on disk."""
+
+    paths: tuple[Path, ...]
+    remarks: tuple[str, ...]
+    """What a listener should know: of a read-along that is not woven into the book's own pages."""
+
+
+def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
+    """Raises UserError where `wanted` cannot be made of files in `formats`. Knows no files yet.
+
+    `chapters` is how many the book has, or its longest part.
+    """
+    if "readalong" in wanted and not set(formats) & set(readalong.AUDIO):
+        names = ", ".join(readalong.AUDIO)
+        raise UserError(
+            f"output.companions: readalong needs sound that e-readers play; "
+            f"add one of {names} to output.formats"
+        )
+    if "cue" in wanted and chapters > cue.MOST:
+        raise UserError(
+            f"output.companions: a CUE sheet counts {cue.MOST} tracks, and this book has "
+            f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
+        )
+
+
+def plays(file: ListenerFile) -> bool:
+    """Whether a read-along book can be made of a file."""
+    return file.format in readalong.AUDIO
+
+
+def write(
+    chapters: Sequence[SpokenChapter],
+    files: Sequence[ListenerFile],
+    wanted: Sequence[str],
+    *,
+    tags: Tags,
+    book: Path,
+    source: Path | None = None,
+    shelf: Shelf | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Made:
+    """Write what is `wanted` (of KINDS) for finished files; equal input gives equal bytes.
+
+    `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
+    is the EPUB that the project came from. `shelf` is told of files before they are written, and
+    moves away what was altered by hand. `on_progress` hears how many companions of how many are
+    done. Raises UserError (see `check`; a `source` that cannot be read) and StorageError.
+    """
+    most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
+    check(wanted, [file.format for file in files], most)
+    texts = list(_texts(chapters, files, wanted, tags))
+    along = "readalong" in wanted and bool(files)
+    whole = len(texts) + along
+    if shelf is not None:
+        shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
+    paths: list[Path] = []
+    remarks: tuple[str, ...] = ()
+    for path, text in texts:
+        if on_progress is not None:
+            on_progress(len(paths), whole)
+        update(path, text().encode(), shelf)
+        paths.append(path)
+    if along:
+        if on_progress is not None:
+            on_progress(len(paths), whole)
+        if shelf is not None:
+            shelf.make_way(book)
+        remarks = readalong.write(book, chapters, files, tags, source)
+        paths.append(book)
+    if on_progress is not None:
+        on_progress(whole, whole)
+    return Made(tuple(paths), remarks)
+
+
+def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
+    """Where a companion of `file` lies: under its name, so that players find it.
+
+    Books in several formats begin their chapters at times that differ by a coder's delay, so each
+    has companions of its own, told by the format.
+    """
+    plain = file.path.with_suffix("")
+    name = folded(plain)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
+    alone = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
+    return plain.with_name(
+        f"{plain.name}{ending}" if alone else f"{plain.name} ({file.format}){ending}"
+    )
+
+
+def _texts(
+    chapters: Sequence[SpokenChapter],
+    files: Sequence[ListenerFile],
+    wanted: Sequence[str],
+    tags: Tags,
+) -> Iterable[tuple[Path, Callable[[], str]]]:
+    """Each file to write, and what makes its text."""
+    several = len({chunk.speaker for spoken in chapters for chunk in spoken.chunks}) > 1
+    wide = _Captions(vtt.WIDTH, labels=False)
+    narrow = _Captions(srt.WIDTH, labels=several)
+    heard = all(spoken.words for spoken in chapters)
+    numbered = {spoken.number: spoken for spoken in chapters}
+    for file in files:
+        own = [numbered[number] for number in file.chapters]
+        title = own[0].title if file.chapter is not None else tags.title
+        marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
+        makers: dict[str, tuple[str, Callable[[], str]]] = {
+            "vtt": (".vtt", partial(_vtt, wide, own, file, title, heard)),
+            "srt": (".srt", partial(_srt, narrow, own, file)),
+            "labels": (".labels.txt", partial(_labels, own, file)),
+        }
+        if file.chapter is None:
+            makers["chapters"] = (".chapters.json", partial(_chapters, marks, file, tags))
+            makers["cue"] = (".cue", partial(_cue, marks, file, tags))
+        for kind, (ending, make) in makers.items():
+            if kind in wanted:
+                yield beside(file, files, ending), make
+
+
+@dataclass(frozen=True, slots=True)
+class _Captions:
+    """Captions of one width; each chapter is cut once, however many files it is in."""
+
+    width: int
+    labels: bool
+    found: dict[int, list[Caption]] = field(default_factory=dict)
+
+    def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
+        """Those of a file, with its times."""
+        placed: list[Caption] = []
+        for spoken, start in zip(chapters, file.starts, strict=True):
+            if spoken.number not in self.found:
+                self.found[spoken.number] = captions(spoken, self.width, labels=self.labels)
+            shift = round(start * 1000)
+            for caption in self.found[spoken.number]:
+                moved = replace(caption, start=caption.start + shift, stop=caption.stop + shift)
+                if placed and moved.start < placed[-1].stop:  # a chapter without a silent head
+                    placed[-1] = replace(placed[-1], stop=moved.start)
+                placed.append(moved)
+        return placed
+
+
+def _vtt(
+    wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str, heard: bool
+) -> str:
+    return vtt.text(wide.of(chapters, file), title, measured=heard)
+
+
+def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+    return srt.text(narrow.of(chapters, file))
+
+
+def _labels(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+    return labels.text(zip(chapters, file.starts, strict=True))
+
+
+def _chapters(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Tags) -> str:
+    titles, starts = [title for title, _ in marks], [start for _, start in marks]
+    return podcast.text(
+        titles, starts, file.seconds, title=tags.title, author=tags.author, file_name=file.path.name
+    )
+
+
+def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Tags) -> str:
+    return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
+
+
+def update(path: Path, data: bytes, shelf: Shelf | None = None) -> None:
+    """Write a file, unless it is as it should be. Raises StorageError."""
+    with disk.storage(path):
+        if path.is_file() and path.read_bytes() == data:
+            return
+        if shelf is not None:
+            shelf.make_way(path)
+        disk.write(path, data)

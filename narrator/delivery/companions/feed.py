@@ -1,0 +1,464 @@
+"""An RSS 2.0 feed for a folder of finished files: what podcast apps subscribe to.
+
+Each episode is an audio file; what the feed says of it stands in the file's own tags, and in the
+companions beside it. With the namespaces of Apple and of the podcast index. Of projects it knows
+where they lie, not which of their files are current: that its caller has to ask.
+
+https://www.rssboard.org/rss-specification
+https://podcasters.apple.com/support/823-podcast-requirements
+https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/1.0.md
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import product
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from lxml import etree
+
+from narrator import files as disk
+from narrator.delivery.companions import podcast
+from narrator.delivery.export import three_letters
+from narrator.errors import Problem, UserError
+from narrator.project import load
+from narrator.sound import media
+
+TYPES = {
+    ".mp3": "audio/mpeg",
+    ".m4a": "audio/x-m4a",
+    ".m4b": "audio/mp4",
+    ".opus": "audio/ogg",
+    ".flac": "audio/flac",
+    ".wav": "audio/wav",
+}
+"""By ending; where an episode lies there in several, the first of these is taken."""
+
+_TRANSCRIPTS = {"vtt": "text/vtt", "srt": "application/x-subrip"}
+_ENDINGS = {"vtt": ".vtt", "srt": ".srt", "chapters": ".chapters.json"}
+"""Of the companions that a feed names, by what `output.companions` calls them."""
+COMPANIONS = frozenset(_ENDINGS)
+_SAMPLE = "Retail sample"
+"""The title of what is cut from a book for a shop."""
+_ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
+_PODCAST = "https://podcastindex.org/namespace/1.0"
+_ATOM = "http://www.w3.org/2005/Atom"
+_GUIDS = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+"""The podcast namespace's own, for the guids of feeds."""
+_LONGEST_NAME = 128
+"""Characters of a person's name, as the podcast namespace asks."""
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML may hold, however it is written (XML 1.0, 2.2)."""
+_VOICE = re.compile(r"^<v ([^>\n]+)>", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """What a feed says of the whole. All of it is needed but for `image` and `copyright`."""
+
+    url: str
+    """Of the feed itself."""
+    link: str
+    """Of its page."""
+    title: str
+    description: str
+    language: str
+    author: str
+    category: tuple[str, ...]
+    """One of Apple's, and one below it."""
+    explicit: bool
+    serial: bool
+    """Whether episodes are to be heard from the first on."""
+    image: str = ""
+    copyright: str = ""
+    guid: str = ""
+    """That of a show that has moved; empty: made from `url`, which fixes it for good."""
+
+    @property
+    def identity(self) -> str:
+        return self.guid or feed_guid(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom listeners hear or read of; group and role of the podcast taxonomy."""
+
+    name: str
+    group: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finished file, as its tags and its companions describe it."""
+
+    path: Path
+    seconds: float
+    bytes: int
+    title: str
+    book: str
+    """Its album."""
+    series: str
+    track: int | None
+    """Number of the chapter, in a file that is one."""
+    section: int | None
+    """Number of the part, of a book that is delivered in several."""
+    part: int | None
+    """Number of the book in its series."""
+    authors: str
+    narrators: str
+    description: str
+    language: str
+    published: datetime
+    dated: bool
+    """Whether its tags say so; else that is when the file was written."""
+    voices: tuple[str, ...]
+    """Who speaks, by its WebVTT."""
+    companions: Mapping[str, Path]
+    """What lies beside it, by kind: vtt, srt, chapters."""
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What makes two files the same episode, in other formats or made anew."""
+        return (self.book, str(self.track or self.section or ""), self.title)
+
+
+def feed_guid(url: str) -> str:
+    """`podcast:guid`: UUIDv5 of the feed's address without scheme and trailing slashes."""
+    return str(uuid.uuid5(_GUIDS, url.partition("://")[2].rstrip("/") or url))
+
+
+# -- what lies in a folder -------------------------------------------------------------------------
+
+
+def lying(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The sound files under a folder, in order, and the manifests of the projects there.
+
+    Nothing that lies in a project is among the files, and nothing that is hidden. Raises
+    StorageError.
+    """
+    with disk.storage(folder):
+        found = sorted(_lying(folder))
+    manifests = [path for path in found if path.suffix in _YAML]
+    return [path for path in found if path.suffix not in _YAML], manifests
+
+
+_YAML = (".yaml", ".yml")
+
+
+def _lying(folder: Path) -> Iterator[Path]:
+    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    if projects := manifests(folder):
+        yield from projects
+        return
+    for path in inside:
+        if path.is_dir():
+            yield from _lying(path)
+        elif path.suffix.lower() in TYPES and path.is_file():
+            yield path
+
+
+def manifests(folder: Path) -> list[Path]:
+    """Those in a folder, in order. Raises StorageError."""
+    with disk.storage(folder):
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix in _YAML
+            and not path.name.startswith(".")
+            and path.is_file()
+            and load.is_manifest(path)
+        )
+
+
+def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[Episode]:
+    """What files are as episodes, oldest first: whole books and their parts, or else chapters.
+
+    With each file come the kinds of companions (`COMPANIONS`) that are taken from beside it. Retail
+    samples are no episodes. Raises UserError for a file that cannot be read.
+    """
+    found: dict[tuple[str, str, str], Episode] = {}
+    for ending in TYPES:
+        for path, kinds in files.items():
+            if path.suffix.lower() == ending:
+                episode = _episode(path, kinds)
+                sample = episode.track is None and episode.title == _SAMPLE
+                if (episode.track is not None) == chapters and not sample:
+                    found.setdefault(episode.identity, episode)
+    return sorted(_timed(list(found.values())), key=_order)
+
+
+def _order(episode: Episode) -> tuple[datetime, int, int, str]:
+    number = episode.track or episode.section or 0
+    return episode.published, episode.part or 0, number, episode.title
+
+
+def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
+    """A minute between the files of a book, so that apps list them in their order.
+
+    Files that no tag dates were written in whatever order they were made in: all of a book get the
+    day of the first, from midnight on, since apps hide what lies in the future.
+    """
+    first: dict[str, datetime] = {}
+    for episode in found:
+        if not episode.dated:
+            written = first.get(episode.book, episode.published)
+            first[episode.book] = min(written, episode.published)
+    for episode in found:
+        number = episode.track or episode.section or 0
+        start = episode.published
+        if number and episode.book and not episode.dated:
+            start = first[episode.book].replace(hour=0, minute=0, second=0)
+        try:
+            yield replace(episode, published=start + timedelta(minutes=number))
+        except OverflowError:  # at the end of the year 9999
+            yield episode
+
+
+def _episode(path: Path, kinds: Collection[str]) -> Episode:
+    beside = {kind: _companion(path, _ENDINGS[kind]) for kind in _ENDINGS if kind in kinds}
+    companions = {kind: place for kind, place in beside.items() if place}
+    try:
+        with media.sound(path) as container:
+            tags = dict(container.metadata)
+            for stream in container.streams.audio:  # Ogg's tags are its stream's
+                tags |= stream.metadata
+            seconds = (container.duration or 0) / 1_000_000
+        stat = path.stat()
+        captions = companions.get("vtt")
+        voices = _VOICE.findall(captions.read_text("utf-8")) if captions else []
+    except (media.Unfit, OSError, UnicodeDecodeError) as error:
+        raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
+    tags = {name.casefold(): _readable(value) for name, value in tags.items()}
+    title, book = tags.get("title") or _readable(path.stem), tags.get("album", "")
+    number = _number(tags.get("track", "").partition("/")[0])
+    # a part of a book has a number among the parts, as a chapter has one among chapters
+    is_part = number is not None and title == f"{book}, part {number}"
+    day = _day(tags.get("releasedate", "")) or _day(tags.get("date", ""))
+    return Episode(
+        path=path,
+        seconds=seconds,
+        bytes=stat.st_size,
+        title=title,
+        book=book,
+        series=tags.get("series", ""),
+        track=None if is_part else number,
+        section=number if is_part else None,
+        part=_number(tags.get("series-part", "")),
+        authors=tags.get("artist", ""),
+        narrators=tags.get("composer", ""),
+        description=tags.get("description") or tags.get("comment", ""),
+        language=tags.get("language", ""),
+        published=day or datetime.fromtimestamp(int(stat.st_mtime), UTC),
+        dated=day is not None,
+        voices=tuple(dict.fromkeys(_readable(html.unescape(voice)) for voice in voices)),
+        companions=companions,
+    )
+
+
+def _readable(text: str) -> str:
+    """Without what no XML may hold: foreign tags have control characters in them."""
+    return _NO_XML.sub("", text)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
+
+
+def _day(text: str) -> datetime | None:
+    """A date of ISO 8601: of a year its first day, of a month too."""
+    if re.fullmatch(r"\d{4}(-\d{2})?", text):
+        text = f"{text}-01-01"[:10]
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _companion(path: Path, ending: str) -> Path | None:
+    """What lies beside a file under its name, or under its name and format."""
+    stems = (path.stem, f"{path.stem} ({path.suffix[1:]})")
+    places = (path.with_name(stem + ending) for stem in stems)
+    return next((place for place in places if place.is_file()), None)
+
+
+def agreed(values: Sequence[str]) -> str:
+    """What all say, or nothing."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def two_letters(language: str) -> str:
+    """ "en" of ISO 639-2's "eng", which MP3 has; what is no such code comes back as it is."""
+    if len(language) != 3:
+        return language
+    pairs = ("".join(pair) for pair in product(ascii_lowercase, repeat=2))
+    return next((pair for pair in pairs if three_letters(pair) == language.lower()), language)
+
+
+# -- the feed --------------------------------------------------------------------------------------
+
+
+def text(
+    show: Show,
+    found: Sequence[Episode],
+    folder: Path,
+    base: str,
+    *,
+    role: str = "",
+    season: int = 0,
+) -> bytes:
+    """The feed of episodes that lie in `folder`, which the web has at `base`; newest first.
+
+    `role` is what the speakers are ("host"); empty: they are not named. Raises UserError where a
+    show lacks what RSS or Apple asks for.
+    """
+    _check(show, role)
+    names = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
+    rss = etree.Element("rss", nsmap=names, version="2.0")
+    channel = etree.SubElement(rss, "channel")
+    _say(channel, "title", show.title)
+    _say(channel, "link", show.link)
+    _say(channel, "description", show.description)
+    _say(channel, "language", show.language)
+    kind = "application/rss+xml"
+    etree.SubElement(channel, f"{{{_ATOM}}}link", href=show.url, rel="self", type=kind)
+    _say(channel, "copyright", show.copyright)
+    _say(channel, "generator", _GENERATOR)
+    if found:
+        _say(channel, "pubDate", format_datetime(max(e.published for e in found)))
+    _say(channel, f"{{{_ITUNES}}}author", show.author)
+    _say(channel, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
+    _say(channel, f"{{{_ITUNES}}}type", "serial" if show.serial else "episodic")
+    parent = channel
+    for name in show.category:
+        parent = etree.SubElement(parent, f"{{{_ITUNES}}}category", text=name)
+    if show.image:
+        etree.SubElement(channel, f"{{{_ITUNES}}}image", href=show.image)
+        image = etree.SubElement(channel, "image")
+        _say(image, "url", show.image)
+        _say(image, "title", show.title)
+        _say(image, "link", show.link)
+    _say(channel, f"{{{_PODCAST}}}guid", show.identity)
+    for episode in reversed(found):
+        _item(channel, show, episode, folder, base, role, season)
+    data: bytes = etree.tostring(rss, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return data
+
+
+def _item(
+    channel: Any, show: Show, episode: Episode, folder: Path, base: str, role: str, season: int
+) -> None:
+    def address(path: Path) -> str:
+        inside = path.relative_to(folder).as_posix()
+        return base.rstrip("/") + "/" + quote(os.fsencode(inside))
+
+    item = etree.SubElement(channel, "item")
+    _say(item, "title", episode.title)
+    _say(item, "description", episode.description)
+    etree.SubElement(
+        item,
+        "enclosure",
+        url=address(episode.path),
+        length=str(episode.bytes),
+        type=TYPES[episode.path.suffix.lower()],
+    )
+    own = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
+    etree.SubElement(item, "guid", isPermaLink="false").text = str(own)
+    _say(item, "pubDate", format_datetime(episode.published))
+    _say(item, f"{{{_ITUNES}}}title", episode.title)
+    _say(item, f"{{{_ITUNES}}}author", episode.authors)
+    _say(item, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
+    _say(item, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
+    _say(item, f"{{{_ITUNES}}}episodeType", "full")
+    number = episode.track if episode.track is not None else episode.part
+    if episode.section:  # one number cannot say both, which book of a series and which part of it
+        number = None if episode.part else episode.section
+    if season:
+        _say(item, f"{{{_ITUNES}}}season", str(season))
+        _say(item, f"{{{_PODCAST}}}season", str(season))
+    if number:
+        _say(item, f"{{{_ITUNES}}}episode", str(number))
+        _say(item, f"{{{_PODCAST}}}episode", str(number))
+    for kind, type in _TRANSCRIPTS.items():
+        if path := episode.companions.get(kind):
+            facts = {"url": address(path), "type": type, "rel": "captions"}
+            etree.SubElement(item, f"{{{_PODCAST}}}transcript", facts)
+    if path := episode.companions.get("chapters"):
+        facts = {"url": address(path), "type": podcast.TYPE}
+        etree.SubElement(item, f"{{{_PODCAST}}}chapters", facts)
+    for person in _people(episode, role):
+        facts = {"group": person.group, "role": person.role}
+        element = etree.SubElement(item, f"{{{_PODCAST}}}person", facts)
+        element.text = person.name[:_LONGEST_NAME]
+
+
+def _people(episode: Episode, role: str) -> list[Person]:
+    found = [Person(name, "cast", role) for name in episode.voices if role]
+    found += [Person(n, "cast", "narrator") for n in episode.narrators.split(", ") if n]
+    return found + [Person(n, "writing", "author") for n in episode.authors.split(", ") if n]
+
+
+def names(path: Path) -> set[Path]:
+    """The files that a feed of ours names, as they lie under its folder; none of any other file."""
+    try:
+        root = etree.parse(path, _PARSER).getroot()
+        if root.findtext("channel/generator") != _GENERATOR:
+            return set()
+        addresses = [urlsplit(item.get("url", "")).path for item in root.iter("enclosure")]
+        itself = next((link.get("href", "") for link in root.iter(f"{{{_ATOM}}}link")), "")
+        folder = urlsplit(itself).path.rpartition("/")[0] + "/"
+        return {path.parent / unquote(address.removeprefix(folder)) for address in addresses}
+    except (OSError, ValueError, etree.XMLSyntaxError):
+        return set()
+
+
+_GENERATOR = "narrator"
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+
+
+def _check(show: Show, role: str) -> None:
+    for name in ("title", "description", "language", "author"):
+        if not getattr(show, name).strip():
+            raise UserError(f"the feed has no {name}, and its files do not agree on one; "
+                            f"give it with --{name}")  # fmt: skip
+    for text in (show.title, show.description, show.language, show.author, show.link, show.url,
+                 show.image, show.copyright, role, *show.category):  # fmt: skip
+        if _NO_XML.search(text):
+            raise UserError(f"{text!r} has a control character in it, which no feed may have")
+    for name, url in (("base-url", show.url), ("link", show.link)):
+        if not _is_address(url):
+            raise UserError(f"--{name}: {url!r} is no address on the web (https://…)")
+    if show.guid:
+        try:
+            uuid.UUID(show.guid)
+        except ValueError:
+            raise UserError(f"--guid: {show.guid!r} is no UUID") from None
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+def _say(parent: Any, name: str, text: str) -> None:
+    if text:
+        etree.SubElement(parent, name).text = text
+
+
+def _yes(answer: bool) -> str:
+    return "true" if answer else "false"

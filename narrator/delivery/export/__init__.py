@@ -1,0 +1,657 @@
+"""Chapters' sound -> the files that listeners get: encoded, joined, tagged, with chapter marks.
+
+A chapter is encoded once for each codec and kept; the files are joined from what is kept, so
+renaming a chapter or changing a tag costs a copy. This package is where files meet FFmpeg. It knows
+nothing of text, takes and manifests.
+
+    encode.py      one chapter -> one encoded file at its target loudness; many side by side
+    m4b.py         the M4B writer
+    containers.py  MP3, Opus, FLAC, WAV through FFmpeg
+    tags.py        book facts, language codes
+    cover.py       a cover, read whole and as a platform wants it
+    excerpt.py     the retail sample: a cut from a chapter
+    names.py       file names from templates
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from threading import Event
+
+from narrator import keys
+from narrator.delivery.export import containers, m4b
+from narrator.delivery.export.cover import fitted, read_cover
+from narrator.delivery.export.encode import (
+    Cancelled,
+    Encoded,
+    EncodeJob,
+    Encoding,
+    encoding,
+    export_chapters,
+)
+from narrator.delivery.export.excerpt import ChapterAudio, excerpt
+from narrator.delivery.export.names import file_name, folded, path_of
+from narrator.delivery.export.tags import GENRE, Cover, Tags, Track, named, three_letters
+from narrator.delivery.shelf import Shelf
+from narrator.errors import ExportError, UserError
+from narrator.files import load_json, replacing, save_json, storage, sweep
+from narrator.sound.loudness import Target
+
+__all__ = [
+    "Cancelled",
+    "ChapterAudio",
+    "Encoded",
+    "Encoding",
+    "Exported",
+    "Failure",
+    "ListenerFile",
+    "Tags",
+    "Way",
+    "altered",
+    "book_name",
+    "check_names",
+    "encoding",
+    "excerpt",
+    "export",
+    "export_chapters",
+    "fitted",
+    "prune",
+    "read_cover",
+    "three_letters",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What files a book is delivered as; one of several ways, each in a folder of its own."""
+
+    formats: tuple[str, ...]
+    """m4b, mp3, opus, flac, wav."""
+    target: Target
+    files: str = "both"
+    """book, chapters or both. M4B is always one book."""
+    name: str = "{author} - {title}"
+    """Template of the book's file, see `names.path_of`: facts by name, `/` makes folders."""
+    bitrate: int | None = None
+    """kbit/s of lossy codecs; by codec where it is None."""
+    sample_rate: int | None = None
+    """Hz; the sound's own where it is None and the codec takes it."""
+    channels: int | None = None
+    """1 or 2; where it is None as many as the chapter with most: all are delivered alike."""
+    constant: bool | None = None
+    """Whether the bitrate is; None is the codec's own way."""
+    room_tone: float | None = None
+    """dB RMS of quiet noise under everything; None leaves pauses digital silence."""
+    longest: float | None = None
+    """Seconds a file; a book that is longer is delivered in parts."""
+    chapter: str = "{name} ({format})/{number} - {chapter}"
+    """Template of a chapter's file, beside the book's; it also knows {number}, {chapter}, {format}
+    and the book's {name}."""
+    folder: str = ""
+    """Within the folder of finished files: a profile's name."""
+    genre: str = GENRE
+    """Where the book has none."""
+    cover_square: bool = False
+    cover_pixels: tuple[int, int] | None = None
+    sample: ChapterAudio | None = None
+    """The retail sample, delivered beside the book."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerFile:
+    """A finished file."""
+
+    path: Path
+    format: str
+    chapter: int | None
+    """None for the whole book, or a part of it."""
+    starts: tuple[float, ...]
+    """Seconds at which each of its chapters begins: where that chapter's timeline has its zero."""
+    seconds: float
+    bytes: int
+    fresh: bool
+    """Whether it was written now."""
+    chapters: tuple[int, ...]
+    """Numbers of the chapters that it holds, one for each of `starts`."""
+    folder: str = ""
+    """Of its profile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands in the way of files that were asked for."""
+
+    why: str
+    paths: tuple[Path, ...]
+    """The files; an older one may still be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export made, and what it found made."""
+
+    files: tuple[ListenerFile, ...]
+    samples: tuple[ListenerFile, ...]
+    """Retail samples."""
+    chapters: tuple[tuple[ChapterAudio, tuple[Encoded, ...]], ...]
+    """Each chapter with its encoded files, measured, one for each way of encoding that did."""
+    encoded: tuple[Encoded, ...]
+    """All of them, those of samples too."""
+    remarks: tuple[str, ...]
+    """What the listener gets otherwise than asked for, in words: a book in parts."""
+    failed: tuple[Failure, ...] = ()
+
+
+def export(
+    chapters: Sequence[ChapterAudio],
+    tags: Tags,
+    settings: Sequence[Way],
+    *,
+    out: Path,
+    kept: Path,
+    total: int | None = None,
+    whole: bool = True,
+    channels: int = 1,
+    workers: int | None = None,
+    shelf: Shelf | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
+    cancel: Event | None = None,
+) -> Exported:
+    """Encode what is not encoded yet, and write to `out` every file that is not there as it should.
+
+    `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
+    `whole` says that all of them are here; without it chapters are written and no book files.
+    `channels` is how many the book has, where other chapters have more than these. `shelf` is told
+    of files before they are written, and moves away what was altered by hand. `on_progress`
+    hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
+
+    A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
+    not written; `Exported.failed` says so, and all others are.
+
+    Raises UserError (settings that do not fit, two files of one name, a cover that is no image),
+    StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
+    export goes on from there.
+    """
+    progress = on_progress or (lambda what, done, total: None)
+    channels = max([channels, *(chapter.channels for chapter in chapters)])
+    total = total or len(chapters)
+    plans = [
+        plan
+        for way in settings
+        for plan in _plans(chapters, tags, way, _Names(way, tags, out, total), whole, channels)
+    ]
+    _check_paths((plan.path, plan.what) for plan in plans)
+    cover = read_cover(tags.cover) if tags.cover else None
+    covers = {way.folder: _fitted(cover, tags, way) for way in settings}
+    for folder in {kept, *(plan.path.parent for plan in plans)}:
+        sweep(folder)
+    encoded = _encode(plans, kept, workers, progress, cancel)
+    good = {need: sound for need, sound in encoded.items() if isinstance(sound, Encoded)}
+    ledger = _Ledger(kept / "files.json")
+    if shelf is not None:
+        shelf.expect(plan.path for plan in plans)
+    files: list[ListenerFile] = []
+    samples: list[ListenerFile] = []
+    for done, plan in enumerate(plans):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+        progress("files", done, len(plans))
+        if not plan.fault and all(need in good for need in plan.needs):
+            sounds = [good[need] for need in plan.needs]
+            file = _deliver(plan, sounds, tags, covers[plan.settings.folder], ledger, shelf)
+            (samples if plan.sample else files).append(file)
+    progress("files", len(plans), len(plans))
+    each = [(c, tuple(e for need, e in good.items() if need.key == c.key)) for c in chapters]
+    return Exported(
+        files=tuple(files),
+        samples=tuple(samples),
+        chapters=tuple(each),
+        encoded=tuple(good.values()),
+        remarks=(
+            *dict.fromkeys(p.remark for p in plans if p.remark),
+            *map(_mended, ledger.altered),
+        ),
+        failed=_failures(plans, encoded),
+    )
+
+
+def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:
+    """Which delivered files have other bytes than they were given; `kept` as in `export`.
+
+    Files of which nothing is known are not among them. Raises StorageError.
+    """
+    ledger = _Ledger(kept / "files.json")
+    return {path for path in paths if ledger.is_altered(path)}
+
+
+def _mended(path: Path) -> str:
+    return f"{path.name} had been altered since it was made; it is made again"
+
+
+def _failures(
+    plans: Sequence[_Plan], encoded: Mapping[_Need, Encoded | ExportError]
+) -> tuple[Failure, ...]:
+    found: dict[str, list[Path]] = {}
+    for plan in plans:
+        errors = [encoded[need] for need in plan.needs]
+        whys = [str(error) for error in errors if isinstance(error, ExportError)]
+        for why in [plan.fault] if plan.fault else whys:
+            found.setdefault(why, []).append(plan.path)
+    return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
+
+
+def _fitted(cover: Cover | None, tags: Tags, way: Way) -> Cover | None:
+    if cover is None or tags.cover is None:
+        return None
+    return fitted(cover, tags.cover, square=way.cover_square, pixels=way.cover_pixels)
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """One chapter's sound in one encoding at one target."""
+
+    chapter: ChapterAudio = field(compare=False)
+    key: str
+    encoding: Encoding
+    target: Target
+    room_tone: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One file to deliver."""
+
+    path: Path
+    format: str
+    settings: Way
+    encoding: Encoding
+    chapters: tuple[ChapterAudio, ...]
+    track: Track | None = None
+    """Set where the file is one chapter, or a part of the book."""
+    marks: bool = True
+    sample: bool = False
+    remark: str = ""
+    fault: str = ""
+    """Why it cannot be made, where that is known before anything is encoded."""
+
+    @property
+    def needs(self) -> list[_Need]:
+        way = self.settings
+        if self.fault:
+            return []
+        return [_Need(c, c.key, self.encoding, way.target, way.room_tone) for c in self.chapters]
+
+    @property
+    def what(self) -> str:
+        """The file in words."""
+        if self.sample:
+            return "the retail sample"
+        return (
+            "the book" if self.marks else _called(self.chapters[0].number, self.chapters[0].title)
+        )
+
+
+def _plans(
+    chapters: Sequence[ChapterAudio],
+    tags: Tags,
+    settings: Way,
+    names: _Names,
+    whole: bool,
+    channels: int,
+) -> list[_Plan]:
+    # Part of a book is delivered as chapters, whatever the book as a whole will be.
+    parted = not whole and (settings.files == "book" or set(settings.formats) == {"m4b"})
+    plans = []
+    for format in settings.formats:
+        code = _encoding(settings, format, chapters, channels)
+        if whole and (format == "m4b" or settings.files != "chapters"):
+            plans += _book(chapters, tags, settings, format, code, names)
+        if not parted and (format == "m4b" or settings.files == "book"):
+            continue
+        for chapter in chapters:
+            path = names.chapter(format, chapter.number, chapter.title)
+            track = Track(chapter.title, chapter.number, names.total)
+            fault = _too_long(chapter, settings)
+            plans.append(
+                _Plan(path, format, settings, code, (chapter,), track, marks=False, fault=fault)
+            )
+    if settings.sample is not None and whole:
+        format, sample = settings.formats[0], settings.sample
+        code = _encoding(settings, format, chapters, channels)
+        path = names.sample(format, sample.title)
+        track = Track(sample.title, 0, 0)
+        plans.append(
+            _Plan(path, format, settings, code, (sample,), track, marks=False, sample=True)
+        )
+    return plans
+
+
+def _too_long(chapter: ChapterAudio, settings: Way) -> str:
+    """What is to be done where a chapter lasts longer than a file may; empty where it does not."""
+    if settings.longest is None or chapter.timeline.seconds <= settings.longest:
+        return ""
+    return (
+        f"chapter '{chapter.title}' lasts {chapter.timeline.seconds / 60:.0f} min, and "
+        f"{settings.folder or 'output'} takes {settings.longest / 60:g} min a file: "
+        "make two chapters of it"
+    )
+
+
+def _book(
+    chapters: Sequence[ChapterAudio],
+    tags: Tags,
+    settings: Way,
+    format: str,
+    code: Encoding,
+    names: _Names,
+) -> list[_Plan]:
+    """The file of the whole book; several where one cannot mark all chapters or gets too long."""
+    most = containers.MOST_MARKS.get(format)
+    whole = names.whole(format)
+    for chapter in chapters:
+        if fault := _too_long(chapter, settings):
+            return [_Plan(whole, format, settings, code, tuple(chapters), fault=fault)]
+    parts: list[list[ChapterAudio]] = [[]]
+    seconds = 0.0  # up to the chapter at hand, with what joining adds
+    for chapter in chapters:
+        full = len(parts[-1]) == most
+        if settings.longest is not None:
+            full |= seconds + chapter.timeline.seconds > settings.longest
+        if full and parts[-1]:
+            parts.append([])
+            seconds = 0.0
+        parts[-1].append(chapter)
+        seconds += chapter.timeline.seconds + code.join
+    if len(parts) == 1:
+        remark = _unlisted(whole.name, len(chapters)) if format == "m4b" else ""
+        return [_Plan(whole, format, settings, code, tuple(chapters), remark=remark)]
+    why = (
+        f"{format.upper()} marks at most {most} chapters"
+        if most is not None and len(chapters) > most
+        else f"a file may last {(settings.longest or 0) / 60:g} min"
+    )
+    remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
+    plans = []
+    for number, part in enumerate(parts, 1):
+        track = Track(f"{tags.title}, part {number}", number, len(parts))
+        path = names.part(format, number)
+        plans.append(_Plan(path, format, settings, code, tuple(part), track, remark=remark))
+    return plans
+
+
+def _unlisted(name: str, chapters: int) -> str:
+    if chapters <= m4b.MOST_NERO:
+        return ""
+    return (
+        f"{name} marks its {chapters} chapters in its chapter track alone: Nero's list, which some "
+        f"players read, ends at {m4b.MOST_NERO}"
+    )
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Where the files of one way lie."""
+
+    settings: Way
+    tags: Tags
+    out: Path
+    total: int
+    """Chapters of the book."""
+
+    @property
+    def book(self) -> Path:
+        """Without an ending."""
+        return self.out / self.settings.folder / _path(self.settings.name, self.tags.facts())
+
+    def whole(self, format: str) -> Path:
+        return _with_ending(self.book, format)
+
+    def part(self, format: str, number: int) -> Path:
+        return _with_ending(self.book.with_name(f"{self.book.name} - part {number}"), format)
+
+    def chapter(self, format: str, number: int, title: str) -> Path:
+        digits = max(2, len(str(self.total)))
+        own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
+        facts = self.tags.facts() | own | {"name": self.book.name}
+        return _with_ending(self.book.parent / _path(self.settings.chapter, facts), format)
+
+    def sample(self, format: str, title: str) -> Path:
+        name = f"{self.book.name} - {file_name(title)}"
+        return _with_ending(self.book.with_name(name), format)
+
+
+def _with_ending(path: Path, format: str) -> Path:
+    return path.with_name(f"{path.name}.{format}")
+
+
+def _called(number: int, title: str) -> str:
+    return f"chapter {number} '{title}'"
+
+
+def check_names(titles: Sequence[str], tags: Tags, settings: Sequence[Way]) -> None:
+    """Raises UserError where two files of a book with these chapters would have one name, or names
+    that differ only in what some file systems look past: case, composed letters.
+
+    Chapters count though only the book is delivered: what is there of a book that is not whole yet
+    are its chapters.
+    """
+    for way in settings:
+        names = _Names(way, tags, Path(), len(titles))
+        found = [(names.whole(format), "the book") for format in way.formats]
+        if len(titles) > 1 or way.files != "book":
+            found += [
+                (names.chapter(format, number, title), _called(number, title))
+                for format in way.formats
+                for number, title in enumerate(titles, 1)
+            ]
+        _check_paths(found)
+
+
+def _check_paths(named: Iterable[tuple[Path, str]]) -> None:
+    """Raises UserError for two files, each with its words, at one path."""
+    taken: dict[str, str] = {}
+    for path, what in named:
+        name = folded(path)
+        if name in taken:
+            raise UserError(
+                f"{taken[name]} and {what} would both be the file '{path.name}': put {{number}} "
+                "into chapter_name, at its beginning, or give them other names"
+            )
+        taken[name] = what
+
+
+def _path(template: str, facts: dict[str, str]) -> Path:
+    try:
+        return path_of(template, facts)
+    except KeyError as error:
+        known = ", ".join(f"{{{name}}}" for name in facts)
+        raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
+
+
+def _encoding(
+    settings: Way, format: str, chapters: Sequence[ChapterAudio], channels: int
+) -> Encoding:
+    return encoding(
+        format,
+        max(chapter.timeline.sample_rate for chapter in chapters),
+        sample_rate=settings.sample_rate,
+        bitrate=settings.bitrate,
+        channels=settings.channels or channels,
+        constant=settings.constant if format in ("mp3", "opus") else None,
+    )
+
+
+def book_name(template: str, tags: Tags) -> str:
+    """A book's file name from its template; parts that are not known leave no dangling marks.
+
+    Raises UserError for a field that does not exist.
+    """
+    return _path(template, tags.facts()).as_posix()
+
+
+# -- encoding --------------------------------------------------------------------------------------
+
+
+def _encode(
+    plans: Sequence[_Plan],
+    kept: Path,
+    workers: int | None,
+    progress: Callable[[str, int, int], None],
+    cancel: Event | None,
+) -> dict[_Need, Encoded | ExportError]:
+    wanted = list(dict.fromkeys(need for plan in plans for need in plan.needs))
+    jobs = [
+        EncodeJob(
+            title=need.chapter.title,
+            key=need.chapter.key,
+            rate=need.chapter.timeline.sample_rate,
+            length=need.chapter.timeline.length,
+            blocks=need.chapter.blocks,
+            encoding=need.encoding,
+            target=need.target,
+            folder=kept,
+            room_tone=need.room_tone,
+            speech=need.chapter.speech,
+        )
+        for need in wanted
+    ]
+    seconds = [need.chapter.timeline.seconds for need in wanted]
+    shares = [0.0] * len(jobs)
+
+    def on_progress(job: int, share: float) -> None:
+        shares[job] = share
+        done = sum(share * length for share, length in zip(shares, seconds, strict=True))
+        progress("encode", round(done), round(sum(seconds)))
+
+    encoded = export_chapters(jobs, workers=workers, on_progress=on_progress, cancel=cancel)
+    return dict(zip(wanted, encoded, strict=True))
+
+
+def prune(kept: Path, exported: Exported) -> int:
+    """Delete encoded chapters that an export did not use; returns the bytes freed.
+
+    Raises StorageError.
+    """
+    used = {sound.path.stem for sound in exported.encoded}
+    freed = 0
+    with storage(kept):
+        for path in kept.iterdir():
+            if re.fullmatch(r"[0-9a-f]{40}", path.stem) and path.stem not in used:
+                freed += path.stat().st_size
+                path.unlink()
+    return freed
+
+
+# -- delivering ------------------------------------------------------------------------------------
+
+
+def _deliver(
+    plan: _Plan,
+    sounds: Sequence[Encoded],
+    tags: Tags,
+    cover: Cover | None,
+    ledger: _Ledger,
+    shelf: Shelf | None,
+) -> ListenerFile:
+    titles = [chapter.title for chapter in plan.chapters]
+    tags = replace(tags, genre=tags.genre or plan.settings.genre)
+    recipe = {
+        "file": 4,
+        "format": plan.format,
+        "sounds": [sound.sha256 for sound in sounds],
+        "titles": titles,
+        "tags": asdict(replace(tags, cover=None)),
+        "cover": keys.content(cover.data) if cover else None,
+        "track": asdict(plan.track) if plan.track else None,
+    }
+    key = keys.key(recipe)
+    starts = ledger.find(plan.path, key)
+    fresh = starts is None
+    if starts is None:
+        parts = list(zip(titles, sounds, strict=True))
+        if shelf is not None:
+            shelf.make_way(plan.path)
+        with replacing(plan.path) as temporary:
+            starts = _write(temporary, plan, parts, tags, cover)
+        ledger.note(plan.path, key, starts)
+    rate = plan.encoding.sample_rate
+    return ListenerFile(
+        path=plan.path,
+        format=plan.format,
+        chapter=None if plan.marks else plan.chapters[0].number,
+        starts=tuple(start / rate for start in starts),
+        seconds=(starts[-1] + sounds[-1].samples) / rate,
+        bytes=plan.path.stat().st_size,
+        fresh=fresh,
+        chapters=tuple(chapter.number for chapter in plan.chapters),
+        folder=plan.settings.folder,
+    )
+
+
+def _write(
+    path: Path,
+    plan: _Plan,
+    parts: Sequence[tuple[str, Encoded]],
+    tags: Tags,
+    cover: Cover | None,
+) -> tuple[int, ...]:
+    if plan.format == "m4b":
+        return m4b.write(path, parts, tags, cover, plan.track)
+    facts = named(tags, plan.track, plan.format)
+    return containers.write(path, plan.format, parts, facts, cover, marks=plan.marks)
+
+
+class _Ledger:
+    """Which files were delivered from what, so that those are not written again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.altered: list[Path] = []
+        """Files that were there, of the right making, and had other bytes than they were given."""
+        rows = load_json(path, {})  # a ledger lost costs a copy of every file
+        self.rows = {
+            name: row
+            for name, row in (rows.items() if isinstance(rows, dict) else ())
+            if isinstance(row, dict) and {"key", "starts"} <= row.keys()
+            if os.path.lexists(path.parent / name)
+        }
+
+    def find(self, path: Path, key: str) -> tuple[int, ...] | None:
+        """Where a file's chapters start, if it is the one that was written, every byte of it.
+
+        One that is not goes to `altered`. Raises StorageError where it cannot be read.
+        """
+        row = self.rows.get(self._name(path))
+        if row is None or row["key"] != key or not path.exists():
+            return None
+        if self.is_altered(path):
+            self.altered.append(path)
+            return None
+        # one that was noted before there were hashes is copied once more
+        return tuple(row["starts"]) if "sha256" in row else None
+
+    def is_altered(self, path: Path) -> bool:
+        """Whether a file's bytes are others than were noted. Raises StorageError."""
+        known = self.rows.get(self._name(path), {}).get("sha256")
+        with storage(path):
+            return known is not None and keys.file_content(path) != known
+
+    def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
+        """Raises StorageError."""
+        with storage(path):
+            sha256 = keys.file_content(path)
+        self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}
+        save_json(self.path, self.rows)
+
+    def _name(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.path.parent)).as_posix()

@@ -1,0 +1,187 @@
+"""MP3, Opus, FLAC and WAV: encoded chapters joined, with tags, chapter marks and cover.
+
+MP3 and Opus are copied packet by packet; FLAC and WAV are written anew from FLAC, without loss,
+since FLAC numbers its frames.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from av.audio.stream import AudioStream
+from av.container import OutputContainer
+from av.packet import Packet
+from av.stream import Disposition
+
+from narrator.delivery.export.encode import Encoded, add_sound, created, gathered, opened, put
+from narrator.delivery.export.tags import Cover
+from narrator.sound.audio import Samples, decoded
+
+MOST_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
+"""Chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis comments
+in three digits. M4B's text track has no such limit, WAV no marks."""
+
+
+def write(
+    path: Path,
+    format: str,
+    chapters: Sequence[tuple[str, Encoded]],
+    tags: dict[str, str],
+    cover: Cover | None,
+    *,
+    marks: bool,
+) -> tuple[int, ...]:
+    """Join encoded chapters (title, sound); returns the sample at which each begins.
+
+    `marks` asks for a chapter mark at each; WAV has none. Raises ExportError, OSError.
+    """
+    packed = format in ("mp3", "opus")
+    starts = _packet_starts(chapters) if packed else _starts(chapters)
+    with created(path, format) as container:
+        container.metadata.update(tags)
+        if marks:
+            _mark(container, format, chapters, starts)
+        if format == "opus" and cover:
+            container.metadata["METADATA_BLOCK_PICTURE"] = _picture_block(cover)
+        if packed:
+            _copy(container, chapters, cover if format == "mp3" else None)
+        else:
+            _transcode(container, format, chapters, cover if format == "flac" else None)
+    return starts
+
+
+def _starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
+    starts = [0]
+    for _, encoded in chapters[:-1]:
+        starts.append(starts[-1] + encoded.samples)
+    return tuple(starts)
+
+
+def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
+    """Every chapter brings its coder's delay and padding along: packets count, not samples."""
+    starts = [Fraction(0)]
+    for _, encoded in chapters[:-1]:
+        with opened(encoded.path) as source:
+            durations = [p.duration or 0 for p in source.demux(audio=0) if p.size]
+            clock = source.streams.audio[0].time_base or Fraction(1)
+            # the last packet says how much of it is sound, yet all of it plays within a book
+            starts.append(starts[-1] + len(durations) * durations[0] * clock)
+    rate = chapters[0][1].encoding.sample_rate
+    return tuple(round(start * rate) for start in starts)
+
+
+def _mark(
+    container: OutputContainer,
+    format: str,
+    chapters: Sequence[tuple[str, Encoded]],
+    starts: Sequence[int],
+) -> None:
+    rate = chapters[0][1].encoding.sample_rate
+    titles = [title for title, _ in chapters]
+    times = [round(start * 1000 / rate) for start in starts]
+    end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
+    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 is 5.6
+        for number, (title, time) in enumerate(zip(titles, times, strict=True)):
+            minutes, rest = divmod(time, 60_000)
+            clock = f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
+            container.metadata[f"CHAPTER{number:03}"] = clock
+            container.metadata[f"CHAPTER{number:03}NAME"] = title
+        return
+    container.set_chapters(
+        [
+            {
+                "id": number,
+                "start": start,
+                "end": stop,
+                "time_base": Fraction(1, 1000),
+                "metadata": {"title": title},
+            }
+            for number, (title, start, stop) in enumerate(
+                zip(titles, times, [*times[1:], end], strict=True)
+            )
+        ]
+    )
+
+
+def _copy(
+    container: OutputContainer, chapters: Sequence[tuple[str, Encoded]], cover: Cover | None
+) -> None:
+    stream: AudioStream | None = None
+    time = 0
+    for number, (_, encoded) in enumerate(chapters, 1):
+        with opened(encoded.path) as source:
+            sound = source.streams.audio[0]
+            frame = 0
+            for packet in source.demux(sound):
+                if not packet.size:
+                    continue
+                if stream is None:
+                    stream = container.add_stream_from_template(sound)
+                    _add_cover(container, cover)
+                    time = packet.pts or 0
+                frame = frame or packet.duration or 0
+                last = number == len(chapters)
+                piece = packet if last else _bare(packet, frame)
+                piece.stream = stream
+                piece.pts = piece.dts = time
+                time += frame
+                container.mux_one(piece)
+
+
+def _bare(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
+    """A packet without what it says of being the first or last of its chapter."""
+    bare: Packet[Any] = Packet(bytes(packet))
+    bare.time_base = packet.time_base
+    bare.duration = duration
+    bare.is_keyframe = True
+    return bare
+
+
+def _transcode(
+    container: OutputContainer,
+    format: str,
+    chapters: Sequence[tuple[str, Encoded]],
+    cover: Cover | None,
+) -> None:
+    codec = "pcm" if format == "wav" else "flac"
+    stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec))
+    _add_cover(container, cover)
+    position = 0
+    for block in gathered(_sounds(chapters)):
+        put(container, stream, block, position)
+        position += len(block)
+    container.mux(stream.encode(None))
+
+
+def _sounds(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
+    for _, encoded in chapters:
+        with opened(encoded.path) as source:
+            yield from decoded(source, mono=False)
+
+
+def _add_cover(container: OutputContainer, cover: Cover | None) -> None:
+    if cover is None:
+        return
+    codec = "png" if cover.kind == "png" else "mjpeg"
+    stream = container.add_mux_stream(codec, width=cover.width, height=cover.height)
+    stream.disposition = Disposition.attached_pic
+    stream.metadata["comment"] = "Cover (front)"
+    packet = Packet(cover.data)
+    packet.stream = stream
+    packet.pts = packet.dts = 0
+    packet.is_keyframe = True
+    container.mux_one(packet)
+
+
+def _picture_block(cover: Cover) -> str:
+    """FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
+    mime = cover.mime.encode()
+    block = struct.pack(">II", 3, len(mime)) + mime + struct.pack(">I", 0)
+    block += struct.pack(">IIIII", cover.width, cover.height, 24, 0, len(cover.data))
+    return base64.b64encode(block + cover.data).decode()

@@ -1,0 +1,121 @@
+"""A chapter as it comes to export, and a cut from one: the retail sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator import keys
+from narrator.errors import UserError
+from narrator.sound.assemble import Timeline
+from narrator.sound.audio import Samples, silent
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterAudio:
+    """One chapter, ready to be heard."""
+
+    number: int
+    """From 1, in its book."""
+    title: str
+    key: str
+    """Of everything that decides its samples: `assemble.sound_key`."""
+    timeline: Timeline
+    blocks: Callable[[], Iterator[Samples]]
+    """Its samples at the timeline's rate, (n,) or (n, 2), from the start at every call; called up
+    to five times for each codec, from a thread."""
+    channels: int = 1
+    """Of what `blocks` gives: 2 where there is music in stereo."""
+    speech: Callable[[], Iterator[Samples]] | None = None
+    """The words alone, in one channel, where `blocks` has music too; as long as that."""
+
+
+LEAD = 0.75
+"""Seconds before a sample's first word and, twice, after its last: within what ACX asks for."""
+FADE = 0.25
+"""Seconds in which what lies before and after the words, such as music, comes and goes at most."""
+
+
+def excerpt(
+    sound: ChapterAudio, title: str, start: float, seconds: float, *, least: float = 0
+) -> ChapterAudio:
+    """The part of a chapter from the first words after `start` on, `seconds` at most with its
+    silent edges; it begins and ends in pauses. Raises UserError where it gets no `least` seconds.
+    """
+    line = sound.timeline
+    rate = line.sample_rate
+    lead, tail = round(LEAD * rate), round(2 * LEAD * rate)
+    begins = [cue for cue in line.cues if cue.start >= round(start * rate)]
+    most = round(seconds * rate) - lead - tail
+    held = [cue for cue in begins if cue.stop - begins[0].start <= most]
+    length = lead + held[-1].stop - held[0].start + tail if held else 0
+    if not held or length < least * rate:
+        raise UserError(
+            f"output.sample: '{sound.title}' gives {length / rate:.0f} s from {start:g} s on, of "
+            f"{least:g} s that are asked for; choose another chapter, start or length"
+        )
+    first, last = held[0].start, held[-1].stop
+    before = max((cue.stop for cue in line.cues if cue.stop <= first), default=0)
+    after = min((cue.start for cue in line.cues if cue.start >= last), default=line.length)
+    fades = min(round(FADE * rate), first - before), min(round(FADE * rate), after - last)
+    window = _Window(first - lead, length, first, last, fades)
+    words = sound.speech
+    cues = tuple(
+        replace(cue, start=cue.start - first + lead, stop=cue.stop - first + lead) for cue in held
+    )
+    return ChapterAudio(
+        number=sound.number,
+        title=title,
+        key=keys.key({"excerpt": 1, "of": sound.key, "from": first, "to": last}),
+        timeline=Timeline(rate, length, cues),
+        blocks=lambda: _cut(sound.blocks, window, sound.channels),
+        channels=sound.channels,
+        speech=None if words is None else lambda: _cut(words, window, 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What of a chapter's samples is heard."""
+
+    begin: int
+    """Where the cut begins: it may lie before the chapter's first sample, or end after its last."""
+    length: int
+    first: int
+    last: int
+    """From where to where everything is heard."""
+    fades: tuple[int, int]
+    """Samples before and after that: beyond them is silence, lest the next words are heard."""
+
+    def gain(self, places: NDArray[np.int64]) -> Samples:
+        """At places in the chapter."""
+        rising = (places - self.first + self.fades[0]) / max(1, self.fades[0])
+        falling = (self.last + self.fades[1] - places) / max(1, self.fades[1])
+        edge = np.clip(np.minimum(rising, falling), 0, 1)
+        return (0.5 - 0.5 * np.cos(np.pi * edge)).astype(np.float32)
+
+
+def _cut(
+    blocks: Callable[[], Iterator[Samples]], window: _Window, channels: int
+) -> Iterator[Samples]:
+    """The window's samples; silent where the chapter has none."""
+    end = window.begin + window.length
+    at = window.begin  # of the next sample to give
+    position = 0  # of the block in the chapter
+    if at < 0:
+        yield silent(-at, channels)
+        at = 0
+    for block in blocks():
+        low, high = max(at - position, 0), min(end - position, len(block))
+        position += len(block)
+        if low < high:
+            places = np.arange(at, at + high - low)
+            yield (block[low:high].T * window.gain(places)).T
+            at += high - low
+        if at >= end:
+            return
+    if at < end:
+        yield silent(end - at, channels)

@@ -1,0 +1,398 @@
+"""M4B: one file of encoded AAC chapters, with chapter marks, cover and tags.
+
+Chapters are copied, not encoded again. FFmpeg's own muxer is not used for this: it keeps 70 bytes a
+packet in memory (300 MB for 26 hours), and drops series, publisher and language from the tags that
+Apple's software reads. Layout after ISO/IEC 14496-12 and -14, Apple's QuickTime File Format
+Specification (chapter lists), and what FFmpeg writes, which players are known to take.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.delivery.export.encode import Encoded, Encoding, opened
+from narrator.delivery.export.tags import GENRE, Cover, Tags, Track, three_letters
+from narrator.errors import ExportError
+
+FRAME = 1024
+"""Samples of an AAC packet."""
+PRIMING = 1024
+"""Samples that FFmpeg's encoder puts before the sound; an edit list leaves the first ones out."""
+CLOCK = 1000
+"""Ticks a second of the movie and of the chapter track, as players expect."""
+CHUNK = 32
+"""Packets that lie together: the granule in which players look things up."""
+MOST_NERO = 255
+"""Chapters that a `chpl` list can count; a file of more has none, rather than one that ends early.
+The QuickTime track has no such limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ChapterFile:
+    """Where an encoded chapter's packets lie in its own file."""
+
+    path: Path
+    start: int
+    sizes: NDArray[np.uint32]
+    setup: bytes
+    """AudioSpecificConfig."""
+
+
+def write(
+    path: Path,
+    chapters: Sequence[tuple[str, Encoded]],
+    tags: Tags,
+    cover: Cover | None,
+    track: Track | None = None,
+) -> tuple[int, ...]:
+    """Join encoded chapters (title, sound); returns the sample at which each begins.
+
+    A chapter begins where its own timeline has its zero. `track` is set where the file is a part of
+    its book. Raises ExportError, OSError.
+    """
+    parts = [_read(encoded) for _, encoded in chapters]
+    code = chapters[0][1].encoding
+    rate = code.sample_rate
+    if len({part.setup for part in parts}) > 1:
+        raise ExportError("chapters of one M4B must be encoded alike")
+    sizes = np.concatenate([part.sizes for part in parts])
+    ends = np.cumsum([len(part.sizes) for part in parts]) * FRAME
+    starts = (0, *(int(end) for end in ends[:-1]))
+    length = starts[-1] + chapters[-1][1].samples
+
+    titles = [_text_sample(title) for title, _ in chapters]
+    text = b"".join(titles)
+    payload = len(text) + int(sizes.sum(dtype=np.int64))
+    head = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
+    wide = payload > 0xF000_0000  # 64-bit offsets
+    names = [title for title, _ in chapters]
+    meta = _atom(b"udta", _metadata(tags, cover, track), _nero(names, starts, rate))
+
+    def movie(base: int) -> bytes:
+        return _movie(
+            rate=rate,
+            length=length,
+            starts=starts,
+            sound=_sound_table(sizes, parts[0].setup, code, base + len(text), wide),
+            text=_text_table([len(t) for t in titles], starts, length, rate, base, wide),
+            packets=len(sizes),
+            language=three_letters(tags.language),
+            meta=meta,
+        )
+
+    data = struct.pack(">I4sQ", 1, b"mdat", payload + 16) if wide else (
+        _u32(payload + 8) + b"mdat"
+    )  # fmt: skip
+    before = len(head) + len(movie(0)) + len(data)
+    with path.open("wb") as file:
+        file.write(head + movie(before) + data + text)
+        for part in parts:
+            _copy(part, file)
+    return starts
+
+
+def _read(encoded: Encoded) -> _ChapterFile:
+    with opened(encoded.path) as container:
+        stream = container.streams.audio[0]
+        entries = [(entry.pos, entry.size) for entry in stream.index_entries]
+        setup = stream.codec_context.extradata
+    if not entries or not setup or any(a + n != b for (a, n), (b, _) in pairwise(entries)):
+        raise ExportError(f"{encoded.path} is not a chapter that was encoded here")
+    return _ChapterFile(
+        encoded.path, entries[0][0], np.array([n for _, n in entries], np.uint32), setup
+    )
+
+
+def _copy(part: _ChapterFile, to: BinaryIO) -> None:
+    left = int(part.sizes.sum(dtype=np.int64))
+    with part.path.open("rb") as file:
+        file.seek(part.start)
+        while left:
+            data = file.read(min(left, 1 << 20))
+            if not data:
+                raise ExportError(f"{part.path} ends too early")
+            to.write(data)
+            left -= len(data)
+
+
+# -- atoms -----------------------------------------------------------------------------------------
+
+
+def _u16(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}H", *values)
+
+
+def _u32(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}I", *values)
+
+
+def _atom(kind: bytes, *payload: bytes) -> bytes:
+    return _u32(8 + sum(map(len, payload))) + kind + b"".join(payload)
+
+
+def _full(kind: bytes, *payload: bytes, version: int = 0, flags: int = 0) -> bytes:
+    return _atom(kind, _u32(version << 24 | flags), *payload)
+
+
+_MATRIX = _u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
+_DATA_INFORMATION = _atom(
+    b"dinf", _full(b"dref", _u32(1), _full(b"url ", flags=1))
+)  # the data lies in this file
+
+
+def _movie(
+    *,
+    rate: int,
+    length: int,
+    starts: Sequence[int],
+    sound: bytes,
+    text: bytes,
+    packets: int,
+    language: str,
+    meta: bytes,
+) -> bytes:
+    duration = _ticks(length, rate)
+    return _atom(
+        b"moov",
+        _full(
+            b"mvhd",
+            _u32(0, 0, CLOCK, duration, 0x10000),
+            _u16(0x100, 0),
+            bytes(8),
+            _MATRIX,
+            bytes(24),
+            _u32(3),
+        ),
+        _atom(
+            b"trak",
+            _track_head(1, duration, flags=3, group=1, volume=0x100),
+            _edit(duration, PRIMING),
+            _atom(b"tref", _atom(b"chap", _u32(2))),
+            _atom(
+                b"mdia",
+                _media_head(rate, packets * FRAME, language),
+                _handler(b"soun", b"SoundHandler"),
+                _atom(b"minf", _full(b"smhd", bytes(4)), _DATA_INFORMATION, sound),
+            ),
+        ),
+        _atom(
+            b"trak",
+            _track_head(2, duration, flags=2, group=0, volume=0),
+            _edit(duration, 0),
+            _atom(
+                b"mdia",
+                _media_head(CLOCK, duration, language),
+                _handler(b"text", b"ChapterHandler"),
+                _atom(b"minf", _TEXT_MEDIA, _DATA_INFORMATION, text),
+            ),
+        ),
+        meta,
+    )
+
+
+def _ticks(samples: int, rate: int) -> int:
+    return round(samples * CLOCK / rate)
+
+
+def _track_head(number: int, duration: int, *, flags: int, group: int, volume: int) -> bytes:
+    return _full(
+        b"tkhd",
+        _u32(0, 0, number, 0, duration, 0, 0),
+        _u16(0, group, volume, 0),
+        _MATRIX,
+        bytes(8),
+        flags=flags,
+    )
+
+
+def _edit(duration: int, start: int) -> bytes:
+    return _atom(b"edts", _full(b"elst", _u32(1, duration, start, 0x10000)))
+
+
+def _media_head(clock: int, duration: int, language: str) -> bytes:
+    packed = 0
+    for letter in language:
+        packed = packed << 5 | ord(letter) - 0x60
+    if duration < 2**31:
+        return _full(b"mdhd", _u32(0, 0, clock, duration), _u16(packed, 0))
+    return _full(b"mdhd", struct.pack(">QQIQ", 0, 0, clock, duration), _u16(packed, 0), version=1)
+
+
+def _handler(kind: bytes, name: bytes) -> bytes:
+    return _full(b"hdlr", bytes(4), kind, bytes(12), name + b"\0")
+
+
+_TEXT_MEDIA = _atom(
+    b"gmhd",
+    _full(b"gmin", _u16(0x40, 0x8000, 0x8000, 0x8000, 0, 0)),
+    _atom(b"text", _MATRIX),
+)
+
+
+# -- sample tables ---------------------------------------------------------------------------------
+
+
+def _sound_table(
+    sizes: NDArray[np.uint32], setup: bytes, code: Encoding, base: int, wide: bool
+) -> bytes:
+    count = len(sizes)
+    chunks = np.add.reduceat(sizes, np.arange(0, count, CHUNK), dtype=np.int64)
+    offsets = base + np.concatenate([[0], np.cumsum(chunks[:-1])])
+    whole, rest = divmod(count, CHUNK)
+    runs = [_u32(1, CHUNK, 1)] if whole else []
+    if rest:
+        runs.append(_u32(whole + 1, rest, 1))
+    average = int(sizes.sum(dtype=np.int64) * 8 * code.sample_rate // (count * FRAME))
+    return _atom(
+        b"stbl",
+        _full(b"stsd", _u32(1), _sound_entry(setup, code, average)),
+        _full(b"stts", _u32(1, count, FRAME)),
+        _full(b"stsc", _u32(len(runs)), *runs),
+        _full(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
+        _offsets(offsets, wide),
+        # decoding may begin one packet before any place
+        _full(b"sgpd", b"roll", _u32(2, 1), b"\xff\xff", version=1),
+        _full(b"sbgp", b"roll", _u32(1, count, 1)),
+    )
+
+
+def _offsets(offsets: NDArray[np.int64], wide: bool) -> bytes:
+    kind, size = (b"co64", ">u8") if wide else (b"stco", ">u4")
+    return _full(kind, _u32(len(offsets)), offsets.astype(size).tobytes())
+
+
+def _sound_entry(setup: bytes, code: Encoding, average: int) -> bytes:
+    decoder = _descriptor(
+        4, b"\x40\x15" + bytes(3), _u32(average, average), _descriptor(5, setup)
+    )  # 0x40: MPEG-4 audio
+    stream = _descriptor(3, _u16(1), b"\0", decoder, _descriptor(6, b"\x02"))
+    return _atom(
+        b"mp4a",
+        bytes(6),
+        _u16(1),
+        bytes(8),
+        _u16(code.channels, 16, 0, 0),
+        _u32(code.sample_rate << 16),
+        _full(b"esds", stream),
+    )
+
+
+def _descriptor(tag: int, *payload: bytes) -> bytes:
+    size = sum(map(len, payload))
+    return bytes([tag, 0x80, 0x80, 0x80 | size >> 7, size & 0x7F]) + b"".join(payload)
+
+
+def _text_table(
+    sizes: Sequence[int], starts: Sequence[int], length: int, rate: int, base: int, wide: bool
+) -> bytes:
+    ticks = [_ticks(sample, rate) for sample in (*starts, length)]
+    times = b"".join(_u32(1, after - before) for before, after in pairwise(ticks))
+    entry = _atom(
+        b"text",
+        bytes(6),
+        _u16(1),
+        _u32(1),
+        bytes(18),
+        _u16(1, 0),  # font 1, plain
+        bytes(4),
+        _atom(b"ftab", _u16(1, 1), b"\0"),
+    )
+    return _atom(
+        b"stbl",
+        _full(b"stsd", _u32(1), entry),
+        _full(b"stts", _u32(len(sizes)), times),
+        _full(b"stsc", _u32(1), _u32(1, len(sizes), 1)),
+        _full(b"stsz", _u32(0, len(sizes)), _u32(*sizes)),
+        _offsets(np.array([base]), wide),
+    )
+
+
+def _text_sample(title: str) -> bytes:
+    text = _cut(title, 0xFFFF)
+    return _u16(len(text)) + text + _atom(b"encd", _u32(0x100))  # UTF-8
+
+
+def _cut(text: str, most: int) -> bytes:
+    """UTF-8 of at most so many bytes, whole characters."""
+    return text.encode()[:most].decode(errors="ignore").encode()
+
+
+# -- user data -------------------------------------------------------------------------------------
+
+
+def _nero(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
+    if len(titles) > MOST_NERO:
+        return b""
+    rows = []
+    for title, start in zip(titles, starts, strict=True):
+        text = _cut(title, 255)
+        rows.append(struct.pack(">QB", round(start * 10_000_000 / rate), len(text)) + text)
+    return _full(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
+
+
+def _metadata(tags: Tags, cover: Cover | None, track: Track | None) -> bytes:
+    items = [
+        _text_item(kind, value)
+        for kind, value in (
+            (b"\xa9nam", track.title if track else tags.title),
+            (b"\xa9ART", tags.author),
+            (b"aART", tags.author),
+            (b"\xa9alb", tags.title),
+            (b"\xa9wrt", tags.narrator),
+            (b"\xa9gen", tags.genre or GENRE),
+            (b"\xa9day", tags.year),  # players show it as the year
+            (b"cprt", tags.copyright),
+            (b"desc", tags.description),
+            (b"ldes", tags.description),
+        )
+        if value
+    ]
+    items += [
+        _free_item(name, value)
+        for name, value in (
+            ("SUBTITLE", tags.subtitle),
+            ("SERIES", tags.series),
+            ("SERIES-PART", tags.part),
+            ("PUBLISHER", tags.publisher),
+            ("RELEASEDATE", tags.day),
+            ("LANGUAGE", tags.language),
+            ("ISBN", tags.isbn),
+            ("ASIN", tags.asin),
+        )
+        if value
+    ]
+    if track and track.number:
+        place = _u16(0, track.number, track.total, 0)
+        items.append(_atom(b"trkn", _data(0, place)))
+    items.append(_atom(b"stik", _data(21, b"\x02")))  # audiobook
+    items.append(_atom(b"pgap", _data(21, b"\x01")))  # no gap
+    if cover:
+        items.append(_atom(b"covr", _data(14 if cover.kind == "png" else 13, cover.data)))
+    handler = _full(b"hdlr", bytes(4), b"mdirappl", bytes(9))
+    return _full(b"meta", handler, _atom(b"ilst", *items))
+
+
+def _data(kind: int, value: bytes) -> bytes:
+    return _atom(b"data", _u32(kind, 0), value)
+
+
+def _text_item(kind: bytes, value: str) -> bytes:
+    return _atom(kind, _data(1, value.encode()))
+
+
+def _free_item(name: str, value: str) -> bytes:
+    """An item of iTunes' free form, which FFmpeg and so Audiobookshelf read by its name."""
+    return _atom(
+        b"----",
+        _full(b"mean", b"com.apple.iTunes"),
+        _full(b"name", name.encode()),
+        _data(1, value.encode()),
+    )

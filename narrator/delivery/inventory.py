@@ -1,0 +1,354 @@
+"""Which files a book's folder should hold: what is missing, there twice, or of another book.
+
+Of folders of ours `made.json` tells; of anyone's the numbers, albums, marks and the sound itself.
+Findings are about folders, checks (`verify.py`) about single files. Opens no sound.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from narrator import keys
+from narrator.delivery import shelf
+from narrator.delivery.shelf import MadeFile
+from narrator.project.profiles import Profile
+from narrator.sound import meters
+from narrator.sound.probe import FileFigures, clock
+
+SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
+"""What sound ends in."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFinding:
+    """What is wrong with a folder, and what to do about it."""
+
+    folder: Path
+    file: Path | None
+    """The one that it is about; None where that is not there, or is the folder."""
+    what: str
+    mend: str
+
+
+Made = Mapping[Path, MadeFile]
+"""Files as they were made, by their whole path."""
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def sounds(folder: Path) -> list[Path]:
+    """The sound files of a folder, in order: but for hidden ones (such as the "._x.mp3" that Macs
+    leave on foreign disks) and for what a project builds from and has delivered before."""
+    builds = [path.parent for path in folder.rglob("made*.json")]
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in inside)
+        sound = path.suffix.casefold() in SUFFIXES and not hidden and path.is_file()
+        if sound and not any(_is_work(path, build) for build in builds):
+            found.append(path)
+    return found
+
+
+def _is_work(path: Path, build: Path) -> bool:
+    """Whether a file of a build is none of its finished ones."""
+    if not path.is_relative_to(build):
+        return False
+    return not re.match(r"(book|draft)(-|$)", path.relative_to(build).parts[0])
+
+
+def made(place: Path) -> dict[Path, MadeFile]:
+    """What was made in the build that a file or folder lies in, or that lies in a folder."""
+    place = Path(os.path.abspath(place))
+    found: dict[Path, MadeFile] = {}
+    for build in (place / "build", place, *place.parents):
+        for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
+            for name, entry in shelf.entries(ledger).items():
+                path = Path(os.path.normpath(build / name))
+                if entry.facts and path.is_relative_to(build):
+                    found[path] = entry
+        if found:
+            break
+    return found
+
+
+# -- folders of ours -------------------------------------------------------------------------------
+
+
+def findings(
+    folder: Path, files: Sequence[FileFigures], profile: Profile | None, known: Made
+) -> list[FolderFinding]:
+    """What is wrong with the files of a folder. `known` is what was made there, as far as that is
+    known; `files` are those that can be read."""
+    root = Path(os.path.abspath(folder))
+    expected = {path: entry for path, entry in known.items() if path.is_relative_to(root)}
+    there = {Path(os.path.abspath(file.path)): file for file in files}
+    ours = frozenset(file.path for path, file in there.items() if path in expected)
+    found = [*_missing(expected), *_changed(expected, there)]
+    if expected:
+        found += [
+            FolderFinding(path.parent, file.path, "is not of what was delivered here",
+                    "move it to a folder of its own")
+            for path, file in there.items() if path not in expected
+        ]  # fmt: skip
+    if profile is None or profile.files != "both":
+        found += _wholes(files, ours)
+    for book in _books(files):
+        found += _BookFiles(book, profile, ours).findings()
+    first = {(finding.file or finding.what): finding for finding in reversed(found)}
+    return sorted(first.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
+
+
+_AGAIN = "`narrator export` makes it again"
+
+
+def _missing(expected: Made) -> Iterator[FolderFinding]:
+    for path, entry in expected.items():
+        if not path.exists():
+            numbers = [number + 1 for number in entry.chapters]
+            held = f" ({_chapters(numbers)})" if len(numbers) == 1 else ""
+            yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _AGAIN)
+
+
+def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[FolderFinding]:
+    for path, file in there.items():
+        facts = expected[path].facts if path in expected else {}
+        seconds, marks = facts.get("seconds"), len(file.marks)
+        chapters = len(expected[path].chapters) if path in expected else 0
+        if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
+            what = f"lasts {clock(file.seconds)}, and was made {clock(seconds)} long"
+        elif 0 < marks != chapters > 1:
+            what = f"has {marks} marks, and was made of {chapters} chapters"
+        elif facts and keys.file_content(path) != facts.get("sha256"):
+            what = "has been changed since it was made"
+        else:
+            continue
+        yield FolderFinding(path.parent, file.path, what, _AGAIN)
+
+
+def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFinding]:
+    """Whole books beside their own chapters, or with those in a folder there."""
+    for file in files:
+        others = [
+            other for other in files
+            if _is_chapter(other, file) and not {file.path, other.path} <= ours
+        ]  # fmt: skip
+        total = sum(other.seconds for other in others)
+        unmarked = not _track(file)[1] and abs(total - file.seconds) < 0.03 * file.seconds
+        if others and (len(file.marks) > 1 or (unmarked and len(others) > 1)):
+            one = len(others) == 1
+            what = "1 chapter of it lies" if one else f"{len(others)} chapters of it lie"
+            what = f"is the whole book, and {what} beside it: a library reads both"
+            yield FolderFinding(file.path.parent, file.path, what, "keep one or the other")
+
+
+def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
+    """Whether a file is one of a book that another file seems to hold."""
+    place, around = file.path.parent, book.path.parent
+    near = place == around or (place.parent == around and file.codec == book.codec)
+    single = file is not book and _track(file)[1] > 0 and len(file.marks) < 2
+    return near and single and _tag(file, "album") == _tag(book, "album")
+
+
+# -- anyone's folders ------------------------------------------------------------------------------
+
+
+def _books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
+    """Files that lie together; with those of other folders where a book goes on there, disc by
+    disc, one number after the other."""
+    folders: dict[Path, list[FileFigures]] = defaultdict(list)
+    for file in files:
+        folders[file.path.parent].append(file)
+    books: list[list[FileFigures]] = []
+    for group in folders.values():
+        for book in books:
+            if _goes_on(book, group):
+                book += group
+                break
+        else:
+            books.append(list(group))
+    return iter(books)
+
+
+def _goes_on(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
+    albums = {_tag(file, "album") for file in (*book, *group)}
+    codecs = {file.codec for file in (*book, *group)}
+    numbers = [{_track(file)[:2] for file in files} for files in (book, group)]
+    counted = all(track[1] for tracks in numbers for track in tracks)
+    alike = len(albums) == len(codecs) == 1 and "" not in albums
+    return alike and counted and not numbers[0] & numbers[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _BookFiles:
+    """Files that should be one book."""
+
+    files: Sequence[FileFigures]
+    profile: Profile | None
+    ours: Set[Path]
+    """Those that were delivered so: two formats side by side are as it was asked for."""
+
+    @property
+    def folder(self) -> Path:
+        return self.files[0].path.parent
+
+    def findings(self) -> Iterator[FolderFinding]:
+        yield from self._strangers()
+        yield from self._doubles()
+        yield from self._counted()
+
+    def _meant(self, one: FileFigures, other: FileFigures) -> bool:
+        """Whether two files lie side by side because that was asked for."""
+        return {one.path, other.path} <= self.ours
+
+    # -- of other books --
+
+    def _strangers(self) -> Iterator[FolderFinding]:
+        shows = {_tag(file, "series") for file in self.files}
+        if len(shows) > 1 or "" in shows or not self._episodes():
+            yield from self._others("album", lambda file: _tag(file, "album"))
+        if len({_tag(file, "album") for file in self.files}) == 1:
+            if not _tag(self.files[0], "album"):
+                yield from self._others("artist", lambda file: _tag(file, "artist"))
+            yield from self._others("number of tracks", lambda file: str(_track(file)[2] or ""))
+            for codec in {file.codec for file in self.files}:
+                same = [file for file in self.files if file.codec == codec]
+                yield from _BookFiles(same, self.profile, self.ours)._others(
+                    "sample rate", lambda file: f"{file.sample_rate} Hz"
+                )
+
+    def _episodes(self) -> bool:
+        return all("podcast" in _tag(file, "genre") for file in self.files)
+
+    def _others(self, what: str, value: Callable[[FileFigures], str]) -> Iterator[FolderFinding]:
+        """Files whose value is not that of most."""
+        values = {file.path: value(file) for file in self.files if value(file)}
+        counts = Counter(values.values())
+        if len(counts) < 2:
+            return
+        (most, count), *_ = counts.most_common()
+        if count * 2 <= len(values):
+            if len(values) == 2 or self.profile is not None:
+                names = ", ".join(f"'{name}'" for name in sorted(counts))
+                what = f"holds files of more than one {what}: {names}"
+                yield FolderFinding(self.folder, None, what, "a folder for each book")
+            return  # a shelf of many books, each a file, is none
+        for path, own in values.items():
+            if own != most:
+                said = f"is of another book: its {what} is '{own}', that of the others '{most}'"
+                yield FolderFinding(path.parent, path, said, "move it to a folder of its own")
+
+    # -- twice --
+
+    def _doubles(self) -> Iterator[FolderFinding]:
+        files = sorted(self.files, key=_by_name)
+        for one, other in combinations(files, 2):
+            if self._meant(one, other) or _is_sample(one) != _is_sample(other):
+                continue  # a sample is cut from a chapter
+            if one.content == other.content or meters.alike(one.levels, other.levels):
+                what = f"holds the same sound as '{one.path.name}'"
+                yield FolderFinding(other.path.parent, other.path, what, "keep one of them")
+
+    # -- numbers --
+
+    def _counted(self) -> Iterator[FolderFinding]:
+        numbered = self._numbers()
+        taken: dict[tuple[int, int, str], FileFigures] = {}
+        for file, (disc, number, _) in numbered:
+            first = taken.setdefault((disc, number, file.codec), file)
+            if first is not file:
+                what = f"has number {number}, as '{first.path.name}' has"
+                mend = "keep one of them, or number them anew"
+                yield FolderFinding(file.path.parent, file.path, what, mend)
+        for disc in sorted({track[0] for _, track in numbered}):
+            numbers = {track[1] for _, track in numbered if track[0] == disc}
+            totals = {track[2] for _, track in numbered if track[0] == disc and track[2]}
+            alone = len(numbers) == 1 and not totals
+            if disc:  # a total of all discs says nothing of one of them
+                totals = {total for total in totals if total < len(numbered)}
+            last = max(numbers | totals)
+            lost = sorted(set(range(1, last + 1)) - numbers)
+            if lost and not alone:
+                of = f" of {last}" + (f" on disc {disc}" if disc else "")
+                what = f"{_chapters(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
+                mend = "look for what was not copied or not rendered, or number the files anew"
+                yield FolderFinding(self.folder, None, what, mend)
+
+    def _numbers(self) -> list[tuple[FileFigures, tuple[int, int, int]]]:
+        """Files with their numbers, by their tags; by their names where tags have none."""
+        files = sorted(self.files, key=_by_name)
+        tagged = [(file, _track(file)) for file in files]
+        if 2 * sum(track[1] > 0 for _, track in tagged) >= len(files):
+            # one may have lost its tags, and keep its name
+            begins = [_NAMES[0].match(file.path.stem) for file in files]
+            numbered = [
+                (file, track if track[1] or not begin else (0, int(begin[1]), 0))
+                for (file, track), begin in zip(tagged, begins, strict=True)
+            ]
+            return [(file, track) for file, track in numbered if track[1]]
+        for pattern in _NAMES:
+            matches = [(file, pattern.search(file.path.stem)) for file in files]
+            named = [(file, (0, int(match[1]), 0)) for file, match in matches if match]
+            if len(named) > 1 and 5 * len(named) >= 4 * len(files):
+                return named
+        return []
+
+
+_NAMES = (
+    re.compile(r"^(?:\D{0,3})(\d{1,3})(?=\D|$)"),
+    re.compile(
+        r"(?:chapter|part|track|kapitel|teil|chapitre|partie|cap[ií]tulo|hoofdstuk|ch|cd)\W*(\d{1,3})",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(\d{1,3})(?:\s*\(\d+\)|\s*-?\s*copy)?$", re.IGNORECASE),
+)
+"""How the names of files count: "03 - Rain", "Book, Chapter 3", "book-3"."""
+
+
+def _by_name(file: FileFigures) -> tuple[bool, int, str]:
+    """Copies are behind what they were made of: "x (2)", "x copy", or without its number."""
+    return not _track(file)[1], len(file.path.stem), str(file.path)
+
+
+def _tag(file: FileFigures, name: str) -> str:
+    return file.tags.get(name, "").strip().casefold()
+
+
+def _track(file: FileFigures) -> tuple[int, int, int]:
+    """Disc, number and total of a file's tags; 0 where they do not say."""
+
+    def parts(*names: str) -> tuple[int, int]:
+        text = next((file.tags[name] for name in names if file.tags.get(name)), "")
+        match = re.match(r"\s*(\d{1,5})(?:\s*(?:/|of)\s*(\d{1,5}))?", text)
+        return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+
+    number, total = parts("track", "tracknumber")
+    total = total or parts("tracktotal", "totaltracks")[0]
+    return parts("disc", "discnumber")[0], number, max(total, 0)
+
+
+def _is_sample(file: FileFigures) -> bool:
+    return not _track(file)[1] and "sample" in f"{_tag(file, 'title')} {file.path.stem}".casefold()
+
+
+def _chapters(numbers: Sequence[int]) -> str:
+    """ "number 3", "numbers 3, 5, 6"; the first few of many."""
+    said = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
+    return f"number{'s' if len(numbers) > 1 else ''} {said}"
+
+
+def as_json(finding: FolderFinding) -> dict[str, object]:
+    """For a program."""
+    return {
+        "folder": str(finding.folder),
+        "file": str(finding.file) if finding.file else None,
+        "what": finding.what,
+        "mend": finding.mend,
+    }

@@ -1,0 +1,382 @@
+"""Music before, after and under the words of a chapter: where it lies, how loud, and the mix.
+
+Loudness: a file is measured once (ITU-R BS.1770, all of it), and lies `gain` LU above the speech of
+the book, whatever it was made at. By default all music is 20 dB under words: WCAG 2.2, criterion
+1.4.7. When there are words is known from the timeline, so music has stepped back before they come,
+and does not come up in the pauses between them.
+
+Speech is not touched: a mixed block is the speech plus the music. Files are streamed, at every use
+anew, so memory does not grow with their length. Knows nothing of takes, stores and encoders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+
+from narrator import files, keys
+from narrator.characters import quoted
+from narrator.errors import ManifestError, Problem, nearest
+from narrator.project.project import Project
+from narrator.project.schema import Music
+from narrator.sound import media
+from narrator.sound.assemble import Timeline
+from narrator.sound.audio import FADE, decoded
+from narrator.sound.loudness import BOTH, measure
+from narrator.sound.media import Unfit
+from narrator.sound.mix import Layer, Tune, curve_at, readable
+from narrator.speech.plan import Utterance
+from narrator.text.chunks import Chunk
+from narrator.text.lines import Chapter, MusicMark
+
+GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
+"""LU above speech, while nobody speaks."""
+DUCK = {"intro": 17.0, "outro": 17.0, "bed": 6.0}
+"""dB less under words."""
+FADE_IN = {"intro": 0.0, "outro": 0.0, "bed": 2.0}
+FADE_OUT = {"intro": 0.0, "outro": 0.0, "bed": 3.0}
+"""Seconds."""
+SEAM = 0.02
+"""Seconds in which the end of a loop fades over into its beginning: no click, and no beat is moved
+by more than is heard."""
+LONGEST = 180.0
+"""Seconds of an intro or outro; a longer one is the wrong file."""
+
+
+def tunes(project: Project) -> tuple[Tune, ...]:
+    """The file of each entry of the manifest, measured.
+
+    What was measured before is kept in `build`; an hour of music takes some seconds the first time.
+    Raises ManifestError, StorageError.
+    """
+    found: dict[Path, Tune] = {}
+    problems: list[Problem] = []
+    entries = project.manifest.music
+    for number, entry in enumerate(entries):
+        path = project.root / entry.file
+        try:
+            tune = found.get(path) or _tune(path, project.build / "music")
+        except Unfit as error:
+            problems.append(problem_of(project, f"{entry.file}: {error}", number, "file"))
+            continue
+        found[path] = tune
+        if fault := _fault(entry, tune.seconds):
+            problems.append(problem_of(project, fault, number))
+    if problems:
+        raise ManifestError(problems)
+    return tuple(found[project.root / entry.file] for entry in entries)
+
+
+def _tune(path: Path, kept: Path) -> Tune:
+    with readable(path):
+        content = keys.file_content(path)
+    notes = kept / f"{content}.json"
+    facts = files.load_json(notes, None)  # not there, or torn: measured again
+    if isinstance(facts, dict) and facts.keys() >= set(_MEASURED):
+        return Tune(path, content, **{name: facts[name] for name in _MEASURED})
+    with readable(path), media.sound(path) as container:
+        stream = container.streams.audio[0]
+        rate, channels = stream.rate, min(2, stream.channels)
+        measured = measure(decoded(container, mono=False), rate, true_peak=False)
+    if measured.integrated <= -70:
+        raise Unfit("is silent, or shorter than 0.4 s")
+    length = round(measured.seconds * rate)
+    tune = Tune(path, content, rate, channels, length, measured.integrated)
+    known = {name: getattr(tune, name) for name in _MEASURED}
+    files.save_json(notes, known)
+    return tune
+
+
+_MEASURED = ("rate", "channels", "length", "loudness")
+
+
+def _fault(entry: Music, seconds: float) -> str | None:
+    """What of an entry does not go with the length of its file."""
+    played = min(seconds, entry.seconds or seconds)
+    if entry.seconds is not None and entry.seconds > seconds and not entry.loop:
+        return f"`seconds: {entry.seconds:g}`, but {entry.file} lasts {seconds:.1f} s"
+    if entry.place != "bed" and played > LONGEST:
+        return (
+            f"an {entry.place} of {played / 60:.1f} min, which is longer than {LONGEST / 60:g} "
+            "min: set `seconds`, or make it a bed"
+        )
+    if entry.overlap > played:
+        return f"`overlap: {entry.overlap:g}`, but the music lasts {played:.1f} s"
+    if entry.loop is not True and 2 * entry.loop > played:
+        return f"`loop: {entry.loop:g}` is more than half of the {played:.1f} s that it repeats"
+    return None
+
+
+def problem_of(project: Project, message: str, number: int, *loc: str) -> Problem:
+    return Problem(
+        project.path, project.line("music", number, *loc), f"music[{number + 1}]: {message}"
+    )
+
+
+def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
+    """What is wrong with the manifest's music and the script's marks; of files only the header."""
+    found: list[Problem] = []
+    titles = [chapter.title for chapter in chapters]
+    taken: dict[tuple[str, int], int] = {}
+    for number, entry in enumerate(project.manifest.music):
+        try:
+            seconds = header_of(project.root / entry.file)
+        except Unfit as error:
+            found.append(problem_of(project, f"{entry.file}: {error}", number, "file"))
+            seconds = None
+        if entry.place != "bed" and seconds and (fault := _fault(entry, seconds)):
+            found.append(problem_of(project, fault, number))
+        for i, name in enumerate(entry.chapters):
+            if _chapter(name, titles) is None:
+                guess = nearest(name, titles)
+                hint = f"did you mean '{guess}'?" if guess else f"1 to {len(titles)}, or a title"
+                line = project.line("music", number, "chapters", i)
+                what = f"music[{number + 1}]: no chapter '{quoted(name)}'; {hint}"
+                found.append(Problem(project.path, line, what))
+        for chapter in chapters_of(entry, titles):
+            scenes = len(chapters[chapter].scenes)
+            if entry.scene is not None and entry.scene > scenes:
+                what = f"chapter {chapter + 1}, '{titles[chapter]}', has no scene {entry.scene}"
+                count = f"{scenes} scene{'s' * (scenes > 1)}"
+                found.append(problem_of(project, f"{what}, only {count}", number, "scene"))
+            if entry.place == "bed":
+                continue
+            first = taken.setdefault((entry.place, chapter), number)
+            if first != number:
+                what = f"chapter {chapter + 1} has an {entry.place} already, music[{first + 1}]"
+                found.append(problem_of(project, f"{what}; set `chapters`", number))
+    for chapter_read in chapters:
+        found += _marks_problems(chapter_read, _names(project))
+    return [*found, *_credits_problems(project)]
+
+
+def _credits_problems(project: Project) -> Iterator[Problem]:
+    spoken = project.manifest.credits
+    for key in ("opening", "closing"):
+        text = (getattr(spoken, key) if spoken else None) or ""
+        if mark := re.search(r"(?<!\\)\[music:[^\[\]]*\]?", text, re.IGNORECASE):
+            what = f"credits.{key}: no music plays under credits: leave {mark[0]} out"
+            yield Problem(project.path, project.line("credits", key), what)
+
+
+def header_of(path: Path) -> float | None:
+    """Seconds of a file by its header, where it says. Raises Unfit."""
+    with readable(path), media.sound(path) as container:
+        return container.duration / av.time_base if container.duration else None
+
+
+def _names(project: Project) -> Mapping[str, str]:
+    """Of music that the script may call, by themselves casefolded."""
+    names = (entry.name for entry in project.manifest.music if entry.name is not None)
+    return {name.casefold(): name for name in names}
+
+
+def _marks_problems(chapter: Chapter, names: Mapping[str, str]) -> Iterator[Problem]:
+    lines = [
+        line
+        for scene in chapter.scenes
+        for line in scene.lines
+        if any(map(str.isalnum, line.text))  # others hold no marks
+    ]
+    playing = False
+    for line in lines:
+        for mark in line.marks:
+            if mark.name is None:
+                if not playing:
+                    yield Problem(line.path, mark.number, "[music: off], but none is on here")
+            elif mark.name.casefold() not in names:
+                guess = nearest(mark.name, list(names.values()))
+                hint = f"did you mean “{guess}”?" if guess else "give a bed this `name`"
+                what = f"no music is called “{mark.name}”; {hint} (\\[ for a bracket that is text)"
+                yield Problem(line.path, mark.number, what)
+            elif line is lines[-1] and mark.at >= len(line.text):
+                what = f"[music: {mark.name}], but no words come after it in this chapter"
+                yield Problem(line.path, mark.number, what)
+            playing = mark.name is not None
+
+
+def _chapter(name: str, titles: Sequence[str]) -> int | None:
+    """A chapter, counted from 0, by its number or title."""
+    if name.isdecimal() and len(name) < 6 and 1 <= int(name) <= len(titles):
+        return int(name) - 1
+    folded = [title.casefold() for title in titles]
+    return folded.index(name.casefold()) if name.casefold() in folded else None
+
+
+def chapters_of(entry: Music, titles: Sequence[str]) -> list[int]:
+    """The chapters of an entry that has them from the manifest."""
+    if entry.name is not None:
+        return []
+    if entry.chapters:
+        found = {_chapter(name, titles) for name in entry.chapters}
+        return sorted(n for n in found if n is not None)
+    last = len(titles) - 1
+    return {"intro": [0], "outro": [last], "bed": list(range(len(titles)))}[entry.place]
+
+
+@dataclass(frozen=True, slots=True)
+class MusicUse:
+    """An entry of the manifest that concerns a chapter."""
+
+    entry: Music
+    tune: Tune
+
+    def length(self, rate: int) -> int:
+        """Samples of one pass of it."""
+        whole = self.tune.samples(rate)
+        return (
+            whole if self.entry.seconds is None else min(whole, curve_at(self.entry.seconds, rate))
+        )
+
+
+def pieces(
+    project: Project, measured: Sequence[Tune], titles: Sequence[str], chapter: int
+) -> tuple[MusicUse, ...]:
+    """The music of a chapter, counted from 0; `measured` is what `tunes` gave."""
+    return tuple(
+        MusicUse(entry, tune)
+        for entry, tune in zip(project.manifest.music, measured, strict=True)
+        if entry.name is not None or chapter in chapters_of(entry, titles)
+    )
+
+
+def head(found: Sequence[MusicUse], rate: int, seconds: float) -> float:
+    """Seconds before a chapter's first word: what its intro needs, but not less than `seconds`."""
+    alone = (
+        piece.length(rate) - curve_at(piece.entry.overlap, rate)
+        for piece in found
+        if piece.entry.place == "intro"
+    )
+    return max([seconds, *(samples / rate for samples in alone)])
+
+
+def tail(found: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> float:
+    """Seconds after a chapter's last word: what its outro needs, but not less than `seconds`.
+
+    `pause` is what the author set by hand after the last word; the outro waits for it.
+    """
+    alone = (
+        piece.length(rate) - curve_at(piece.entry.overlap, rate) + curve_at(pause, rate)
+        for piece in found
+        if piece.entry.place == "outro"
+    )
+    return max([seconds, *(samples / rate for samples in alone)])
+
+
+def lay(
+    found: Sequence[MusicUse], spoken: Sequence[Utterance], timeline: Timeline, level: float
+) -> tuple[Layer, ...]:
+    """The music of a chapter on its timeline, which was laid with `head` and `tail`.
+
+    `spoken` are what its cues say, `level` is that of the book's speech in LUFS.
+    """
+    layers = []
+    for piece in found:
+        for start, stop in _places(piece, spoken, timeline):
+            if stop > start:
+                layers.append(_layer(piece, start, stop, timeline.sample_rate, level))
+    return tuple(layers)
+
+
+def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> Layer:
+    entry, tune = piece.entry, piece.tune
+    fades = (entry.fade_in, FADE_IN), (entry.fade_out, FADE_OUT)
+    fade_in, fade_out = (
+        # neither a file's edge nor a cut may click
+        min(curve_at(max(default[entry.place] if own is None else own, FADE), rate), stop - start)
+        for own, default in fades
+    )
+    above = GAIN[entry.place] if entry.gain is None else entry.gain
+    return Layer(
+        tune=tune,
+        start=start,
+        stop=stop,
+        length=piece.length(rate),
+        seam=None if entry.loop is False else curve_at(_seam(entry), rate),
+        gain=level + (BOTH if tune.channels == 2 else 0.0) + above - tune.loudness,
+        duck=DUCK[entry.place] if entry.duck is None else entry.duck,
+        attack=curve_at(max(entry.attack, FADE), rate),
+        release=curve_at(max(entry.release, FADE), rate),
+        fade_in=fade_in,
+        fade_out=fade_out,
+    )
+
+
+def _seam(entry: Music) -> float:
+    return SEAM if entry.loop is True else float(entry.loop)
+
+
+def _places(
+    piece: MusicUse, spoken: Sequence[Utterance], timeline: Timeline
+) -> Iterator[tuple[int, int]]:
+    """Where a piece begins and ends."""
+    entry, rate, cues = piece.entry, timeline.sample_rate, timeline.cues
+    length = piece.length(rate)
+    if entry.place == "intro":
+        yield 0, min(length, timeline.length)
+    elif entry.place == "outro":
+        pause = curve_at(spoken[-1].chunk.rest or 0.0, rate)
+        start = max(0, cues[-1].stop + pause - curve_at(entry.overlap, rate))
+        yield start, min(start + length, timeline.length)
+    else:
+        fade_in = curve_at(FADE_IN["bed"] if entry.fade_in is None else entry.fade_in, rate)
+        fade_out = curve_at(FADE_OUT["bed"] if entry.fade_out is None else entry.fade_out, rate)
+        for first, last in _spans(entry, spoken, timeline, fade_in):
+            start, stop = max(0, first - fade_in), min(timeline.length, last + fade_out)
+            yield start, min(stop, start + length) if entry.loop is False else stop
+
+
+def _spans(
+    entry: Music, spoken: Sequence[Utterance], timeline: Timeline, fade_in: int
+) -> list[tuple[int, int]]:
+    """Where a bed has faded in, and where it begins to fade out."""
+    cues = timeline.cues
+    if entry.name is None:
+        scenes = [one.scene - spoken[0].scene + 1 for one in spoken]
+        under = [
+            cue for cue, scene in zip(cues, scenes, strict=True) if entry.scene in (None, scene)
+        ]
+        return [(under[0].start, under[-1].stop)] if under else []
+    spans = []
+    begun: int | None = None
+    end = cues[-1].stop
+    for first, last, name in [*_spots(spoken, timeline, fade_in), (end, end, None)]:
+        if begun is not None and last > begun:
+            spans.append((begun, last))
+        begun = first if name is not None and name.casefold() == entry.name.casefold() else None
+    return spans
+
+
+def _spots(
+    spoken: Sequence[Utterance], timeline: Timeline, fade_in: int
+) -> Iterator[tuple[int, int, str | None]]:
+    """Each mark of a chapter: where music that begins there has faded in, where music that ends
+    there begins to fade out, and the mark's name.
+
+    Between words music has faded in when the next come; before a pause set by hand it fades in
+    within that. It fades out after the last words, and after a pause that stands before the mark.
+    Within a chunk the place follows from the share of its text before the mark.
+    """
+    rate, before = timeline.sample_rate, timeline.cues[0].start
+    for one, cue in zip(spoken, timeline.cues, strict=True):
+        for mark, share in marks_of(one.chunk):
+            place = cue.start + round(share * (cue.stop - cue.start))
+            first = place - curve_at(mark.after, rate) + fade_in if mark.after else place
+            last = before if share == 0 else place
+            yield first, last + curve_at(mark.before, rate), mark.name
+        before = cue.stop
+
+
+def marks_of(chunk: Chunk) -> Iterator[tuple[MusicMark, float]]:
+    """The marks in a chunk, each with the share of its text that comes before."""
+    shift, size = 0, max(1, len(chunk.text))
+    for piece in chunk.pieces:
+        for mark in piece.line.marks:
+            last = mark.at == piece.stop == len(piece.line.text)
+            if piece.start <= mark.at < piece.stop or last:
+                yield mark, min(1.0, (shift + mark.at - piece.start) / size)
+        shift += piece.stop - piece.start + 1

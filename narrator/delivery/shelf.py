@@ -1,0 +1,222 @@
+"""A folder of finished files: what of it this program made, and what of that is superseded.
+
+What is delivered no more is moved to `build/superseded`, never deleted and never over another file.
+Every file is in the list before it is written, and until it has been moved; so a kill in between
+loses nothing, and the next run goes on from there. Knows nothing of what files hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narrator import files, keys
+
+FOLDER = "superseded"
+"""Within `build`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """What is remembered of a file that was made."""
+
+    chapters: tuple[int, ...] = ()
+    """Those in it, counted from 0; none of companions."""
+    state: str = ""
+    """A hash of all that decided it; empty until it is delivered."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """sha256; of sound: seconds, and pause, the longest that its timeline explains. Nothing of
+    files of version 0.1."""
+
+    def row(self) -> list[Any]:
+        return [list(self.chapters), self.state, dict(self.facts)]
+
+
+def entries(ledger: Path) -> dict[str, MadeFile]:
+    """What a list (made.json) names, by path within `build`; those rows alone that are whole."""
+    rows = files.load_json(ledger, {})
+    found: dict[str, MadeFile] = {}
+    named = rows.items() if isinstance(rows, dict) else ()
+    for name, row in ((name, row) for name, row in named if "\0" not in name):
+        with contextlib.suppress(IndexError, KeyError, OverflowError, TypeError, ValueError):
+            facts = row[2] if len(row) > 2 else {}
+            found[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
+    return found
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The finished files of one manifest, or of its draft."""
+
+    build: Path
+    folder: Path
+    """Of finished files, within `build`."""
+    ledger: Path
+    """made.json; it may name files of other folders too, which are let be."""
+    older: Sequence[Path] = ()
+    """Lists of version 0.1, whose paths are relative to their own folder."""
+    moved: list[tuple[Path, Path]] = field(default_factory=list)
+    """What was moved aside, and where to."""
+    _entries: dict[str, MadeFile] = field(init=False)
+    _marks: dict[str, list[Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._entries = entries(self.ledger)
+        self._marks = {}
+        own_entries = [entry for name, entry in self._entries.items() if self.holds(name)]
+        upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
+        for ledger in self.older:
+            rows = files.load_json(ledger, {})
+            for name, row in rows.items() if isinstance(rows, dict) else ():
+                own = self.name(ledger.parent / name)
+                if not upgraded and self.holds(own):
+                    self._entries.setdefault(own, MadeFile())
+                self._marks.setdefault(own, []).append(row)
+
+    def name(self, path: Path) -> str:
+        """A file's path within `build`, the same wherever that lies."""
+        return Path(os.path.relpath(path, self.build)).as_posix()
+
+    def path(self, name: str) -> Path:
+        return Path(os.path.normpath(self.build / name))
+
+    def holds(self, name: str) -> bool:
+        """Whether a path within `build` is of this folder."""
+        return self.path(name).is_relative_to(os.path.normpath(self.folder))
+
+    def expect(self, paths: Iterable[Path]) -> None:
+        """Files that are about to be made. Raises StorageError."""
+        new = {self.name(path) for path in paths} - self._entries.keys()
+        if new:
+            self._entries |= dict.fromkeys(new, MadeFile())
+            self._save()
+
+    def make_way(self, path: Path) -> None:
+        """Before a file is written: what lies there and is not as it was made is moved aside.
+
+        Raises StorageError.
+        """
+        if os.path.lexists(path) and not self._is_ours(path):
+            self._move(path)
+
+    def _is_ours(self, path: Path) -> bool:
+        """Whether a file is, byte for byte, what was written there."""
+        name = self.name(path)
+        facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
+        with files.storage(path):
+            if not path.is_file() or path.is_symlink():
+                return False
+            stat, content = path.stat(), keys.file_content(path)
+        stamp = [stat.st_size, stat.st_mtime_ns]
+        for fact in facts:
+            row = fact if isinstance(fact, Mapping) else {"stat": fact}
+            if row.get("sha256") == content or row.get("stat") == stamp:
+                return True
+        return False
+
+    def settle(self, delivered: Mapping[Path, MadeFile]) -> None:
+        """The folder holds what is delivered now, and nothing else that was made here.
+
+        Files that this program did not make are let be. Raises StorageError.
+        """
+        now = {self.name(path): entry for path, entry in delivered.items()}
+        with files.storage(self.folder):
+            # on a disk that looks past case, a file may be there under its old name too
+            same = {_identity(path) for path in delivered}
+            old = {
+                name: self.path(name)
+                for name in self._entries.keys() - now.keys()
+                if self.holds(name)
+            }
+            leaving = [
+                path for _, path in sorted(old.items())
+                if (path.is_file() or path.is_symlink()) and _identity(path) not in same
+            ]  # fmt: skip
+        self._entries |= now
+        self._save()
+        for path in leaving:
+            self._move(path)
+        for parent in {path.parent for path in old.values()}:
+            files.sweep(parent)
+            self._tidy(parent)
+        self._entries = {n: e for n, e in self._entries.items() if n not in old}
+        self._save()
+
+    def take(self, path: Path) -> None:
+        """Move a file aside that is of no use without those that were. Raises StorageError."""
+        self._move(path)
+        self._tidy(path.parent)
+
+    def _move(self, path: Path) -> None:
+        goal = _free(self.build / FOLDER / self.name(path))
+        with files.storage(path):
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                path.rename(goal)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                with files.replacing(goal) as temporary:  # finished files lie on another disk
+                    shutil.copy2(path, temporary)
+                path.unlink()
+        self.moved.append((path, goal))
+
+    def _tidy(self, folder: Path) -> None:
+        """Remove a folder that is empty now, and those around it."""
+        root = Path(os.path.normpath(self.folder))
+        while folder != root and folder.is_relative_to(root):
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+    def _save(self) -> None:
+        with files.storage(self.ledger):
+            rows = {name: entry.row() for name, entry in self._entries.items()}
+            files.save_json(self.ledger, rows)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    stat = path.lstat()
+    return stat.st_dev, stat.st_ino
+
+
+def _free(path: Path) -> Path:
+    """The path, with a number where there is such a file already."""
+    goal, number = path, 2
+    while os.path.lexists(goal):
+        goal = path.with_name(f"{path.stem} ({number}){path.suffix}")
+        number += 1
+    return goal
+
+
+def superseded(build: Path) -> list[tuple[Path, int]]:
+    """What was moved aside, with sizes, in order. Raises StorageError."""
+    folder = build / FOLDER
+    with files.storage(folder):
+        if folder.is_symlink():  # somebody else's choice of what lies there
+            return []
+        found = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+        return [(path, path.lstat().st_size) for path in found]
+
+
+def clear(build: Path) -> int:
+    """Delete what was moved aside; its size in bytes. Raises StorageError."""
+    found = superseded(build)
+    with files.storage(build / FOLDER):
+        for path, _ in found:
+            path.unlink()
+        folders = [path for path in (build / FOLDER).rglob("*") if path.is_dir()] if found else []
+        for folder in sorted(folders, reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        with contextlib.suppress(OSError):
+            (build / FOLDER).rmdir()
+    return sum(size for _, size in found)

@@ -1,0 +1,55 @@
+"""How much memory MLX has and may keep, and what running out of it looks like."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from narrator.engines import machine
+
+_OUT_OF_MEMORY = re.compile(
+    r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
+    r"|(?:unable|failed) to allocate|cannot allocate|ALLOC(?:ATION)?_FAILED"
+    r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
+    re.IGNORECASE,
+)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+class MemoryLimits:
+    """MLX's limits while a session runs: what it may keep for reuse, what stays resident."""
+
+    def __init__(self) -> None:
+        import mlx.core as mx
+
+        import voxcpm2
+
+        self._cache: int | None = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
+        self._wired: int | None = None
+        if mx.metal.is_available():
+            # Where it is refused, the model may be paged out when others need memory, no more.
+            with contextlib.suppress(RuntimeError, ValueError):
+                self._wired = mx.set_wired_limit(device_memory())
+
+    def restore(self) -> None:
+        import mlx.core as mx
+
+        if self._cache is not None:
+            mx.set_cache_limit(self._cache)
+        if self._wired is not None:
+            mx.set_wired_limit(self._wired)
+        self._cache = self._wired = None
+
+
+def device_memory() -> int:
+    """Bytes that the device recommends to use, or has."""
+    import mlx.core as mx
+
+    info = mx.device_info()
+    for name in ("max_recommended_working_set_size", "total_memory", "memory_size"):
+        if info.get(name):
+            return int(info[name])
+    return machine.memory().total

@@ -1,0 +1,646 @@
+"""Where a model's files are, whether they are whole, what names their bytes; fetched, made smaller.
+
+Finding asks no network: a hub id is what lies in the hub's cache, so that a newer commit there
+changes nobody's book until it is pulled. Knows file names and headers, nothing of what a network
+is: `voxcpm2` loads, and `python -m voxcpm2 convert` converts, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from narrator import files, keys
+from narrator.engines import machine
+from narrator.errors import EngineUnavailable, StorageError, UsageError
+
+HUB = "openbmb/VoxCPM2"
+"""What `auto` stands for, as it is or converted."""
+SMALL = 14.5e9
+"""Bytes of memory under which `auto` is the 8-bit conversion; systems report a machine of 16 GB as
+15 to 17.2e9."""
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+PATTERNS = (
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "audiovae.*",
+    "lora_*",
+    *TOKENIZER_FILES,
+)
+"""What is fetched of a hub repository: what `voxcpm2` reads."""
+CODEC = ("audiovae.safetensors", "audiovae.pth")
+LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
+
+_HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
+LONGEST_ID = 200
+"""Characters; the hub's own limit is 96 without the revision."""
+ORIGIN = "converted.json"
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
+_HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
+"""Bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
+
+Tell = Callable[[str], None]
+"""Told what takes long."""
+Progress = Callable[[int, int], None]
+"""Told bytes done and bytes in all."""
+
+
+def quiet(what: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's files, and what names their bytes."""
+
+    spec: str
+    path: Path | None
+    """The folder to load; None where the model is not here, or not whole."""
+    weights: str
+    """Names the bytes of all files that decide the sound, by SHA-256, wherever they lie and however
+    they came there; "" where they are not here."""
+    kind: Literal["hub", "folder"]
+    revision: str | None
+    """The hub's commit."""
+    bytes: int
+    """Of the files that are read; of those that are here, where not all are."""
+    precision: str
+    """For people: "bfloat16", "bfloat16, language models in 8 bits"."""
+    note: str
+    """For people: why it is not here and what to do, or ""."""
+
+
+class _NoModel(Exception):
+    """A folder that is no whole model, and why."""
+
+
+# -- finding ---------------------------------------------------------------------------------------
+
+
+def find(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
+    """Where a model is: "auto", a directory, or a hub id with or without @revision.
+
+    A relative directory is looked for under `root`, then here, and comes before a hub id of the
+    same name. Never fails and asks no network: what is missing has no path and a note. The first
+    time that it sees a folder, it reads all of it to name the bytes (seconds for gigabytes).
+    """
+    if spec != "auto":
+        return _find(spec, root, _model_files, tell)
+    spec = default()
+    if spec == HUB:
+        return _hub(HUB, _model_files, tell)
+    found = _folder(spec, Path(spec), _model_files, tell)
+    if found.path is None:
+        note = f"{HUB} in 8 bits is not here; `narrator models pull` fetches and converts it"
+        return replace(found, note=note)
+    return found
+
+
+def find_lora(spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
+    """Likewise for a fine-tuned voice, `engine.lora`."""
+    return _find(spec, root, _lora_files, tell)
+
+
+def default(total: int | None = None) -> str:
+    """What "auto" means on a machine of so many bytes of memory: a hub id, or a folder's path."""
+    total = machine.memory().total if total is None else total
+    return str(converted(HUB)) if total < SMALL else HUB
+
+
+def converted(repo: str) -> Path:
+    """Where the 8-bit conversion of a hub repository is kept."""
+    return files.library() / "models" / f"{repo.replace('/', '--')}-8bit"
+
+
+def hub_id(spec: str) -> tuple[str, str | None] | None:
+    """(owner/name, revision or None) of a spec that reads as a hub id."""
+    found = _HUB_ID.fullmatch(spec)
+    fit = found is not None and ".." not in spec and len(spec) <= LONGEST_ID
+    return (found[1], found[2]) if found and fit else None
+
+
+def listed(tell: Tell = quiet) -> list[Model]:
+    """The default, and every VoxCPM checkpoint in the library and in the hub's cache."""
+    found = [find("auto", tell=tell)]
+    folder = files.library() / "models"
+    made = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
+    found += [_folder(str(path), path, _model_files, tell) for path in made if path.name[0] != "."]
+    for path in sorted(_cache().glob("models--*--*/snapshots/*/config.json")):
+        if str(config(path.parent).get("architecture", "")).startswith("voxcpm"):
+            found.append(_cached(path.parent, tell))
+    unique = {(m.path or m.spec): m for m in found}
+    return list(unique.values())
+
+
+def _cached(snapshot: Path, tell: Tell) -> Model:
+    """A model of the hub's cache, by its plain id where that is what the id means here."""
+    repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
+    plain = _snapshot(repo, None) == snapshot
+    return _hub(repo if plain else f"{repo}@{snapshot.name}", _model_files, tell)
+
+
+Reader = Callable[[Path], list[Path]]
+"""The files of a folder that decide the sound. Raises _Unfit, OSError."""
+
+
+def _find(spec: str, root: Path | None, read: Reader, tell: Tell) -> Model:
+    path = Path(spec)
+    with contextlib.suppress(RuntimeError):  # no such user
+        path = path.expanduser()
+    for place in ((root / path,) if root else ()) + (path,):
+        if _exists(place) and place.is_dir():
+            return _folder(spec, place, read, tell)
+    if _exists(path) or hub_id(spec) is None:
+        note = f"{spec}: no such directory, and not a hub id (owner/name)"
+        return Model(spec, None, "", "folder", None, 0, "", note)
+    return _hub(spec, read, tell)
+
+
+def _exists(path: Path) -> bool:
+    """Also of what can be no name: too long, or with a zero in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _folder(spec: str, path: Path, read: Reader, tell: Tell) -> Model:
+    path = path.resolve()
+    try:
+        return _whole(spec, path, "folder", read(path), tell)
+    except (_NoModel, OSError) as error:
+        return Model(spec, None, "", "folder", None, _size(path), "", f"{path}: {error}")
+
+
+def _hub(spec: str, read: Reader, tell: Tell) -> Model:
+    repo, revision = hub_id(spec) or (spec, None)
+    pull = f"`narrator models pull {spec}`"
+    snapshot = _snapshot(repo, revision)
+    if snapshot is None:
+        others = sorted(p.name for p in (_storage(repo) / "snapshots").glob("*") if p.is_dir())
+        note = f"{spec} is not here; {pull} fetches it"
+        if others:
+            note += f"; here are the commits {', '.join(name[:12] for name in others)}"
+        return Model(spec, None, "", "hub", None, 0, "", note)
+    try:
+        return _whole(spec, snapshot, "hub", read(snapshot), tell)
+    except (_NoModel, OSError) as error:
+        note = f"{spec}: {error}; {pull} fetches the rest"
+        if any((_storage(repo) / "blobs").glob("*.incomplete")):
+            note = f"{spec}: its download was not finished ({error}); {pull} goes on with it"
+        return Model(spec, None, "", "hub", snapshot.name, _size(snapshot), "", note)
+
+
+def _whole(
+    spec: str, path: Path, kind: Literal["hub", "folder"], read: list[Path], tell: Tell
+) -> Model:
+    revision = path.name if kind == "hub" else None
+    size = sum(file.stat().st_size for file in read)
+    return Model(spec, path, weights_name(read, tell), kind, revision, size, _precision(path), "")
+
+
+def _cache() -> Path:
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def _storage(repo: str) -> Path:
+    return _cache() / f"models--{repo.replace('/', '--')}"
+
+
+def _reference(repo: str, revision: str | None) -> Path:
+    """The file of the cache that says which commit a branch or tag is."""
+    return _storage(repo) / "refs" / (revision or "main")
+
+
+def _snapshot(repo: str, revision: str | None) -> Path | None:
+    """The folder of a revision in the hub's cache, as the cache's own branch and tag names say."""
+    reference = _reference(repo, revision)
+    commit = _commit(reference) if reference.is_file() else revision
+    if not commit or "/" in commit:  # a branch that is not here
+        return None
+    path = _storage(repo) / "snapshots" / commit
+    return path if path.is_dir() else None
+
+
+def _commit(reference: Path) -> str | None:
+    """The commit that a branch or tag is; None where its file is damaged: a pull writes it anew."""
+    try:
+        said = reference.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return said if re.fullmatch("[0-9a-f]{40}", said) else None
+
+
+def _size(path: Path) -> int:
+    """Bytes of what a folder has of the files that matter."""
+    if not path.is_dir():
+        return 0
+    found = {file for pattern in PATTERNS for file in path.glob(pattern) if file.is_file()}
+    return sum(file.stat().st_size for file in found)
+
+
+# -- what a folder holds ---------------------------------------------------------------------------
+
+
+def _model_files(path: Path) -> list[Path]:
+    if not (path / "config.json").is_file():
+        raise _NoModel("no config.json; is this a VoxCPM checkpoint?")
+    if not config(path):
+        raise _NoModel("config.json cannot be read")
+    if not (path / "tokenizer.json").is_file():
+        raise _NoModel("tokenizer.json is missing")
+    weights = _weight_files(path)
+    names = [name for file in weights for name in _tensors(file)]
+    codec = [path / name for name in CODEC if (path / name).is_file()][:1]
+    for file in codec:
+        _tensors(file)
+    if not codec and not any(name.startswith("audio_vae.") for name in names):
+        raise _NoModel("the codec is missing (audiovae.pth)")
+    tokenizer = [path / name for name in TOKENIZER_FILES if (path / name).is_file()]
+    return [path / "config.json", *tokenizer, *weights, *codec]
+
+
+def _weight_files(path: Path) -> list[Path]:
+    index = path / "model.safetensors.index.json"
+    for name in ("model.safetensors", index.name, "pytorch_model.bin"):
+        if (path / name).is_file():
+            break
+    else:
+        raise _NoModel("the weights are missing (model.safetensors)")
+    if name != index.name:
+        return [path / name]
+    listed = _object(index, _INDEX_LIMIT).get("weight_map")
+    said = list(listed.values()) if isinstance(listed, dict) else []
+    names = sorted({name for name in said if isinstance(name, str)})
+    # one that leads elsewhere is none of the model's
+    if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in said):
+        raise _NoModel(f"{index.name} is not a list of shards")
+    missing = [name for name in names if not (path / name).is_file()]
+    if missing:
+        some = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
+        raise _NoModel(f"{len(missing)} of {len(names)} shards are missing: {some}")
+    return [path / name for name in names]
+
+
+def _lora_files(path: Path) -> list[Path]:
+    for name in LORA:
+        if (path / name).is_file():
+            _tensors(path / name)
+            options = path / "lora_config.json"
+            return [path / name] + [options] * options.is_file()
+    raise _NoModel(f"no LoRA; looked for {' and '.join(LORA)}")
+
+
+def _tensors(file: Path) -> Mapping[str, Any]:
+    """The header of a safetensors file, checked against its size; of others nothing."""
+    if file.suffix != ".safetensors":
+        return {}
+    size = file.stat().st_size
+    try:
+        with file.open("rb") as opened:
+            (length,) = struct.unpack("<Q", opened.read(8))
+            if length > min(size, _HEADER_LIMIT):
+                raise ValueError
+            header = json.loads(opened.read(length))
+        header.pop("__metadata__", None)
+        ends = [e["data_offsets"][1] for e in header.values()]
+        if not all(type(end) is int and 0 <= end < 2**60 for end in ends):
+            raise ValueError
+        end = 8 + length + max(ends, default=0)
+    except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
+            AttributeError):  # fmt: skip
+        raise _NoModel(f"{file.name} is damaged") from None
+    if end != size:
+        raise _NoModel(f"{file.name} is not whole: {size} of {end} bytes")
+    return dict(header)
+
+
+def config(path: Path) -> Mapping[str, Any]:
+    """A checkpoint's config.json; empty where there is none that can be read."""
+    return _object(path / "config.json", _CONFIG_LIMIT)
+
+
+def _object(path: Path, most: int) -> Mapping[str, Any]:
+    """A JSON object of at most so many bytes; empty where the file is none."""
+    try:
+        if not path.is_file() or path.stat().st_size > most:
+            return {}
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _precision(path: Path) -> str:
+    facts = config(path)
+    dtype = facts.get("dtype") or facts.get("torch_dtype")
+    scheme = facts.get("quantization") or facts.get("quantization_config")
+    bits = scheme.get("bits") if isinstance(scheme, dict) else None
+    known = isinstance(dtype, str) and re.fullmatch(r"\w{1,20}", dtype)
+    said = f"language models in {bits} bits" if type(bits) is int and 0 < bits <= 16 else ""
+    return ", ".join(filter(None, (str(dtype) if known else "", said)))
+
+
+# -- what names the bytes --------------------------------------------------------------------------
+
+
+def weights_name(read: list[Path], tell: Tell = quiet) -> str:
+    """A name for the bytes of files, whole; what was hashed once is remembered by size and time.
+
+    Unlike the `fingerprint` of `voxcpm2`, which looks at the first kilobyte of each tensor, it
+    tells any two models apart; so this is what goes into keys.
+    """
+    known = _Hashes.load(files.library() / "hashes.json")
+    name = keys.key({file.name: known.of(file, tell) for file in read})
+    known.save()
+    return name
+
+
+class _Hashes:
+    """SHA-256 of large files that were read before."""
+
+    def __init__(self, path: Path, rows: dict[str, Any]) -> None:
+        self._path, self._rows, self._changed = path, rows, False
+
+    @classmethod
+    def load(cls, path: Path) -> _Hashes:
+        """A table that is torn or gone costs the time to hash again."""
+        rows = files.load_json(path, {})
+        return cls(path, rows if isinstance(rows, dict) else {})
+
+    def of(self, file: Path, tell: Tell) -> str:
+        """Of a file's bytes. Raises OSError."""
+        real = file.resolve()
+        if real.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real.name):
+            return real.name  # the hub's cache names large files by their SHA-256
+        stat = real.stat()
+        row = self._rows.get(str(real))
+        if isinstance(row, list) and row[:2] == [stat.st_size, stat.st_mtime_ns]:
+            return str(row[-1])
+        if stat.st_size > 200_000_000:
+            tell(f"reading {file.name} ({stat.st_size / 1e9:.1f} GB) to know it by, once")
+        found = keys.file_content(real)
+        self._rows[str(real)] = [stat.st_size, stat.st_mtime_ns, found]
+        self._changed = True
+        return found
+
+    def save(self) -> None:
+        if self._changed:
+            rows = {path: row for path, row in self._rows.items() if Path(path).exists()}
+            with contextlib.suppress(StorageError):  # it costs the time to hash again
+                files.save_json(self._path, rows)
+
+
+# -- fetching --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What pulling a hub repository comes to."""
+
+    repo: str
+    revision: str | None
+    commit: str
+    bytes: int
+    """Of all files."""
+    missing: int
+    """Bytes that are not here yet."""
+
+
+def look_up(spec: str) -> Download:
+    """Ask the hub what a pull would fetch. Raises UsageError, EngineUnavailable."""
+    from huggingface_hub import snapshot_download
+
+    repo, revision = _repository(spec)
+    with _in_words(repo, revision), _same_reference(repo, revision):
+        rows = snapshot_download(
+            repo, revision=revision, allow_patterns=list(PATTERNS), dry_run=True
+        )
+    if not rows:
+        raise UsageError(f"{repo} has no VoxCPM checkpoint: no config.json, no weights")
+    return Download(
+        repo,
+        revision,
+        rows[0].commit_hash,
+        sum(row.file_size or 0 for row in rows),
+        sum(row.file_size or 0 for row in rows if row.will_download),
+    )
+
+
+def pull(download: Download, tell: Progress = lambda done, total: None) -> Model:
+    """Fetch what is missing; what an earlier try has fetched stays. From then on the id means it.
+
+    Raises EngineUnavailable, UsageError, StorageError.
+    """
+    from huggingface_hub import snapshot_download
+
+    repo, revision = download.repo, download.revision
+    spec = f"{repo}@{revision}" if revision else repo
+    _room(_cache(), download.missing)
+    with (
+        _in_words(repo, revision),
+        _watched(_storage(repo) / "blobs", download, tell),
+    ):
+        # by its commit: what a branch means here changes when all is there, not before
+        path = Path(
+            snapshot_download(repo, revision=download.commit, allow_patterns=list(PATTERNS))
+        )
+    lora = not (path / "config.json").is_file() and any((path / n).is_file() for n in LORA)
+    try:
+        (_lora_files if lora else _model_files)(path)
+    except _NoModel as error:
+        raise EngineUnavailable(f"{spec}: {error}, even after the download") from None
+    if revision != download.commit:
+        files.write(_reference(repo, revision), download.commit.encode())
+    return find_lora(spec) if lora else find(spec)
+
+
+def _repository(spec: str) -> tuple[str, str | None]:
+    found = hub_id(HUB if spec == "auto" else spec)
+    if found is None or Path(spec).expanduser().is_dir():
+        raise UsageError(f"{spec}: only a hub id (owner/name or owner/name@revision) can be pulled")
+    return found
+
+
+@contextlib.contextmanager
+def _same_reference(repo: str, revision: str | None) -> Iterator[None]:
+    """What a branch means here stays what it is: the hub's library moves it when it only looks."""
+    path = _reference(repo, revision)
+    before = path.read_bytes() if path.is_file() else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            files.write(path, before)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _watched(blobs: Path, download: Download, tell: Progress) -> Iterator[None]:
+    """Tell how far a download is, twice a second, from the sizes of what it writes."""
+    before = download.bytes - download.missing
+    start = _weighed(blobs)
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            tell(min(download.bytes, before + max(0, _weighed(blobs) - start)), download.bytes)
+
+    thread = threading.Thread(target=watch, name="narrator-pull", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    tell(download.bytes, download.bytes)
+
+
+def _weighed(folder: Path) -> int:
+    total = 0
+    for path in folder.glob("*"):
+        with contextlib.suppress(OSError):  # renamed meanwhile
+            total += path.stat().st_size
+    return total
+
+
+def _room(folder: Path, wanted: int) -> None:
+    with files.storage(folder):
+        free = machine.free(folder)
+    if wanted and free < 1.02 * wanted:
+        raise StorageError(
+            f"{folder}: needs {wanted / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; make room, or "
+            "set HF_HOME (downloads) or NARRATOR_HOME (conversions) to a folder on another disk"
+        )
+
+
+@contextlib.contextmanager
+def _in_words(repo: str, revision: str | None) -> Iterator[None]:
+    """The hub's exceptions become ours."""
+    from huggingface_hub.errors import (
+        DryRunError,
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+        XetDownloadError,
+    )
+
+    network: type[Exception] = HfHubHTTPError.__mro__[1]  # of the HTTP library that the hub uses
+    try:
+        try:
+            yield
+        except DryRunError as error:
+            raise (error.__cause__ or error) from None
+    except GatedRepoError as error:
+        raise EngineUnavailable(
+            f"{repo} is gated: accept its terms at https://huggingface.co/{repo}, then `hf auth "
+            "login`, then pull again"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise UsageError(f"{repo}: the hub has no revision {revision!r}") from error
+    except RepositoryNotFoundError as error:
+        raise UsageError(
+            f"{repo}: the hub has no such repository (a private one needs `hf auth login`)"
+        ) from error
+    except HFValidationError as error:
+        raise UsageError(f"{repo}: not a hub id: {error}") from error
+    except (OSError, network, XetDownloadError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageError(
+                f"{_cache()}: the disk is full; what was fetched stays: make room and pull again"
+            ) from error
+        raise EngineUnavailable(
+            f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: go "
+            "online (and unset HF_HUB_OFFLINE) and pull again, or download the repository "
+            "elsewhere and set engine.model to its directory"
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+# -- converting ------------------------------------------------------------------------------------
+
+
+def convert(source: Path, target: Path, *, bits: int | None = 8, dtype: str | None = None) -> Path:
+    """Write a model anew with its language models in so many bits (None: as they are); `target`.
+
+    Takes a minute or so, and as much memory as the source has bytes. Raises UsageError,
+    EngineUnavailable, StorageError; the target is whole or not there.
+    """
+    if target.exists():
+        raise UsageError(f"{target}: exists already; give a new directory")
+    with files.storage(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    _room(target.parent, _size(source))
+    command = [sys.executable, "-m", "voxcpm2", "convert", str(source), str(target)]
+    command += ["--quantize", str(bits)] if bits is not None else []
+    command += ["--dtype", dtype] if dtype else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0 and target.is_dir():
+        return target
+    lines = done.stderr.strip().splitlines()
+    why = lines[-1].removeprefix("error: ") if lines else f"it ended with {done.returncode}"
+    raise EngineUnavailable(f"{source}: cannot be converted: {why}")
+
+
+def shrink(model: Model) -> Model:
+    """The 8-bit conversion of a hub model in the library, made if it is not there or of another
+    commit.
+
+    Raises as `convert`.
+    """
+    repo, revision = hub_id(model.spec) or ("", None)
+    if model.path is None or model.revision is None or not repo:
+        raise UsageError(f"{model.spec}: only a model from the hub that is here; {model.note}")
+    target = converted(repo)
+    if revision is not None:  # what `auto` means follows the plain id alone
+        target = target.with_name(f"{target.name}-{model.revision[:12]}")
+    if not (origin(target) == model.revision and find(str(target)).path):
+        with (
+            files.storage(target),
+            _scratch(target.parent) as scratch,
+        ):
+            made = convert(model.path, scratch / target.name)
+            source = {"repository": repo, "commit": model.revision, "bits": 8}
+            files.write(made / ORIGIN, json.dumps(source).encode())
+            if target.exists():
+                target.rename(scratch / "old")
+            made.rename(target)
+    return find(str(target))
+
+
+@contextlib.contextmanager
+def _scratch(parent: Path) -> Iterator[Path]:
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=parent) as name:
+        yield Path(name)
+
+
+def origin(path: Path) -> str | None:
+    """The commit that a conversion was made from."""
+    try:
+        commit = json.loads((path / ORIGIN).read_bytes())["commit"]
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return str(commit)

@@ -1,0 +1,324 @@
+"""The plan of a book: its steps, what of them is there, and why the rest is not.
+
+Starts no engine, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from narrator import files
+from narrator.cast import presets, references
+from narrator.cast.references import Voices
+from narrator.delivery import demands, finish, products
+from narrator.engines import Engine, quiet
+from narrator.errors import (
+    ManifestError,
+    Problem,
+    UsageError,
+    UserError,
+    nearest,
+)
+from narrator.pipeline.manuscript import Manuscript, unseen
+from narrator.project.project import Project
+from narrator.speech.plan import (
+    ChainRules,
+    EngineFacts,
+    EngineParameters,
+    Reason,
+    Step,
+    Why,
+    link,
+    survey,
+)
+from narrator.speech.store import Pin, Record, Store
+
+RATES = {"voxcpm2": 48_000, "draft": 22_050}
+"""Hz of what each engine speaks, as far as it is known before the engine is."""
+
+
+def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
+    """All that a render would refuse and that no engine is needed to see.
+
+    What is odd about a voice's clip is told. Raises ManifestError (output), UserError (clips).
+    """
+    project = manuscript.project
+    for odd in unseen(manuscript):
+        tell(str(odd))
+    shapes = demands.shapes(project, manuscript.spoken)
+    rate = RATES[project.engine.name]
+    demands.check_output(project, rate, shapes)
+    if cost := stereo_cost(manuscript, rate):
+        tell(cost)
+    problems: list[Problem] = []
+    for voice in manuscript.cast.values():
+        try:
+            presets.reference_of(voice, project.manifest.language, tell)
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(problems)
+
+
+def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
+    """What it costs that music makes a book stereo, in words; None where nothing does.
+
+    Raises ManifestError, StorageError.
+    """
+    project = manuscript.project
+    channels = finish.channels_of(project, [one.chunk for one in manuscript.spoken])
+    seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
+    return demands.stereo_cost(project, rate, channels, seconds)
+
+
+def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
+    """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
+    if draft or project.engine.name == "draft":
+        from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for
+
+        return DraftEngine()
+    from narrator.engines.voxcpm2 import VoxCPM2Engine
+
+    return VoxCPM2Engine(
+        project.engine,
+        root=project.root,
+        cache=project.build / "voices",
+        remembered=_remembered(identity_path(project), tell),
+        tell=tell,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a book a command is about; nothing chosen means all of it."""
+
+    chapters: frozenset[int] = frozenset()
+    """Counted from 0."""
+    speakers: frozenset[str] = frozenset()
+    force: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return not self.chapters and not self.speakers
+
+    def __contains__(self, step: Step) -> bool:
+        return (not self.chapters or step.chapter in self.chapters) and (
+            not self.speakers or step.chunk.speaker in self.speakers
+        )
+
+
+def select(
+    manuscript: Manuscript, chapters: Sequence[str], speakers: Sequence[str], force: bool
+) -> Selection:
+    """Chapters by number ("3"), range ("2-5") or title, speakers by name. Raises UsageError."""
+    titles = [chapter.title for chapter in manuscript.chapters]
+    numbers: set[int] = set()
+    for name in chapters:
+        numbers |= _numbers(name, titles)
+    for name in speakers:
+        if name not in manuscript.cast:
+            guess = nearest(name, list(manuscript.cast))
+            hint = f"did you mean '{guess}'?" if guess else f"cast: {', '.join(manuscript.cast)}"
+            raise UsageError(f"no speaker '{name}'; {hint}")
+    return Selection(frozenset(numbers), frozenset(speakers), force)
+
+
+def _numbers(name: str, titles: Sequence[str]) -> set[int]:
+    """Chapters, counted from 0, that a name stands for. Raises UsageError."""
+    folded = [title.casefold() for title in titles]
+    if name.casefold() in folded:
+        return {folded.index(name.casefold())}
+    if span := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", name):
+        first, last = int(span[1]), int(span[2] or span[1])
+        if 1 <= first <= last <= len(titles):
+            return set(range(first - 1, last))
+    inside = [number for number, title in enumerate(folded) if name.casefold() in title]
+    if len(inside) == 1 and len(name) > 2:
+        return set(inside)
+    guess = nearest(name, titles)
+    hint = f"give 1 to {len(titles)}, a range as 2-3, or a title; for several, --chapter again"
+    raise UsageError(f"no chapter '{name}'; " + (f"did you mean '{guess}'?" if guess else hint))
+
+
+@dataclass(frozen=True, slots=True)
+class BookPlan:
+    """The steps of a book, what of them is there, and why the rest is not."""
+
+    manuscript: Manuscript
+    engine: Engine
+    store: Store
+    steps: tuple[Step, ...]
+    why: Mapping[str, Why]
+    selection: Selection
+    voices: Voices
+    pins: Mapping[str, Pin]
+    """By the take that they hold."""
+    lost: tuple[Pin, ...]
+    """Pins of this manifest and engine whose text is no longer in the book as it was."""
+
+    @property
+    def todo(self) -> tuple[Step, ...]:
+        """Selected steps to render, one for each key."""
+        found = {s.key: s for s in self.steps if s in self.selection and self.why[s.key].render}
+        return tuple(found.values())
+
+    def record(self, step: Step) -> Record | None:
+        """The take of a step that needs no rendering."""
+        return None if self.why[step.key].render else self.store.find(step.key)
+
+
+def plan(
+    manuscript: Manuscript,
+    engine: Engine,
+    selection: Selection,
+    *,
+    writing: bool = False,
+    unpinned: Collection[str] = (),
+    store: Store | None = None,
+) -> BookPlan:
+    """Everything that a render would do, without starting the engine.
+
+    `unpinned` are places whose pins do not count; `store` is one that is open already. Raises
+    ManifestError where the engine cannot speak the cast, StorageError.
+    """
+    project = manuscript.project
+    languages = sorted({u.language for u in manuscript.spoken})
+    demands.check_output(project, engine.sample_rate, demands.shapes(project, manuscript.spoken))
+    demands.check_names(project, [chapter.title for chapter in manuscript.chapters])
+    if problems := engine.problems(manuscript.cast, languages):
+        raise ManifestError([_in_manifest(project, problem) for problem in problems])
+    voices = references.settle(project, manuscript.cast, engine)
+    store = store or Store.open(project.build / "store", writing=writing)
+    pins = {pin.take: pin for pin in store.pins().values()}
+    kept = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
+    steps = link(
+        manuscript.spoken,
+        cast=voices.cast,
+        engine=EngineFacts(
+            engine.identity(), engine.continues, engine.clones, engine.voice_content
+        ),
+        rules=partial(_chain_rules, project),
+        settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
+        # a pin whose take has gone from the disk holds nothing
+        pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
+    )
+    ledger = ledger_in(ledger_path(project, engine))
+    takes = _StoredTakes(store, voices.contents)
+    why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
+    held = {step.key for step in steps if step.pinned}
+    lost = tuple(
+        pin
+        for pin in pins.values()
+        if pin.take not in held
+        and pin.place not in unpinned
+        and (pin.engine, pin.manifest) == (engine.name, project.path.name)
+    )
+    return BookPlan(manuscript, engine, store, steps, why, selection, voices, pins, lost)
+
+
+def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
+    """The manifest's, then the chapter's, then the speaker's own."""
+    rules = project.manifest.chain.model_dump()
+    for own in (project.chapters[chapter].chain, project.speakers[speaker].chain):
+        rules |= own.model_dump(exclude_none=True)
+    return ChainRules(rules["mode"], rules["max_chunks"])
+
+
+def _in_manifest(project: Project, problem: Problem) -> Problem:
+    return Problem(problem.path or project.path, problem.line, problem.message)
+
+
+def _settings(project: Project, engine: Engine, chapter: int) -> EngineParameters:
+    own = project.chapters[chapter].engine.model_dump(exclude_none=True)
+    every = {**project.engine.model_dump(), **own}
+    used = {name: every[name] for name in engine.uses if name != "seed"}
+    return EngineParameters(used, every["seed"] if "seed" in engine.uses else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredTakes:
+    """The store, as a plan looks at it."""
+
+    store: Store
+    contents: Mapping[str, str | None]
+    """Of the voices' references, by speaker."""
+
+    def take(self, key: str) -> Record | None:
+        return self.store.find(key)
+
+    def voice(self, speaker: str) -> str | None:
+        return self.contents.get(speaker)
+
+    def is_damaged(self, key: str) -> bool:
+        return key in self.store.damaged
+
+    def faults(self, key: str) -> tuple[str, ...] | None:
+        flag = self.store.flag(key)
+        return flag.faults if flag else None
+
+
+def ledger_path(project: Project, engine: Engine) -> Path:
+    return project.build / f"ledger-{project.stem}-{engine.name}.json"
+
+
+def ledger_in(path: Path) -> list[dict[str, Any]]:
+    """The steps of a last render; those alone that are whole."""
+    rows = files.load_json(path, [])
+    kinds = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict) and all(isinstance(row.get(k), t) for k, t in kinds.items())
+    ]
+
+
+def identity_path(project: Project) -> Path:
+    """What the engine's weights were when this project was last rendered: a finished book needs no
+    model to be exported again, on any machine."""
+    return project.build / f"engine-{project.stem}.json"
+
+
+def _remembered(path: Path, tell: Callable[[str], None]) -> object:
+    try:
+        return files.read_json(path)
+    except files.Altered as error:
+        tell(f"{path}: {error}: takes are known again once the model is here")
+    except OSError:
+        pass  # never rendered here
+    return {}
+
+
+def find_step(book: BookPlan, name: str) -> Step:
+    """A step by its id ("3.12") or the start of its key. Raises UsageError."""
+    for step in book.steps:
+        if step.id == name or (len(name) >= 6 and step.key.startswith(name)):
+            return step
+    last = book.steps[-1].id
+    raise UsageError(f"no chunk '{name}'; chunks are named chapter.number, 1.1 to {last}")
+
+
+def reasons(book: BookPlan) -> dict[Reason, int]:
+    """How many selected steps there are for each reason."""
+    counts: dict[Reason, int] = {}
+    for step in {s.key: s for s in book.steps if s in book.selection}.values():
+        reason = book.why[step.key].reason
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts
+
+
+def listed(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
+    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
+    manuscript = book.manuscript
+    return products.listed(
+        manuscript.project,
+        manuscript.chapters,
+        manuscript.cast,
+        book.steps,
+        book.store,
+        draft=draft and manuscript.project.engine.name != "draft",
+    )

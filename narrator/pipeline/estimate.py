@@ -1,0 +1,66 @@
+"""What a render would cost: time from what this machine showed, disk from takes that are there."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrator import files
+from narrator.delivery import demands, finish
+from narrator.pipeline.bookplan import BookPlan
+from narrator.project.project import Project
+
+
+def speeds_of(project: Project) -> dict[str, float]:
+    """Expected seconds of speech that each engine rendered a second here."""
+    rows = files.load_json(speed_path(project), {})
+    if not isinstance(rows, dict):
+        return {}
+    return {k: float(v) for k, v in rows.items() if isinstance(v, int | float) and v > 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a render would cost; None where nothing was measured yet."""
+
+    seconds: float
+    """Of speech still to be rendered."""
+    wall: float | None
+    disk: int
+    """Bytes of takes, encoded chapters and finished files to come."""
+    files: int
+    """Bytes of the finished files alone."""
+    free: int
+
+
+def estimate(book: BookPlan) -> Estimate:
+    """Time from the speed that this machine showed, disk from the takes that are there."""
+    seconds = sum(step.expected for step in book.todo)
+    speed = speeds_of(book.manuscript.project).get(book.engine.name)
+    have = [(size, book.store.find(key)) for key, size in book.store.stored()]
+    spoken = sum(r.samples / r.sample_rate for _, r in have if r)
+    # FLAC of speech takes a little over half of 16-bit PCM
+    per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
+    project = book.manuscript.project
+    whole = demands.seconds_of(project, demands.shapes(project, book.manuscript.spoken))
+    channels = finish.channels_of(project, [step.chunk for step in book.steps])
+    finished = whole * demands.bytes_per_second(project, book.engine.sample_rate, channels)
+    return Estimate(
+        seconds=seconds,
+        wall=seconds / speed if speed else None,
+        # encoded chapters are kept beside the files that are joined from them
+        disk=round(seconds * per_second + 2 * finished),
+        files=round(finished),
+        free=shutil.disk_usage(_existing(book.manuscript.project.build)).free,
+    )
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def speed_path(project: Project) -> Path:
+    return project.build / "speed.json"

@@ -1,0 +1,282 @@
+"""One chunk's tries: hear them, ask for others, choose one by hand.
+
+A try that an author chooses is pinned: it is kept as a take of its own, whatever else changes,
+until the chunk's text does. A new try asked for with another seed or setting is no part of the
+manifest, so it is pinned at once. Knows nothing of the command line.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from narrator import files, keys
+from narrator.engines import Engine, Request
+from narrator.errors import DamagedTake, UsageError
+from narrator.pipeline import bookplan, run
+from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline.manuscript import Manuscript
+from narrator.pipeline.session import Observer, locked
+from narrator.sound import audio
+from narrator.speech import render
+from narrator.speech.plan import Step, prompting
+from narrator.speech.requests import Rules, examined, prompt_of, record_of, request_of, rested
+from narrator.speech.store import Pin, Record, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One answer of the engine to one chunk."""
+
+    number: int
+    """0 is the chunk's own take; the others are numbered from 1."""
+    record: Record
+    in_use: bool
+    pinned: bool
+
+    whole: bool
+    """Whether it speaks all of the chunk: a chunk that fails is also tried in halves."""
+
+    @property
+    def good(self) -> bool:
+        return self.whole and not self.record.faults
+
+
+def tries_of(book: BookPlan, step: Step) -> list[Try]:
+    """All that is kept of a chunk, oldest first. Raises StorageError."""
+    pin = book.pins.get(step.key)
+    home, chosen = (pin.step, pin.number) if pin else (step.key, 0)
+    found = dict(book.store.tries(home))
+    if take := book.store.find(home):
+        found[0] = take
+    return [
+        Try(
+            number,
+            record,
+            in_use=number == chosen and book.store.find(step.key) is not None,
+            pinned=pin is not None and number == chosen,
+            whole=record.text == step.text,
+        )
+        for number, record in sorted(found.items())
+    ]
+
+
+def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path) -> list[Path]:
+    """Every try as a WAV file to listen to. Raises StorageError, DamagedTake."""
+    pin = book.pins.get(step.key)
+    home = pin.step if pin else step.key
+    written = []
+    for one in tries:
+        samples, rate = (
+            book.store.read_try(home, one.number) if one.number else book.store.read(home)
+        )
+        path = folder / f"{step.id} try {one.number}.wav"
+        with files.storage(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            files.write(path, audio.wav(samples, rate))
+        written.append(path)
+    return written
+
+
+def pin(book: BookPlan, step: Step, number: int) -> Pin:
+    """Choose a try for a chunk. Raises UsageError, Locked, StorageError."""
+    held = book.pins.get(step.key)
+    with locked(book.manuscript.project):
+        store = Store.open(book.store.root, writing=True)
+        return _pin(book, store, step, held.step if held else step.key, number)
+
+
+def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pin:
+    tries = store.tries(home)
+    if number and number not in tries:
+        numbers = [*([0] if store.find(home) else []), *sorted(tries)]
+        there = ", ".join(map(str, numbers)) or "none was kept"
+        raise UsageError(f"chunk {step.id} has no try {number}; tries: {there}")
+    if number == 0 and store.find(home) is None:
+        raise UsageError(f"chunk {step.id} has no take to pin; render it first")
+    if number and tries[number].text != step.text:
+        raise UsageError(
+            f"try {number} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
+        )
+    chosen = Pin(
+        place=step.place,
+        take=keys.key({"format": 1, "pinned": home, "try": number}),
+        step=home,
+        number=number,
+        chunk=step.id,
+        speaker=step.chunk.speaker,
+        text=step.text,
+        words=step.words,
+        engine=book.engine.name,
+        manifest=book.manuscript.project.path.name,
+    )
+    store.pin(chosen)
+    return chosen
+
+
+def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
+    """Let the manifest decide again; returns the steps that were pinned. Raises Locked."""
+    held = [step for step in steps if step.pinned]
+    with locked(book.manuscript.project):
+        store = Store.open(book.store.root, writing=True)
+        store.unpin(book.pins[step.key].place for step in held)
+    return held
+
+
+def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
+    """Drop pins whose text has gone. Raises Locked, StorageError."""
+    with locked(book.manuscript.project):
+        Store.open(book.store.root, writing=True).unpin(one.place for one in lost)
+
+
+# -- another try -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Retaken:
+    """What a chunk got from asking again."""
+
+    step: Step
+    tries: tuple[tuple[int, Record], ...]
+    """Number and record of each new try; those without faults passed their checks."""
+    failures: tuple[str, ...]
+    """What the engine said of tries that gave nothing."""
+    pinned: int | None
+    """The try that is now in use."""
+
+
+def retake(
+    manuscript: Manuscript,
+    engine: Engine,
+    chunks: Sequence[str],
+    *,
+    count: int = 1,
+    seed: int | None = None,
+    parameters: Mapping[str, Any],
+    observer: Observer,
+    cancel: Event,
+) -> list[Retaken]:
+    """Speak chunks anew, `count` times each, and pin the first try of each that passes its checks.
+
+    `seed` is that of the first try, the others follow it; without one it is drawn. `parameters`
+    stand in for the manifest's. Where `cancel` was set there may be fewer tries. Raises UsageError,
+    Locked, EngineUnavailable, StorageError, DamagedTake.
+    """
+    project = manuscript.project
+    if "seed" not in engine.uses:
+        raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
+    if unknown := set(parameters) - set(engine.uses):
+        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
+    with locked(project):
+        book = bookplan.plan(manuscript, engine, Selection(), writing=True)
+        places = {bookplan.find_step(book, name).place for name in chunks}
+        held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
+        book = bookplan.plan(manuscript, engine, Selection(), writing=True, unpinned=held)
+        # steps that share a take are one
+        steps = list({step.key: step for step in book.steps if step.place in places}.values())
+        requests = [
+            request
+            for step in steps
+            for request in _requests(book, step, count, seed, parameters, observer)
+        ]
+        found = _speak(book, requests, observer, cancel)
+        return [_settled(book, step, found[step.key]) for step in steps]
+
+
+def _requests(
+    book: BookPlan,
+    step: Step,
+    count: int,
+    seed: int | None,
+    parameters: Mapping[str, Any],
+    observer: Observer,
+) -> list[Request]:
+    prompt = None
+    if step.parent:
+        if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:
+            raise UsageError(
+                f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
+            )
+        if parent := prompting(step, book.store.find):
+            prompt = prompt_of(book.store, step.parent, parent, step.expected)
+    reference = None
+    if book.engine.clones:
+        reference = book.voices.reference(step.chunk.speaker, observer.starting)
+    # a number that people can read, and ask for again
+    first = secrets.randbelow(1_000_000) if seed is None else seed
+    return [
+        request_of(
+            step, book.engine, step.text, step.expected, prompt, reference,
+            attempt=n, seed=first, parameters=parameters,
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Found:
+    tries: list[tuple[int, Record]]
+    failures: list[str]
+
+
+def _speak(
+    book: BookPlan,
+    requests: Sequence[Request],
+    observer: Observer,
+    cancel: Event,
+) -> dict[str, _Found]:
+    engine, store = book.engine, book.store
+    settings = book.manuscript.project.manifest.checks
+    rules = Rules(settings.tries, settings.loudness)
+    usual = render.usual_of(book.steps, store, lambda step: not book.why[step.key].render)
+    speakers = {step.key: step.chunk.speaker for step in book.steps}
+    ear = run.ear_of(settings)
+    found = {request.key: _Found([], []) for request in requests}
+    waiting = list(requests)
+    flying: dict[tuple[str, int], Request] = {}
+    with closing(engine.start(observer.starting)) as session:
+        while (waiting or flying) and not cancel.is_set():
+            while waiting and len(flying) < session.slots:
+                request = waiting.pop(0)
+                flying[request.key, request.attempt] = request
+                session.add(request)
+            for outcome in session.advance():
+                request = flying.pop((outcome.key, outcome.attempt))
+                speech, kept = outcome.speech, found[outcome.key]
+                if speech is None:
+                    kept.failures.append(str(outcome.failure))
+                    continue
+                medians = usual.get(speakers[request.key], render.Usual()).medians()
+                verdict = examined(speech, request, engine, rules, *medians)
+                if not len(speech.samples) or not np.isfinite(speech.samples).all():
+                    kept.failures.append("; ".join(map(str, verdict.faults)))
+                    continue
+                if ear and not verdict.faults:
+                    heard = ear.faults(
+                        speech.samples, engine.sample_rate, request.text, request.language, verdict
+                    )
+                    verdict = replace(verdict, faults=tuple(heard))
+                record = record_of(request.key, request, speech, verdict, engine)
+                samples = np.clip(speech.samples, -1.0, 1.0)
+                latents = rested(speech, engine)
+                kept.tries.append((store.put_try(record, samples, latents), record))
+            observer.tick()
+    return found
+
+
+def _settled(book: BookPlan, step: Step, found: _Found) -> Retaken:
+    good = [number for number, record in found.tries if not record.faults]
+    if good:
+        try:
+            _pin(book, book.store, step, step.key, good[0])
+        except DamagedTake as error:
+            raise UsageError(f"chunk {step.id}: {error}") from None
+    pinned = good[0] if good else None
+    return Retaken(step, tuple(found.tries), tuple(found.failures), pinned)

@@ -1,0 +1,344 @@
+"""The spine: book.yaml -> manifest -> script -> chunks -> plan -> render -> assemble -> export.
+
+Every command is a prefix of it: `check` stops after the text, `plan` before the engine starts,
+`render` goes to the end, `export` begins with a full store. It opens files and calls the rooms in
+order; what each of them decides is theirs. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from narrator import files
+from narrator.cast import references
+from narrator.delivery import finish, music, products
+from narrator.engines import Engine, is_known
+from narrator.engines.voice import Reference
+from narrator.errors import (
+    DamagedTake,
+    UsageError,
+)
+from narrator.pipeline.bookplan import BookPlan, Selection, identity_path, ledger_path, plan
+from narrator.pipeline.estimate import speed_path, speeds_of
+from narrator.pipeline.manuscript import Manuscript, characters, source_and_left_out
+from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
+from narrator.project import schema
+from narrator.speech import render, requests
+from narrator.speech.plan import (
+    Step,
+    fits,
+    is_doubtful,
+    ledger_of,
+)
+from narrator.speech.store import Record
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did and what is there now."""
+
+    plan: BookPlan
+    result: render.Result
+    finished: finish.Finished | None = None
+    incomplete: tuple[int, ...] = ()
+    """Chapters that have no files, because takes of them are missing."""
+    lacking: int = 0
+    """Steps that were asked for and have no take that may be delivered."""
+    doubtful: tuple[Step, ...] = ()
+    """Steps whose takes failed their checks and are delivered, or hold a chapter back where the
+    manifest is strict."""
+    log: Path | None = None
+    log_fault: str = ""
+    """Why lines of the log are missing."""
+    superseded: tuple[tuple[Path, Path], ...] = ()
+    """Files that were delivered and are no more, and where they lie now."""
+    earlier: tuple[Path, ...] = ()
+    """Files of an earlier run, where this one had nothing to deliver."""
+    stages: dict[str, float] = field(default_factory=dict)
+    """Wall time in seconds: plan, render, finish."""
+    accounting: dict[str, int] = field(default_factory=dict)
+    """Characters but white space, of the source and of what became of them: spoken, left out,
+    given up, not rendered. `source` is counted on the lines, the others on takes and lists."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was asked for is there."""
+        facts = self.accounting
+        lost = facts["source"] != sum(n for name, n in facts.items() if name != "source")
+        spoken = not self.lacking and not self.result.flags
+        return not self.result.cancelled and spoken and not lost and not self.doubtful
+
+
+def run(
+    manuscript: Manuscript,
+    engine: Engine,
+    selection: Selection,
+    *,
+    observer: Observer,
+    cancel: Event,
+    draft: bool = False,
+    speak: bool = True,
+) -> Report:
+    """Plan, render (unless `speak` is off), assemble, export.
+
+    Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever happens, takes
+    that passed their checks are kept, and no file for listeners is half written.
+    """
+    project = manuscript.project
+    with locked(project), logging_to(project) as logbook:
+        began = time.monotonic()
+        book = plan(manuscript, engine, selection, writing=True)
+        planned = time.monotonic()
+        for folder in (project.build, *(project.build / "timeline").glob("*")):
+            files.sweep(folder)
+        references.sweep(project)
+        if (
+            project.manifest.music
+        ):  # a file that is no sound must not be found after hours of speech
+            observer.starting("measuring the music")
+            music.tunes(project)
+        if speak and engine.clones:
+            book = _cast(book, observer, cancel)
+        observer.planned(book)
+        if speak:
+            if is_known(engine):
+                files.save_json(ledger_path(project, engine), ledger_of(book.steps))
+            if "weights" in engine.identity() and is_known(engine):
+                specs = {"model": project.engine.model, "lora_spec": project.engine.lora}
+                files.save_json(identity_path(project), {**specs, **engine.identity()})
+        report = Report(book, render.Result(), log=logbook.path)
+        report.result.cancelled = cancel.is_set()
+        while True:
+            store = report.plan.store
+            damaged, misled = len(store.damaged), store.misled
+            try:
+                if speak and not report.result.cancelled:
+                    _render(report.plan, report.result, observer, cancel)
+                _finish(report, draft and project.engine.name != "draft", observer, cancel)
+                break
+            except DamagedTake as error:  # it was whole when the plan was made
+                log.warning("%s", error)
+                if store.misled == misled and (not speak or len(store.damaged) == damaged):
+                    raise
+                report.plan = plan(manuscript, engine, selection, store=store)
+        result = report.result
+        report.stages = {
+            "plan": round(planned - began, 2),
+            "render": round(result.wall, 2),
+            "finish": round(time.monotonic() - planned - result.wall, 2),
+        }
+        facts = summary(report)
+        said = json.dumps(facts, ensure_ascii=False)
+        files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
+        for row in facts["doubtful"]:
+            log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
+        log.info("end: %s", said)
+        report.log_fault = logbook.fault
+        if not speak:
+            _refuse_unspoken(report)
+        return report
+
+
+def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
+    """The plan after every voice that is needed and has no reference yet was cast."""
+    speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
+    uncast = [name for name in speakers if book.voices.contents.get(name) is None]
+    if not uncast or cancel.is_set():
+        return book
+    references.cast_missing(book.voices, book.engine, uncast,
+                         tell=observer.starting, cancel=cancel)  # fmt: skip
+    return plan(book.manuscript, book.engine, book.selection, writing=True)
+
+
+def _finish(report: Report, draft: bool, observer: Observer, cancel: Event) -> None:
+    """Files of every chosen chapter whose takes are all there; of the book, if all are."""
+    book = report.plan
+    manuscript, chosen = book.manuscript, book.selection.chapters
+    missing = _missing(book)
+    lacking = {step.chapter for step in missing}
+    report.accounting = _account(book, missing)
+    wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
+    report.incomplete = tuple(n for n in wanted if n in lacking)
+    report.lacking = sum(step in book.selection for step in missing)
+    shelf = products.shelf_of(manuscript.project, draft=draft)
+    if missing:  # what listeners have already is delivered with the rest, as it is now
+        delivered = {*wanted, *products.delivered(manuscript.project, shelf)} - lacking
+    else:  # a book that is complete is delivered whole, whatever part of it was asked for
+        delivered = set(range(len(manuscript.chapters)))
+    report.doubtful = tuple(
+        step
+        for step in doubtful(book)
+        if step.chapter in delivered or (step in missing and step in book.selection)
+    )
+    if report.result.cancelled:
+        return
+    report.finished = finish.finish(
+        manuscript.project,
+        manuscript.chapters,
+        manuscript.cast,
+        book.steps,
+        book.store,
+        chapters=sorted(delivered),
+        whole=not missing,
+        draft=draft,
+        shelf=shelf,
+        observer=observer,
+        cancel=cancel,
+    )
+    if report.finished:
+        products.settle(manuscript.project, report.finished, shelf)
+    elif not cancel.is_set():
+        report.earlier = tuple(finish.products(manuscript.project, draft=draft))
+    report.superseded += tuple(shelf.moved)
+    report.result.cancelled = cancel.is_set()
+
+
+def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: Event) -> None:
+    project, selection = book.manuscript.project, book.selection
+    steps = [step for step in book.steps if step in selection]
+    checks = project.manifest.checks
+    log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
+             len(book.todo))  # fmt: skip
+    render.render(
+        steps,
+        book.engine,
+        book.store,
+        result,
+        voices=book.voices.contents,
+        reference=_once(partial(book.voices.reference, tell=observer.starting)),
+        rules=requests.Rules(checks.tries, checks.loudness),
+        forced=lambda step: selection.force and step.key not in result.renewed,
+        observer=Logged(observer),
+        cancel=cancel,
+        ear=ear_of(checks),
+    )
+    if result.rendered >= 5:  # fewer say nothing of the machine
+        speeds = speeds_of(project)
+        # against what was expected, so that estimates of the same measure come out right
+        speeds[book.engine.name] = round(result.expected / result.wall, 3)
+        files.save_json(speed_path(project), speeds)
+
+
+def ear_of(checks: schema.Checks) -> render.Ear | None:
+    """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
+    if checks.recognition == "never":
+        return None
+    from narrator.speech import hearing
+    from narrator.speech.hearing.whisper import MlxWhisper
+
+    return hearing.Listener(MlxWhisper(), checks.recognition, checks.text_error)
+
+
+def _once(read: Callable[[str], Reference]) -> Callable[[str], Reference]:
+    """Each speaker's reference is read when it is first wanted, and kept for the run."""
+    return functools.cache(read)
+
+
+def deliverable(book: BookPlan, step: Step) -> Record | None:
+    """The take of a step, where it fits and may be delivered now."""
+    take = _take(book, step)
+    held = book.manuscript.project.manifest.checks.strict
+    return None if take is None or (held and is_doubtful(take, step)) else take
+
+
+def given_up(book: BookPlan, step: Step) -> bool:
+    """Whether a step that has nothing to deliver was spoken in vain, or is held back."""
+    return book.store.flag(step.key) is not None or _take(book, step) is not None
+
+
+def doubtful(book: BookPlan) -> list[Step]:
+    """Steps whose takes failed their checks: the least bad of what was said, in reading order."""
+    takes = ((step, _take(book, step)) for step in book.steps)
+    return [step for step, take in takes if take and is_doubtful(take, step)]
+
+
+def _take(book: BookPlan, step: Step) -> Record | None:
+    """The take that is there and fits, good or doubtful."""
+    voice = book.voices.contents.get(step.chunk.speaker)
+    return book.store.find(step.key) if fits(step, book.store.find, voice) else None
+
+
+def _missing(book: BookPlan) -> list[Step]:
+    return [step for step in book.steps if deliverable(book, step) is None]
+
+
+def _refuse_unspoken(report: Report) -> None:
+    """Raises UsageError where chapters lack takes: an export does not make them."""
+    incomplete = set(report.incomplete)
+    lacking = {
+        step.chapter
+        for step in report.plan.steps
+        if step.chapter in incomplete and _take(report.plan, step) is None
+    }
+    if lacking:
+        names = ", ".join(str(n + 1) for n in sorted(lacking))
+        raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
+
+
+def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
+    lacking = {step.key for step in missing}
+    found = {"spoken": 0, "given_up": 0, "not_rendered": 0}
+    for step in book.steps:
+        size = characters(step.chunk.text)
+        if step.key not in lacking:
+            found["spoken"] += size
+        elif given_up(book, step):
+            found["given_up"] += size
+        else:
+            found["not_rendered"] += size
+    return {**source_and_left_out(book.manuscript), **found}
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """A run as JSON: counts, measured loudness, files, and what is missing."""
+    result, steps = report.result, {step.key: step for step in report.plan.steps}
+    return {
+        "title": report.plan.manuscript.project.manifest.title,
+        "engine": report.plan.engine.name,
+        "chunks": len(steps),
+        "rendered": result.rendered,
+        "speech_seconds": round(result.seconds, 1),
+        "wall_seconds": round(result.wall, 1),
+        "real_time_factor": round(result.seconds / result.wall, 1) if result.rendered else None,
+        "slots": result.slots,
+        "engine_busy": round(result.busy, 3),
+        "engine_note": result.note,
+        "retries": result.retries,
+        "lost_pins": [
+            {"chunk": pin.chunk, "speaker": pin.speaker, "text": pin.text}
+            for pin in report.plan.lost
+        ],
+        "given_up": [_fault_row(steps[key], faults) for key, faults in result.flags.items()],
+        "doubtful": [
+            _fault_row(step, record.faults)
+            for step in report.doubtful
+            if (record := report.plan.store.find(step.key))
+        ],
+        "incomplete_chapters": [n + 1 for n in report.incomplete],
+        "cancelled": result.cancelled,
+        "damaged_takes": list(report.plan.store.damaged),
+        "damaged_rows": report.plan.store.misled,
+        "characters": report.accounting,
+        "stages": report.stages,
+        "earlier_files": [str(path) for path in report.earlier],
+        "superseded": [{"from": str(old), "to": str(new)} for old, new in report.superseded],
+        **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
+    }
+
+
+def _fault_row(step: Step, faults: Sequence[str]) -> dict[str, Any]:
+    line = step.chunk.pieces[0].line
+    return {
+        "chunk": step.id,
+        "source": f"{line.path.name}:{line.line}",
+        "text": step.chunk.text,
+        "faults": list(faults),
+    }

@@ -1,0 +1,138 @@
+"""A run's surroundings: one at a time a project, with a log, and somebody who is told."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from narrator import files
+from narrator.delivery import finish
+from narrator.errors import (
+    Locked,
+    StorageError,
+)
+from narrator.pipeline.bookplan import BookPlan
+from narrator.project.project import Project
+from narrator.speech import render
+from narrator.speech.plan import (
+    Step,
+)
+from narrator.speech.store import Record
+
+log = logging.getLogger("narrator")
+
+
+class Observer(render.RenderObserver, finish.FinishObserver, Protocol):
+    """Who is told of a run's progress."""
+
+    def planned(self, book: BookPlan) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """Tells the log what the observer is told."""
+
+    observer: Observer
+
+    def rendered(self, step: Step, record: Record) -> None:
+        seconds = (record.stop - record.start) / record.sample_rate
+        log.info("take %s %s: %.2f s, %.1f dB, try %d, %d part(s), %.1f s after its request",
+                 step.id, step.key, seconds, record.level, record.attempt + 1, record.halves,
+                 record.wall)  # fmt: skip
+        if record.faults:
+            log.warning("doubtful %s %s: %s", step.id, step.key, "; ".join(record.faults))
+        self.observer.rendered(step, record)
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None:
+        log.warning("again %s %s: %s", step.id, step.key, "; ".join(faults))
+        self.observer.retried(step, faults)
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None:
+        log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
+        self.observer.flagged(step, faults)
+
+    def starting(self, what: str) -> None:
+        log.info("%s", what)
+        self.observer.starting(what)
+
+    def running(self, slots: int, busy: float, note: str) -> None:
+        self.observer.running(slots, busy, note)
+
+    def tick(self) -> None:
+        self.observer.tick()
+
+
+@contextlib.contextmanager
+def locked(project: Project) -> Iterator[None]:
+    """One render a project. The lock goes with the process, however that ends."""
+    try:
+        project.build.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(project.build / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise Locked(
+            f"{project.build}: another narrator is at work on this project; "
+            "wait for it, or stop it first"
+        ) from None
+    except NotImplementedError:
+        raise StorageError(f"{project.build}: this disk knows no locks; use another one") from None
+    except OSError as error:
+        raise StorageError(f"{project.build}: cannot be written: {files.reason(error)}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class _Logbook(logging.Handler):
+    """A run's log on disk. What it has no room for is lost: the log is no part of the work."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError."""
+        super().__init__()
+        self.path, self.fault = path, ""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)  # nothing waits that could fail later
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._file.write(f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        except OSError as error:
+            self.fault = files.reason(error)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def logging_to(project: Project) -> Iterator[_Logbook]:
+    """A log of every run stays in `build/logs`. Raises StorageError."""
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    path = project.build / "logs" / f"{stamp}-{os.getpid()}.log"
+    with files.storage(path):
+        handler = _Logbook(path)
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    began = time.monotonic()
+    try:
+        yield handler
+    except BaseException as error:
+        log.error("stopped: %s: %s", type(error).__name__, error)
+        raise
+    finally:
+        log.info("%.1f s", time.monotonic() - began)
+        log.removeHandler(handler)
+        handler.close()

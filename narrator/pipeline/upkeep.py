@@ -1,0 +1,91 @@
+"""What of a project may go: takes that no manifest in its folder refers to, and files that were
+delivered and are no more.
+
+Errs on the side of keeping: takes of an engine that cannot be asked here stay.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from narrator import files
+from narrator.delivery import shelf
+from narrator.engines import is_known
+from narrator.errors import EngineUnavailable, StorageError
+from narrator.pipeline import bookplan, session
+from narrator.pipeline import manuscript as manuscripts
+from narrator.project import load
+from narrator.project.project import Project
+from narrator.speech.store import Store
+
+
+def unreferenced(project: Project) -> list[tuple[str, int]]:
+    """Takes, with their sizes, that no manifest in the project's folder refers to.
+
+    A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
+    where one of the folder's manifests is not valid: its takes would look unused. So does
+    StorageError say of a ledger that was altered.
+    """
+    used: set[str] = set()
+    engines: set[str] = set()
+    for path in sorted(project.root.glob("*.y*ml")):
+        if path != project.path and not load.is_manifest(path):
+            continue
+        manuscript = manuscripts.read(path)
+        for draft in (False, True):
+            try:
+                engine = bookplan.engine_for(manuscript.project, draft=draft)
+            except EngineUnavailable:
+                continue
+            if not is_known(engine):
+                continue
+            book = bookplan.plan(manuscript, engine, bookplan.Selection())
+            engines.add(engine.name)
+            used |= {step.key for step in book.steps}
+    for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
+        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
+        alive = any(stem in (path.stem, path.name) for path in project.root.iterdir())
+        if stem != project.stem and alive:
+            used |= {row["key"] for row in _whole(ledger)}
+    store = Store.open(project.build / "store")
+    for pin in store.pins().values():
+        used |= {pin.take, pin.step}
+    sizes = dict(store.stored())
+    for key, size in store.tried().items():
+        sizes[key] = sizes.get(key, 0) + size
+    return [
+        (key, size)
+        for key, size in sizes.items()
+        # takes of an engine that is not installed here cannot be told apart: they stay
+        if key not in used and _spoken_by(store, key) in engines | {None}
+    ]
+
+
+def _whole(ledger: Path) -> list[dict[str, Any]]:
+    """The steps of a last render. Raises StorageError where some may be missing: takes would go."""
+    with files.storage(ledger):
+        try:
+            files.read_json(ledger)
+        except files.Altered as error:
+            raise StorageError(
+                f"{ledger}: {error}, so no take can be told to be unused; render its manifest "
+                "once more, or delete the file if that has gone"
+            ) from None
+    return bookplan.ledger_in(ledger)
+
+
+def _spoken_by(store: Store, key: str) -> str | None:
+    """The engine of a take or of its tries; None where what is there is damaged."""
+    record = store.find(key) or next(iter(store.tries(key).values()), None)
+    return record.engine if record else None
+
+
+def collect(project: Project) -> tuple[int, int, int]:
+    """Delete unreferenced takes and superseded files; the number of takes, their bytes, and those
+    of the files. Raises Locked, ManifestError, StorageError.
+    """
+    with session.locked(project):
+        unused = [key for key, _ in unreferenced(project)]
+        store = Store.open(project.build / "store", writing=True)
+        return len(unused), store.remove(unused), shelf.clear(project.build)

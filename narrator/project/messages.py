@@ -1,0 +1,159 @@
+"""What validation found, in words: file, line, what is wrong, the nearest valid key."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ValidationError,
+)
+
+from narrator.characters import quoted
+from narrator.errors import GUESSES, Problem, nearest
+from narrator.project.schema import Manifest
+from narrator.project.yaml import Loc, line_of
+
+
+def _spell(loc: Loc, lines: Mapping[Loc, int], missing: bool = False) -> str:
+    """`chapters[2].file`: a location as a user would write it, without the tags of unions."""
+    text = ""
+    seen: Loc = ()
+    for i, part in enumerate(loc):
+        if (*seen, part) in lines:
+            seen = (*seen, part)
+        elif i != len(loc) - 1 or not missing:
+            continue
+        name = f"[{part + 1}]" if isinstance(part, int) else quoted(part)
+        text += f".{name}" if text and isinstance(part, str) else name
+    return text
+
+
+def problems_of(path: Path, lines: Mapping[Loc, int], error: ValidationError) -> list[Problem]:
+    """One problem a value: the alternatives of a union are joined by "or"."""
+    found: dict[tuple[int | None, str], list[str]] = {}
+    errors = error.errors()
+    inside = Counter(item["loc"][:n] for item in errors for n in range(len(item["loc"]) + 1))
+    for item in errors:
+        if item["type"] == "too_short" and inside[item["loc"]] > 1:
+            continue  # its items are there, and wrong
+        loc: Loc = tuple(part for part in item["loc"] if part != "[key]")
+        where = _spell(loc, lines, item["type"] == "missing")
+        message = _message(loc, lines, item, guess=len(found) < GUESSES)
+        messages = found.setdefault((line_of(lines, loc), where), [])
+        if item["type"] in _WHOLE:
+            found.setdefault((line_of(lines, loc), message), [""])
+        elif message not in messages:
+            messages.append(message)
+    return [
+        Problem(path, line, f"{where}: {_either(messages)}" if messages[0] else where)
+        for (line, where), messages in found.items()
+        if messages
+    ]
+
+
+def _either(messages: Sequence[str]) -> str:
+    return " or ".join([*(m.partition(", not ")[0] for m in messages[:-1]), messages[-1]])
+
+
+def without_faults(data: Any, error: ValidationError) -> Manifest | None:
+    """The manifest without its wrong values, so that one report can hold the other checks too."""
+    for item in error.errors():
+        *way, last = item["loc"]
+        place: Any = data
+        for part in way:
+            inside = part in place if isinstance(place, dict) else isinstance(part, int)
+            if inside and isinstance(place, dict | tuple):  # not the tag of a union
+                place = place[part]  # type: ignore[index]
+        if not isinstance(place, dict):
+            return None
+        if item["type"] == "missing":
+            place[last] = "?"
+        elif last in place:
+            del place[last]
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError:
+        return None
+
+
+_WHOLE = ("extra_forbidden", "missing")
+"""Errors whose message names its place itself."""
+
+
+def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> str:
+    kind, value = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        key, around = str(loc[-1]), _spell(loc[:-1], lines)
+        valid = _keys_at(loc[:-1])
+        close = nearest(key, valid) if guess else None
+        hint = f"did you mean '{close}'?" if close else f"valid keys: {', '.join(valid)}"
+        return f"unknown key '{quoted(key)}'{f' in {around}' if around else ''}; {hint}"
+    if kind == "missing":
+        return f"'{_spell(loc, lines, missing=True)}' is missing"
+    if kind == "value_error":
+        return quoted(str(error["ctx"]["error"]), 300)
+    if value is None:
+        return "has no value"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return "must be a mapping of keys to values"
+    if kind == "tuple_type":
+        return "must be a list"
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
+    if kind == "string_type":
+        if isinstance(value, bool):
+            return "YAML reads this word as true or false; put it in quotes"
+        return "must be a text"
+    if kind == "literal_error":
+        valid = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        close = nearest(str(value), valid) if guess else None
+        hint = f"; did you mean '{close}'?" if close else ""
+        return f"must be {error['ctx']['expected']}, not {_short(value)}{hint}"
+    said = error["msg"].replace("Input should be", "must be").replace("String should", "must")
+    shown = f", not {str(value)[:40]!r}" if isinstance(value, str | int | float) else ""
+    return f"{said[0].lower()}{said[1:]}{shown}"
+
+
+def _short(value: object) -> str:
+    return f"'{quoted(value)}'" if isinstance(value, str) else quoted(repr(value))
+
+
+def _keys_at(loc: Loc) -> list[str]:
+    """Valid keys of the model that stands at a location."""
+    kinds: list[Any] = [Manifest]
+    for part in loc:
+        inner: list[Any] = []
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                if part in kind.model_fields:
+                    inner += _flat(kind.model_fields[str(part)].annotation)
+            elif typing.get_origin(kind) is dict:
+                inner += _flat(typing.get_args(kind)[1])
+            elif typing.get_origin(kind) is tuple:
+                inner += _flat(typing.get_args(kind)[0])
+        kinds = inner or kinds
+    return [
+        name
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        for name in kind.model_fields
+    ]
+
+
+def _flat(annotation: Any) -> Iterator[Any]:
+    """The alternatives of a type, without `Annotated`."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        yield from _flat(typing.get_args(annotation)[0])
+    elif origin in (typing.Union, types.UnionType):
+        for choice in typing.get_args(annotation):
+            yield from _flat(choice)
+    else:
+        yield annotation

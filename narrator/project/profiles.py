@@ -1,0 +1,265 @@
+"""What platforms ask of audio files: figures, layout and names, as data.
+
+Used from both ends: an export makes files to a profile, `verify` holds files to it. Knows nothing
+of manifests, samples and codecs. Figures marked "secondary" were not read at the platform itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from narrator.sound.loudness import Target
+
+Span = tuple[float, float]
+"""Least and most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A platform's demands, and how files are made that meet them. None: nothing is asked."""
+
+    name: str
+    formats: tuple[str, ...]
+    """m4b, mp3, opus, flac, wav."""
+    files: Literal["book", "chapters", "both"]
+    kind: Literal["LUFS", "RMS"] = "LUFS"
+    """Integrated by ITU-R BS.1770, or RMS over everything, ungated."""
+    loudness: float | None = None
+    """What is aimed at; None leaves the sound at its own level."""
+    tolerance: float = 1.0
+    """LU or dB that a file may lie from it."""
+    true_peak: float | None = None
+    """dBTP, at most."""
+    peak: float | None = None
+    """Highest sample, dB full scale, at most."""
+    noise_floor: float | None = None
+    """dB RMS of the quietest half seconds, at most."""
+    room_tone: float | None = None
+    """dB RMS of the quiet noise that is laid under everything, so that no pause is digital
+    silence. Where there is a `noise_floor` it is demanded of files too."""
+    head: Span | None = None
+    """Seconds before the first sound."""
+    tail: Span | None = None
+    """Seconds after the last."""
+    gap: float | None = 6.0
+    """Seconds of digital silence within a file, at most."""
+    longest: float | None = None
+    """Minutes a file."""
+    bitrate: int | None = None
+    """kbit/s of lossy codecs; each codec's own where it is None."""
+    bitrates: tuple[int, int] | None = None
+    """kbit/s that are accepted, least and most."""
+    bitrate_mode: Literal["constant", "variable"] | None = None
+    sample_rate: int | None = None
+    channels: int | None = None
+    """1 or 2; as the sound has where it is None."""
+    alike: bool = False
+    """Whether all files of a book must have the same channels and sample rate."""
+    credits: bool = False
+    """Whether opening and closing credits are asked for."""
+    sample: Span | None = None
+    """Seconds of the retail sample that is asked for."""
+    tags: tuple[str, ...] = ("title",)
+    """Facts that a file must carry, by FFmpeg's names."""
+    cover: bool = False
+    """Whether a file must carry its cover."""
+    cover_square: bool = False
+    cover_pixels: tuple[int, int] | None = None
+    """Of its longer side: a smaller one is refused, a larger one is scaled down."""
+    marks: bool = False
+    """Whether a file of a whole book must have chapter marks."""
+    genre: str = "Audiobook"
+    """Where the manifest names none."""
+    book_name: str = "{author} - {title}"
+    """Template of a book's file, without its ending; `/` makes folders."""
+    chapter_name: str = "{number} - {chapter}"
+    """Template of a chapter's file."""
+
+    @property
+    def target(self) -> Target:
+        """What an encoded chapter must measure: nearer than a file may, since joining moves it.
+
+        RMS counts pauses, so chapters of equal words differ in it: they get nearly all of the room.
+        """
+        ceiling = min((p for p in (self.true_peak, self.peak) if p is not None), default=0.0)
+        if self.loudness is None:
+            return Target("as it is", 0.0, -200.0, 200.0, ceiling)
+        half = self.tolerance / 2
+        near = min(0.5, half) if self.kind == "LUFS" else max(self.tolerance - 0.5, half)
+        kind: Literal["LUFS", "dB RMS"] = "LUFS" if self.kind == "LUFS" else "dB RMS"
+        return Target(kind, self.loudness, self.loudness - near, self.loudness + near, ceiling)
+
+
+ROOM_TONE = -70.0
+"""dB RMS where nothing is asked: 10 dB under what ACX takes for noise, 20 over a step of 16 bits.
+Measured, AAC, MP3 and Opus carry it whole at their usual bitrates, and no 10 ms of a pause are
+digital silence, at which players skip, gates close and listeners take the book for broken."""
+
+ACX = Profile(
+    # ACX audio submission requirements (its help pages): -23 to -18 dB RMS, peaks at most -3 dB,
+    # noise floor at most -60 dB RMS, MP3 at 192 kbit/s or more, constant, 44.1 kHz, files all mono
+    # or all stereo, one section a file, at most 120 min, room tone at head and tail. The cover is
+    # uploaded apart (square, 2,400 pixels or more); nothing is asked of one within the files.
+    name="acx",
+    formats=("mp3",),
+    files="chapters",
+    kind="RMS",
+    loudness=-20.5,
+    tolerance=2.5,
+    peak=-3.0,
+    noise_floor=-60.0,
+    room_tone=-68.0,
+    head=(0.5, 1.0),
+    tail=(1.0, 5.0),
+    gap=0.5,
+    longest=120.0,
+    bitrate=192,
+    bitrates=(192, 320),
+    bitrate_mode="constant",
+    sample_rate=44100,
+    alike=True,
+    credits=True,
+    sample=(60.0, 300.0),
+    tags=("title", "album", "artist"),
+    book_name="{title}",
+)
+
+AUDIOBOOKSHELF = Profile(
+    # Folders and tags as its scanner reads them (AudioFileScanner.js, prober.js); it asks for no
+    # loudness: AES TD1008 recommends -18 LUFS for speech.
+    name="audiobookshelf",
+    formats=("m4b",),
+    files="book",
+    loudness=-18.0,
+    true_peak=-1.5,
+    room_tone=ROOM_TONE,
+    tags=("title", "album", "artist"),
+    marks=True,
+    book_name="{author}/{series}/{title}/{title}",
+)
+
+APPLE_PODCASTS = Profile(
+    # podcasters.apple.com: mono MP3 of 96 to 128 kbit/s recommended; artwork square, 1,400 to
+    # 3,000 pixels. -16 LUFS +-1 and -1 dBTP: secondary, citing Apple.
+    name="apple-podcasts",
+    formats=("mp3",),
+    files="book",
+    loudness=-16.0,
+    true_peak=-1.0,
+    room_tone=ROOM_TONE,
+    bitrate=128,
+    bitrates=(96, 320),
+    tags=("title", "artist"),
+    cover=True,
+    cover_square=True,
+    cover_pixels=(1400, 3000),
+    genre="Podcast",
+    book_name="{series} {part} - {title}",
+)
+
+SPOTIFY = Profile(
+    # Plays at about -14 LUFS, at most -1 dBTP: secondary, and one source says -16.
+    name="spotify",
+    formats=("mp3",),
+    files="book",
+    loudness=-14.0,
+    true_peak=-1.0,
+    room_tone=ROOM_TONE,
+    bitrate=128,
+    bitrates=(96, 320),
+    tags=("title", "artist"),
+    cover_square=True,
+    genre="Podcast",
+    book_name="{series} {part} - {title}",
+)
+
+EBU_R128 = Profile(
+    # tech.ebu.ch: -23 LUFS, +-1 LU in production (+-0.2 LU in quality control), at most -1 dBTP.
+    name="ebu-r128",
+    formats=("wav",),
+    files="book",
+    loudness=-23.0,
+    tolerance=1.0,
+    true_peak=-1.0,
+    room_tone=ROOM_TONE,
+    sample_rate=48000,
+)
+
+ARCHIVE = Profile(
+    # Lossless, at the sound's own rate and level, and nothing laid under it: no room tone either.
+    # Only what would lie over full scale is limited: a file of integers cannot hold it.
+    name="archive",
+    formats=("flac",),
+    files="both",
+    loudness=None,
+    true_peak=0.0,
+    gap=None,
+    tags=("title", "album", "artist"),
+)
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (ACX, AUDIOBOOKSHELF, APPLE_PODCASTS, SPOTIFY, EBU_R128, ARCHIVE)
+}
+
+
+EDGE = 0.1
+"""Seconds by which heads and tails are planned within what is asked for: sound begins and ends up
+to 0.06 s from where a take was laid, as it is measured."""
+
+NEAR = 1.0
+"""dB that room tone must lie under a noise floor at least."""
+
+
+def within(span: Span) -> Span:
+    """The seconds of silence to plan for a head or tail, least and most."""
+    return round(span[0] + EDGE if span[0] > 0 else 0.0, 3), round(span[1] - EDGE, 3)
+
+
+def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
+    """A profile by another name, with fields changed, and without demands of its base that the
+    changed ones make void: bitrates are MP3's, marks are those of books.
+
+    A bitrate of its own is demanded as such where it is constant and all that is lossy is MP3.
+    Raises KeyError for a base that does not exist.
+    """
+    given = {field.name for field in fields(Profile)} & changes.keys()
+    profile = replace(PROFILES[base], name=name, **{key: changes[key] for key in given})
+    if not _LOSSY & set(profile.formats) <= {"mp3"}:
+        # AAC and Opus vary about their bitrate, and no frame of theirs states it
+        mode = profile.bitrate_mode if "bitrate_mode" in given else None
+        profile = replace(profile, bitrates=None, bitrate_mode=mode)
+    elif profile.bitrate is None or profile.bitrate_mode == "variable":
+        profile = replace(profile, bitrates=None)
+    elif "bitrate" in given and profile.bitrates is not None:
+        profile = replace(profile, bitrates=(profile.bitrate, profile.bitrate))
+    if "opus" in profile.formats and "sample_rate" not in given and profile.sample_rate:
+        profile = replace(profile, sample_rate=48000)  # the one rate that Opus gives back
+    if "wav" in profile.formats:  # holds neither
+        profile = replace(profile, marks=False, cover=False)
+    if profile.files != "book" and set(profile.formats) != {"m4b"}:
+        profile = replace(profile, marks=False)  # files of one chapter have none
+    return profile
+
+
+_LOSSY = {"m4b", "mp3", "opus"}
+
+
+def contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
+    """Why files of a `custom` profile could not pass it, in words; None where they can."""
+    profile = custom("", base, changes)
+    tone, floor = profile.room_tone, profile.noise_floor
+    if tone is not None and floor is not None and tone > floor - NEAR:
+        return (
+            f"a `room_tone` of {tone:g} dB is no quieter than the `noise_floor` of {floor:g}: "
+            f"{floor - NEAR:g} or lower"
+        )
+    if changes.get("bitrate_mode") and "m4b" in profile.formats:
+        return "`bitrate_mode` is not for m4b, which has none to choose: leave it out"
+    if "opus" in profile.formats and profile.sample_rate not in (None, 48000):
+        return f"opus is 48000 Hz always: leave `sample_rate: {profile.sample_rate}` out"
+    if changes.get("cover") and "wav" in profile.formats:
+        return "a WAV file holds no cover: leave `cover` or that format out"
+    return None

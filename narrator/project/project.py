@@ -1,0 +1,190 @@
+"""book.yaml -> frozen models, validated before anything runs.
+
+All problems come in one report, each with file:line; an unknown key names the nearest valid one.
+Knows the shape of a project and where its files lie, nothing of what chapter text says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrator.project import profiles
+from narrator.project.schema import (
+    ChapterSettings,
+    EngineSettings,
+    LexiconEntry,
+    Manifest,
+    Series,
+    Speaker,
+)
+from narrator.project.yaml import Loc, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder with a valid manifest."""
+
+    path: Path
+    """The manifest's file."""
+    manifest: Manifest
+    lines: Mapping[Loc, int]
+    """Line numbers of the manifest's values, by where they stand."""
+    unseen: tuple[tuple[str, Path, int, int], ...] = ()
+    """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
+    first place, and in how many it stands."""
+    _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    """The chapters and their places, once they were asked for."""
+
+    @property
+    def root(self) -> Path:
+        return self.path.parent
+
+    @property
+    def build(self) -> Path:
+        """Where renders go; git ignores it."""
+        return self.root / "build"
+
+    @property
+    def stem(self) -> str:
+        """What tells its files in `build` from those of other manifests of its folder: its name
+        without an ending, unless there is one by that name that ends in .yaml."""
+        twin = self.path.with_suffix(".yaml")
+        alone = self.path.suffix == ".yaml" or not twin.is_file()
+        return self.path.stem if alone else self.path.name
+
+    @property
+    def engine(self) -> EngineSettings:
+        engine = self.manifest.engine
+        return engine if isinstance(engine, EngineSettings) else EngineSettings(name=engine)
+
+    @property
+    def speakers(self) -> Mapping[str, Speaker]:
+        """The cast; a manifest without one has a single speaker, "narrator"."""
+        return self.manifest.speakers or {"narrator": Speaker()}
+
+    @property
+    def narrator(self) -> str | None:
+        """The default speaker, if there is one."""
+        if self.manifest.narrator is not None:
+            return self.manifest.narrator
+        if not self.manifest.speakers or "narrator" in self.manifest.speakers:
+            return "narrator"
+        return next(iter(self.speakers)) if len(self.speakers) == 1 else None
+
+    @property
+    def lexicon(self) -> tuple[LexiconEntry, ...]:
+        lexicon = self.manifest.lexicon
+        if isinstance(lexicon, tuple):
+            return lexicon
+        return tuple(LexiconEntry(word=word, say=say) for word, say in lexicon.items())
+
+    @property
+    def series(self) -> Series | None:
+        series = self.manifest.series
+        return Series(name=series) if isinstance(series, str) else series
+
+    @property
+    def chapters(self) -> tuple[ChapterSettings, ...]:
+        """The manifest's chapters, between the spoken credits where there are any."""
+        return self._chapters()[0]
+
+    @property
+    def numbered(self) -> list[int]:
+        """The places in `chapters` of those that the manifest lists: credits left out."""
+        return [n for n, loc in enumerate(self._chapters()[1]) if loc[0] == "chapters"]
+
+    def chapter_loc(self, number: int) -> Loc:
+        """Where a chapter of `chapters` stands in the manifest."""
+        return self._chapters()[1][number]
+
+    def _chapters(self) -> tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]:
+        if not self._listed:
+            found = self._with_credits()
+            chapters, places = zip(*found, strict=True)
+            self._listed.append((chapters, places))
+        return self._listed[0]
+
+    def _with_credits(self) -> list[tuple[ChapterSettings, Loc]]:
+        found: list[tuple[ChapterSettings, Loc]] = [
+            (chapter, ("chapters", i)) for i, chapter in enumerate(self.manifest.chapters)
+        ]
+        spoken = self.manifest.credits
+        if spoken is None:
+            return found
+        speaker = spoken.speaker or self.narrator or ""
+        opening, closing = credits(self)
+        if opening is not None:
+            lines = ({speaker: opening},)
+            first = ChapterSettings(title=spoken.opening_title, lines=lines)
+            found.insert(0, (first, ("credits", "opening")))
+        if closing is not None:
+            lines = ({speaker: closing},)
+            last = ChapterSettings(title=spoken.closing_title, lines=lines)
+            found.append((last, ("credits", "closing")))
+        return found
+
+    @property
+    def deliveries(self) -> tuple[profiles.Profile, ...]:
+        """What is delivered to; empty where `output` says it without profiles."""
+        return tuple(map(self.profile, self.manifest.output.profile or ()))
+
+    def profile(self, name: str) -> profiles.Profile:
+        """A profile by name, the project's own or a platform's. Raises KeyError."""
+        own = self.manifest.profiles.get(name)
+        if own is None:
+            return profiles.PROFILES[name]
+        changes = {key: getattr(own, key) for key in own.model_fields_set - {"base"}}
+        return profiles.custom(name, own.base, changes)
+
+    def line(self, *loc: str | int) -> int | None:
+        """The line of a value, or of the nearest thing around it."""
+        return line_of(self.lines, loc)
+
+
+def credits(project: Project) -> tuple[str | None, str | None]:
+    """The opening and closing credits as text of the script, facts filled in and escaped.
+
+    None for those that are not spoken. Raises KeyError for a fact that does not exist, and
+    LookupError with its name for one that the manifest does not tell.
+    """
+    spoken = project.manifest.credits
+    if spoken is None:
+        return None, None
+    facts = facts_of(project)
+
+    def value(match: re.Match[str]) -> str:
+        if not facts[match[1]]:
+            raise LookupError(match[1])
+        return re.sub(r"([\\`*_{}\[\]<>#:|&~])", r"\\\1", facts[match[1]])
+
+    def filled(template: str | None) -> str | None:
+        if template is None:
+            return None
+        text = re.sub(r"\{(\w+)\}", value, template)
+        return re.sub(r"^(\d+)([.)])|^([-+])", r"\1\\\2\3", text)  # no list begins here
+
+    return filled(spoken.opening), filled(spoken.closing)
+
+
+def facts_of(project: Project) -> dict[str, str]:
+    """What templates of credits can name; empty where it is not known."""
+    book, series = project.manifest, project.series
+    authors = book.author
+    last = " and ".join(authors[-2:])
+    return {
+        "title": book.title,
+        "subtitle": book.subtitle or "",
+        "author": ", ".join((*authors[:-2], last)),
+        "narrator": book.narrated_by or "",
+        "series": series.name if series else "",
+        "part": (series.part or "") if series else "",
+        "publisher": book.publisher or "",
+        "year": (book.date or "")[:4],
+        "copyright": book.copyright or "",
+    }

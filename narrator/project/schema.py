@@ -1,0 +1,605 @@
+"""The models of `book.yaml`: one definition validates, documents and completes it."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from narrator.characters import seen
+from narrator.project import profiles
+from narrator.project.yaml import Decimal, Integer
+from narrator.text.patterns import limited
+
+
+def _as_text(value: object) -> object:
+    return value.written if isinstance(value, Integer | Decimal) else value
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, tuple) else (value,)
+
+
+_Written = BeforeValidator(_as_text, json_schema_input_type=str | int | float)
+Text = Annotated[str, _Written, Field(min_length=1)]
+
+
+def _to_be_seen(text: str) -> str:
+    if not (plain := seen(text)).strip():
+        raise ValueError("holds nothing that can be seen")
+    return plain
+
+
+Shown = Annotated[Text, AfterValidator(_to_be_seen)]
+"""A text for tags and names of files, without characters that cannot be seen."""
+Texts = Annotated[
+    tuple[Shown, ...],
+    BeforeValidator(_as_list, json_schema_input_type=str | int | float | tuple[Shown, ...]),
+    Field(min_length=1),
+]
+Seconds = Annotated[float, Field(ge=0, le=60)]
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    first: set[str] = set()
+    for value in values:
+        if value.casefold() in first:
+            raise ValueError(f"'{value}' stands twice")
+        first.add(value.casefold())
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+"""Of a list in which everything stands once, whatever its case: folders are named by it."""
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date as manifests have it: YYYY, YYYY-MM or YYYY-MM-DD."""
+    if not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){0,2}", text):
+        return False
+    try:
+        date.fromisoformat(text + "-01-01"[len(text) - 4 :])
+    except ValueError:
+        return False
+    return True
+
+
+def _dated(text: str) -> str:
+    if not is_date(text):
+        raise ValueError(f"must be YYYY, YYYY-MM or YYYY-MM-DD, a day that is, not {text!r}")
+    return text
+
+
+Date = Annotated[Text, AfterValidator(_dated)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+
+def _kind(value: object) -> str:
+    """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
+    return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
+
+
+ChainMode = Literal["anchored", "continuation", "reference"]
+
+
+class EngineSettings(_Strict):
+    """What speaks, and how. Parameters that an engine does not have are ignored by it."""
+
+    name: Literal["voxcpm2", "draft"] = "voxcpm2"
+    model: Text = "auto"
+    """A directory, a hub id ("owner/name" or "owner/name@revision"), or auto: VoxCPM2, with 8-bit
+    language models where the machine has less than 16 GB."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """What the network computes in; auto is the checkpoint's own on a GPU, float32 on a CPU."""
+    lora: Text | None = None
+    """A fine-tuned voice: a directory or a hub id."""
+    steps: int = Field(default=10, ge=1, le=100)
+    """Of the solver, for each patch of 160 ms."""
+    cfg: float = Field(default=2.0, ge=0.1, le=10)
+    """Guidance: how closely text and voice are followed."""
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
+    """Chunks side by side; auto finds what is fastest here, once."""
+    earliest_stop: float = Field(default=0.25, ge=0, le=0.9)
+    """Share of a chunk's expected length before which the model may not stop."""
+
+
+class EngineOverrides(_Strict):
+    """A chapter's own engine parameters."""
+
+    steps: int | None = Field(default=None, ge=1, le=100)
+    cfg: float | None = Field(default=None, ge=0.1, le=10)
+    seed: int | None = Field(default=None, ge=0, lt=2**32)
+
+
+class VoiceSettings(_Strict):
+    """A reference clip with its exact transcript, or a description to cast a voice from."""
+
+    reference: Text | None = None
+    transcript: Text | None = None
+    description: Text | None = None
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    style: Text | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> VoiceSettings:
+        if self.reference is None and self.description is None:
+            raise ValueError("a voice needs a `reference` clip or a `description`")
+        if self.reference is not None and self.transcript is None:
+            raise ValueError("a `reference` needs its exact `transcript`")
+        return self
+
+
+class ChainOverrides(_Strict):
+    """How takes of one chapter or speaker carry over; a speaker's own count before a chapter's."""
+
+    mode: ChainMode | None = None
+    max_chunks: int | None = Field(default=None, ge=1, le=64)
+
+
+class DraftSettings(_Strict):
+    """How the draft voice plays a speaker; what is not set follows from the speaker's name."""
+
+    variant: Text | None = None
+    pitch: int | None = Field(default=None, ge=0, le=99)
+    rate: int | None = Field(default=None, ge=80, le=450)
+
+
+VoiceChoice = Annotated[
+    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")], Discriminator(_kind)
+]
+
+
+class Mastering(_Strict):
+    """Filters over every take of a speaker, before levels and loudness."""
+
+    high_pass: float | None = Field(default=None, ge=20, le=200)
+    """Hz under which the sound is taken away: rumble, hum."""
+    de_ess: float | None = Field(default=None, ge=0, le=1)
+    """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
+
+
+class Speaker(_Strict):
+    """One of the cast."""
+
+    voice: VoiceChoice | None = None
+    """A name under `voices`, a preset's name, or a voice of the speaker's own."""
+    style: Text | None = None
+    chain: ChainOverrides = ChainOverrides()
+    gain: float = Field(default=0.0, ge=-24, le=24)
+    """dB, on top of the levelling between speakers."""
+    speed: float = Field(default=1.0, ge=0.5, le=2.0)
+    language: Text | None = None
+    aliases: tuple[Text, ...] = ()
+    draft: DraftSettings = DraftSettings()
+    mastering: Mastering | None = None
+    """The speaker's own filters, instead of `output.mastering`."""
+
+
+def _or_defaults(value: object) -> object:
+    return {} if value is None else value
+
+
+CastMember = Annotated[
+    Speaker, BeforeValidator(_or_defaults, json_schema_input_type=Speaker | None)
+]
+"""`Ada:` with nothing behind it is a speaker with every default."""
+
+ScriptLine = Annotated[
+    Annotated[Text, Tag("scalar")]
+    | Annotated[dict[Text, Text], Field(min_length=1, max_length=1), Tag("mapping")],
+    Discriminator(_kind),
+]
+
+
+class ChapterSettings(_Strict):
+    """A chapter: a title for marks and tags, and its text in a file or in place."""
+
+    title: Shown
+    file: Text | None = None
+    lines: tuple[ScriptLine, ...] | None = None
+    speaker: Text | None = None
+    language: Text | None = None
+    engine: EngineOverrides = EngineOverrides()
+    chain: ChainOverrides = ChainOverrides()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ChapterSettings:
+        if (self.file is None) == (self.lines is None):
+            raise ValueError("a chapter needs either `file` or `lines`")
+        return self
+
+
+class Pauses(_Strict):
+    """Silence in seconds, laid between takes; takes themselves are trimmed."""
+
+    clause: Seconds = 0.12
+    sentence: Seconds = 0.35
+    line: Seconds = 0.6
+    speaker: Seconds = 0.45
+    heading: Seconds = 1.2
+    scene: Seconds = 1.8
+    head: Seconds = 0.75
+    """Before a chapter's first word."""
+    tail: Seconds = 1.5
+    """After its last."""
+
+
+class Chain(_Strict):
+    """How takes carry over to the next chunk of the same speaker."""
+
+    mode: ChainMode = "anchored"
+    """anchored: each chunk hears its voice's reference and the take before; continuation: the take
+    before alone; reference: the reference alone, which is fastest, all chunks side by side."""
+    max_chunks: int = Field(default=8, ge=1, le=64)
+    """After so many a chain starts anew from the reference."""
+
+
+class Checks(_Strict):
+    """What a take must pass before it is kept."""
+
+    recognition: Literal["never", "suspicious", "all"] = "never"
+    """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
+    text_error: float | None = Field(default=None, ge=0.01, le=1)
+    """Share of words that may be heard wrong; by language where it is not set."""
+    loudness: float = Field(default=8.0, ge=3, le=40)
+    """dB that a take may lie from its speaker's median."""
+    tries: int = Field(default=3, ge=1, le=10)
+    """Of a chunk, and of each of its halves, before the least bad one is taken."""
+    strict: bool = False
+    """Whether a chunk none of whose tries passed holds its chapter back; else the least bad try is
+    delivered, and said."""
+
+
+_PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
+
+
+class LexiconEntry(_Strict):
+    """A word or a pattern, and how it is spoken."""
+
+    word: Text | None = None
+    pattern: Text | None = None
+    say: Annotated[str, _Written]
+    speaker: Text | None = None
+    language: Text | None = None
+    case: bool = False
+    """Whether upper and lower case must match."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except _PATTERN_ERRORS as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _one_match(self) -> LexiconEntry:
+        if (self.word is None) == (self.pattern is None):
+            raise ValueError("a lexicon entry needs either `word` or `pattern`")
+        if self.pattern is not None:
+            try:
+                with limited(self.pattern):
+                    re.compile(self.pattern).sub(self.say, "")
+            except (*_PATTERN_ERRORS, IndexError) as error:
+                raise ValueError(f"`say` does not fit the pattern: {error}") from None
+        return self
+
+
+Loudness = Literal["audiobook", "acx", "podcast"] | Annotated[float, Field(ge=-40, le=-8)]
+Format = Literal["m4b", "mp3", "flac", "opus", "wav"]
+Formats = Annotated[
+    tuple[Format, ...],
+    BeforeValidator(_as_list, json_schema_input_type=Format | tuple[Format, ...]),
+    Field(min_length=1),
+    Distinct,
+]
+
+
+def _counted(value: object) -> object:
+    return {"mono": 1, "stereo": 2}.get(value, value) if isinstance(value, str) else value
+
+
+Channels = Annotated[
+    Literal[1, 2],
+    BeforeValidator(_counted, json_schema_input_type=Literal[1, 2, "mono", "stereo"]),
+]
+RoomTone = Annotated[float, Field(ge=-85, le=-50)]
+
+
+class Sample(_Strict):
+    """A cut from one chapter, for those who have not bought the book yet."""
+
+    chapter: Annotated[str, _Written] = "1"
+    """Its title or its number in the manifest."""
+    start: float = Field(default=0.0, ge=0)
+    """Seconds into it; the cut begins with the next words."""
+    seconds: float = Field(default=180.0, ge=5, le=300)
+    """At most; the cut ends at a pause."""
+
+
+class Output(_Strict):
+    """The finished files."""
+
+    formats: Formats = ("m4b",)
+    loudness: Loudness = "audiobook"
+    """LUFS, or a platform's target: audiobook (-18 LUFS), acx, podcast (-16 LUFS)."""
+    true_peak: float | None = Field(default=None, ge=-12, le=0)
+    """dBTP; the target's own ceiling where it is not set."""
+    bitrate: int | None = Field(default=None, ge=16, le=320)
+    """kbit/s; each codec's own default where it is not set."""
+    sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
+    """Hz; the engine's own where it is not set and the codec takes it."""
+    channels: Channels | None = None
+    """mono or stereo; where it is not set, stereo if any music of the book is."""
+    room_tone: RoomTone | None = profiles.ROOM_TONE
+    """dB RMS of quiet noise under everything instead of digital silence; null for none."""
+    files: Literal["book", "chapters", "both"] = "both"
+    """One file for the book (M4B always is one), one a chapter, or both."""
+    name: Text = "{author} - {title}"
+    """Name of the book's file, from {title}, {author}, {narrator}, {series}, {part}, {year},
+    {publisher}, {language}; `/` makes folders."""
+    profile: Annotated[Texts, Distinct] | None = None
+    """One or several of acx, audiobookshelf, apple-podcasts, spotify, ebu-r128, archive, and those
+    under `profiles`, instead of the keys above: files go to a folder for each."""
+    sample: Sample | None = None
+    """The retail sample of profiles that ask for one; three minutes of the first chapter where it
+    is not set."""
+    mastering: Mastering = Mastering()
+    companions: Annotated[
+        tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...], Distinct
+    ] = ()
+    """What lies beside the files: subtitles with speakers (vtt, srt), chapter lists (chapters:
+    Podcasting 2.0, cue), labels for an audio editor, an EPUB that is read along (readalong)."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Output:
+        others = self.model_fields_set - {"profile", "sample", "mastering", "companions"}
+        if self.profile is not None and others:
+            raise ValueError(
+                f"`{min(others)}` has no say beside `profile`: put it into a profile of your own, "
+                "under `profiles`, with a `base`"
+            )
+        return self
+
+
+Pixels = Annotated[int, Field(ge=1, le=65_535)]
+
+
+class ProfileSettings(_Strict):
+    """A profile of one's own: what it does not say is as in its base."""
+
+    base: Literal["acx", "audiobookshelf", "apple-podcasts", "spotify", "ebu-r128", "archive"]
+    formats: Formats | None = None
+    files: Literal["book", "chapters", "both"] | None = None
+    kind: Literal["LUFS", "RMS"] | None = None
+    """Of loudness: integrated, or ungated RMS."""
+    loudness: float | None = Field(default=None, ge=-40, le=-8)
+    """null leaves the sound at its own level."""
+    tolerance: float | None = Field(default=None, ge=0.2, le=10)
+    true_peak: float | None = Field(default=None, ge=-12, le=0)
+    """dBTP."""
+    peak: float | None = Field(default=None, ge=-12, le=0)
+    """Highest sample, dB."""
+    noise_floor: float | None = Field(default=None, ge=-100, le=-30)
+    """dB RMS."""
+    room_tone: RoomTone | None = None
+    """dB RMS of quiet noise instead of digital silence; null for none."""
+    head: tuple[Seconds, Seconds] | None = None
+    """Seconds before the first sound, least and most."""
+    tail: tuple[Seconds, Seconds] | None = None
+    gap: Seconds | None = None
+    """Digital silence within a file, at most."""
+    longest: float | None = Field(default=None, gt=0)
+    """Minutes a file."""
+    bitrate: int | None = Field(default=None, ge=16, le=320)
+    bitrate_mode: Literal["constant", "variable"] | None = None
+    sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
+    channels: Channels | None = None
+    """mono or stereo; null as the book's music is."""
+    sample: (
+        tuple[Annotated[float, Field(ge=0, le=300)], Annotated[float, Field(ge=5, le=300)]] | None
+    ) = None
+    """Seconds of the retail sample, least and most; null for none."""
+    credits: bool | None = None
+    """Whether opening and closing credits must be there."""
+    cover: bool | None = None
+    cover_square: bool | None = None
+    cover_pixels: tuple[Pixels, Pixels] | None = None
+    """Of the longer side: a smaller cover is refused, a larger one scaled down."""
+    genre: Text | None = None
+    book_name: Text | None = None
+    chapter_name: Text | None = None
+
+    @model_validator(mode="after")
+    def _not_null(self) -> ProfileSettings:
+        needed = ("formats", "files", "kind", "tolerance", "credits", "cover", "cover_square",
+                  "genre", "book_name", "chapter_name")  # fmt: skip
+        for name in needed:
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise ValueError(f"`{name}` needs a value, or leave it out")
+        for name in ("head", "tail", "sample", "cover_pixels"):
+            span = getattr(self, name)
+            if span is not None and span[0] > span[1]:
+                raise ValueError(f"`{name}` is least and most: {list(span)} runs backwards")
+        for name in ("head", "tail"):
+            span = getattr(self, name)
+            if span is not None and span[1] - span[0] < 2 * profiles.EDGE - 1e-9:
+                raise ValueError(
+                    f"`{name}` needs {2 * profiles.EDGE:g} s between least and most: "
+                    f"sound is not found to the hundredth, and {list(span)} leaves no room"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> ProfileSettings:
+        changes = {key: getattr(self, key) for key in self.model_fields_set - {"base"}}
+        if fault := profiles.contradiction(self.base, changes):
+            raise ValueError(fault)
+        return self
+
+
+class Credits(_Strict):
+    """What is spoken before the first chapter and after the last, as chapters of their own.
+
+    Templates take {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher}, {year}
+    and {copyright}, and marks of the script, such as [pause 1s].
+    """
+
+    opening: Text | None = "{title}. Written by {author}. Narrated by {narrator}."
+    closing: Text | None = (
+        "This has been {title}. Written by {author}. Narrated by {narrator}. The end."
+    )
+    speaker: Text | None = None
+    """The narrator where it is not set."""
+    opening_title: Shown = "Opening credits"
+    closing_title: Shown = "Closing credits"
+
+
+class Series(_Strict):
+    """The series a book belongs to."""
+
+    name: Shown
+    part: Shown | None = None
+
+
+SeriesChoice = Annotated[
+    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
+]
+EngineChoice = Annotated[
+    Annotated[Literal["voxcpm2", "draft"], Tag("scalar")]
+    | Annotated[EngineSettings, Tag("mapping")],
+    Discriminator(_kind),
+]
+
+
+def _lexicon_kind(value: object) -> str:
+    return "mapping" if isinstance(value, dict) else "list"
+
+
+LexiconChoice = Annotated[
+    Annotated[dict[Text, Annotated[str, _Written]], Tag("mapping")]
+    | Annotated[tuple[LexiconEntry, ...], Tag("list")],
+    Discriminator(_lexicon_kind),
+]
+
+
+class Music(_Strict):
+    """Music before, after or under the words of chapters."""
+
+    file: Text
+    """Any format that FFmpeg reads."""
+    place: Literal["intro", "outro", "bed"]
+    """Before a chapter's first word, after its last, or under its words."""
+    chapters: Annotated[
+        tuple[Text, ...],
+        BeforeValidator(_as_list, json_schema_input_type=str | int | tuple[str | int, ...]),
+    ] = ()
+    """Numbers or titles, credits not counted. Where it is not set, an intro is played before the
+    first chapter, an outro after the last, a bed in every one."""
+    scene: int | None = Field(default=None, ge=1)
+    """A bed's, counted within its chapter; the whole chapter where it is not set."""
+    name: Text | None = None
+    """Of a bed that the script calls: [music: name] until [music: off] or other music."""
+    gain: float | None = Field(default=None, ge=-60, le=12)
+    """LU by which it lies above the speech of the book, whatever the file's own loudness: -3 where
+    it is not set, a bed -14."""
+    duck: float | None = Field(default=None, ge=0, le=60)
+    """dB by which it steps back under words: 17 where it is not set, a bed 6, so that all music is
+    20 dB under speech."""
+    attack: Seconds = 0.5
+    """In which it steps back before words come."""
+    release: Seconds = 1.0
+    """In which it comes up after words; pauses too short for both stay ducked."""
+    fade_in: Seconds | None = None
+    """0 where it is not set; a bed 2, before its first word."""
+    fade_out: Seconds | None = None
+    """0 where it is not set; a bed 3, after its last word."""
+    overlap: Seconds = 0.0
+    """An intro's last seconds go on under the first words, an outro's first begin under the
+    last."""
+    seconds: float | None = Field(default=None, ge=0.5, le=36_000)
+    """How much of the file is played; all of it where it is not set."""
+    loop: bool | Annotated[float, Field(ge=0, le=30)] = False
+    """Whether a bed begins again as long as it is needed; or the seconds in which its end fades
+    over into its beginning."""
+
+    @model_validator(mode="after")
+    def _fits_its_place(self) -> Music:
+        given = self.model_fields_set
+        others = {"overlap"} if self.place == "bed" else {"scene", "name", "loop"}
+        if wrong := sorted(given & others):
+            kind = "a bed" if self.place != "bed" else "an intro or an outro"
+            raise ValueError(f"`{wrong[0]}` is for {kind}, not for `place: {self.place}`")
+        if self.name is not None:
+            if where := sorted(given & {"chapters", "scene"}):
+                raise ValueError(f"the script says where `name` plays: leave out `{where[0]}`")
+            if self.name.casefold() == "off" or any(c in self.name for c in "[]\\\n"):
+                raise ValueError(f"no name for music: {self.name!r}; [music: off] ends what plays")
+        return self
+
+
+class Manifest(_Strict):
+    """A whole book.yaml, as written; `Project` answers what follows from it."""
+
+    title: Shown
+    subtitle: Shown | None = None
+    author: Texts
+    language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    cover: Text | None = None
+    outside: tuple[Text, ...] = ()
+    """Folders outside of the project that its files may be in: ../shared-voices."""
+    source: Text | None = None
+    """The EPUB that the book came from: its pages become the read-along edition."""
+    identifiers: dict[Text, Text] = {}
+    series: SeriesChoice | None = None
+    publisher: Shown | None = None
+    date: Date | None = None
+    description: Shown | None = None
+    genre: Shown | None = None
+    copyright: Shown | None = None
+    narrated_by: Shown | None = None
+    engine: EngineChoice = EngineSettings()
+    speakers: dict[Text, CastMember] = {}
+    narrator: Text | None = None
+    voices: dict[Text, VoiceSettings] = {}
+    chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
+    pauses: Pauses = Pauses()
+    chain: Chain = Chain()
+    checks: Checks = Checks()
+    lexicon: LexiconChoice = ()
+    output: Output = Output()
+    profiles: dict[Text, ProfileSettings] = {}
+    credits: Credits | None = None
+    music: tuple[Music, ...] = ()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of book.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Manifest.model_json_schema(),
+        "title": "narrator book.yaml",
+    }

@@ -1,0 +1,239 @@
+"""YAML as manifests have it: values with their lines, within limits, nothing constructed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from narrator import files
+from narrator.characters import ODD, quoted
+from narrator.errors import ManifestError, Problem
+
+SIZE_LIMIT = 4_000_000
+NODE_LIMIT = 200_000
+"""Nodes after aliases are followed; a few lines of YAML can otherwise ask for gigabytes."""
+NUMBER_LIMIT = 64
+"""Characters of a number. What is longer is read as text: Python needs hours for the longest."""
+
+Loc = tuple[str | int, ...]
+
+
+class Integer(int):
+    """A YAML integer that remembers how it was written ("0123" is an ISBN, not 83)."""
+
+    written: str
+
+
+class Decimal(float):
+    """A YAML float that remembers how it was written."""
+
+    written: str
+
+
+class _Loader(yaml.SafeLoader):
+    """Counts what it composes, so that a manifest full of commas does not take minutes."""
+
+    composed = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.composed += 1
+        if self.composed > NODE_LIMIT:
+            raise yaml.MarkedYAMLError(
+                problem=f"more than {NODE_LIMIT:,} values: put chapter text in files",
+                problem_mark=self.get_mark(),
+            )
+        return super().compose_node(parent, index)
+
+
+def read_yaml(path: Path) -> tuple[_Nodes, Any]:
+    text = _text_of(path)
+    at = 0
+    try:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            reader = _Nodes(path, loader)
+            data = None if node is None else reader.value(node, ())
+        finally:
+            at = loader.line + 1
+            loader.dispose()
+    except RecursionError:
+        raise ManifestError(Problem(path, at, "nested too deeply")) from None
+    except yaml.MarkedYAMLError as error:
+        raise ManifestError(_not_yaml(path, text, error)) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        found = text[error.position : error.position + 1]
+        message = f"a control character, {found!r}, which YAML does not allow"
+        raise ManifestError(Problem(path, line, message)) from None
+    except yaml.YAMLError as error:
+        raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
+    except (ValueError, OverflowError):  # of chr(), within the scanner
+        message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
+        raise ManifestError(Problem(path, at, message)) from None
+    if not isinstance(data, dict):
+        raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
+    return reader, data
+
+
+def _text_of(path: Path) -> str:
+    """Raises ManifestError."""
+    try:
+        return files.read_whole(path, SIZE_LIMIT).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ManifestError(
+            Problem(
+                path,
+                None,
+                "no such file; name a project's folder or its book.yaml, or write one: "
+                "`narrator new DIR --from BOOK`",
+            )
+        ) from None
+    except files.TooLarge:
+        raise ManifestError(
+            Problem(path, None, "larger than 4 MB: put chapter text in files")
+        ) from None
+    except OSError as error:
+        raise ManifestError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ManifestError(Problem(path, line, "not UTF-8: save the file as UTF-8")) from None
+    except ValueError:  # a NUL in the path itself
+        raise ManifestError(f"no path: {quoted(str(path))}") from None
+
+
+def _not_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    message = (error.problem or error.context or "not valid YAML").replace("\\t", "tab")
+    if "'\\t'" in str(error) or (error.problem and "token" in error.problem and _tab(text, mark)):
+        message = "a tab: YAML wants spaces for indentation"
+    elif "mapping values are not allowed" in message:
+        message += "; put a text that has a colon in quotes"
+    elif "found another document" in message:
+        message = "a second document begins here (---): a manifest is one, take the line out"
+    return Problem(path, mark.line + 1 if mark else None, quoted(message, 300))
+
+
+def _tab(text: str, mark: yaml.Mark | None) -> bool:
+    if mark is None:
+        return False
+    lines = text.splitlines()
+    return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]
+
+
+class _Nodes:
+    """Turns YAML nodes into plain values, noting the line of each and keys that stand twice."""
+
+    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
+        self.path = path
+        self.loader = loader
+        self.lines: dict[Loc, int] = {}
+        self.problems: list[Problem] = []
+        self.unseen: dict[str, tuple[int, int]] = {}
+        """Character that cannot be seen -> line of its first place, number of places."""
+        self._count = 0
+        self._open: set[int] = set()
+
+    def value(self, node: yaml.Node, loc: Loc) -> Any:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(loc, line)
+        self._count += 1
+        if self._count > NODE_LIMIT or id(node) in self._open:
+            raise ManifestError(
+                Problem(self.path, line, "aliases (&name, *name) that grow without bound")
+            )
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, line)
+        self._open.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
+            return self._mapping(node, loc)
+        finally:
+            self._open.discard(id(node))
+
+    def _mapping(self, node: yaml.Node, loc: Loc) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        first: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.append(
+                    Problem(self.path, line, "a key must be a single word or text")
+                )
+                continue
+            key = self._readable(key_node, line)
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                message = "`<<` is not read here: write the keys out"
+                self.problems.append(Problem(self.path, line, message))
+                continue
+            if key in first:
+                message = f"'{quoted(key)}' stands twice; first on line {first[key]}"
+                self.problems.append(Problem(self.path, line, message))
+                continue
+            first[key] = line
+            self.lines[(*loc, key)] = line
+            result[key] = self.value(value_node, (*loc, key))
+        return result
+
+    def _readable(self, node: yaml.ScalarNode, line: int) -> str:
+        """A scalar's text; what tags, XML and file names cannot hold is noted, and replaced."""
+        text = str(node.value)
+        for odd in ODD.findall(text):
+            first, count = self.unseen.get(odd, (line, 0))
+            self.unseen[odd] = first, count + 1
+        wrong = [character for character in text if _is_unreadable(character)]
+        if not wrong:
+            return text
+        found = wrong[0]
+        if "\ud800" <= found <= "\udfff":
+            message = "half of a surrogate pair, which is no character"
+        else:
+            message = f"{found!r} in a text, which is no character that can be shown: take it out"
+        self.problems.append(Problem(self.path, line, message))
+        return "".join("\ufffd" if _is_unreadable(character) else character for character in text)
+
+    def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
+        node.value = self._readable(node, line)
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind == "timestamp" or (kind in ("int", "float") and len(node.value) > NUMBER_LIMIT):
+            return node.value
+        if kind not in ("str", "null", "bool", "int", "float"):
+            raise self._unread(node, line)
+        try:
+            value = self.loader.construct_object(node)
+        except (yaml.YAMLError, ValueError, LookupError):
+            raise self._unread(node, line) from None
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = Integer(value)
+            value.written = node.value
+        elif isinstance(value, float):
+            value = Decimal(value)
+            value.written = node.value
+        return value
+
+    def _unread(self, node: yaml.ScalarNode, line: int) -> ManifestError:
+        """A value that is not what its tag says, whether written (`!!int x`) or found (`<<`)."""
+        kind = quoted(node.tag.replace("tag:yaml.org,2002:", "!!"))
+        message = f"cannot read '{quoted(node.value)}' as {kind}: take the tag away, or put the "
+        return ManifestError(Problem(self.path, line, f"{message}text in quotes"))
+
+
+def _is_unreadable(character: str) -> bool:
+    """Controls but tab and line breaks, halves of surrogate pairs, and what XML 1.0 has not."""
+    if character in "\t\n\r":
+        return False
+    return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
+
+
+def line_of(lines: Mapping[Loc, int], loc: Loc) -> int | None:
+    """The line of the longest prefix of `loc` that exists; tags of unions are passed over."""
+    found: Loc = ()
+    for part in loc:
+        if (*found, part) in lines:
+            found = (*found, part)
+    return lines.get(found)

@@ -1,0 +1,247 @@
+"""Takes and pauses -> a chapter's timeline and its sound, in bounded memory.
+
+A timeline is laid out from figures alone, exact to the sample, before any sound is read; the sound
+is then streamed to it. Knows nothing of engines, stores and files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from narrator import keys
+from narrator.errors import DamagedTake
+from narrator.sound.audio import SILENCE, Samples, amplitude, fade, stretch
+
+# -- the timeline ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One take on its way into a chapter."""
+
+    key: str
+    """Names the take to whoever reads it."""
+    start: int
+    stop: int
+    """Bounds of speech in the take, in samples."""
+    gain: float
+    """dB."""
+    speed: float
+    """1.1 is ten per cent faster, at the same pitch."""
+    pause: float
+    """Seconds of silence after it."""
+    chunk: str
+    speaker: str
+    text: str
+    path: Path
+    line: int
+
+    @property
+    def length(self) -> int:
+        """Samples that it takes on the timeline."""
+        return round((self.stop - self.start) / self.speed)
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Where one clip lies in its chapter's sound, in samples, and what it says."""
+
+    start: int
+    stop: int
+    key: str
+    chunk: str
+    speaker: str
+    text: str
+    path: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A chapter's sound before it is made. Cues are in order and never overlap."""
+
+    sample_rate: int
+    length: int
+    """Samples in all, head and tail too."""
+    cues: tuple[Cue, ...]
+
+    @property
+    def seconds(self) -> float:
+        return self.length / self.sample_rate
+
+    def to_json(self) -> str:
+        """One JSON object, sealed; equal timelines give equal text."""
+        cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
+        whole = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
+        return json.dumps({**whole, "seal": keys.seal(whole)}, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Timeline:
+        """Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
+
+        One from before there were seals is read.
+        """
+        whole = json.loads(text)
+        if len(whole) != 3 and whole.pop("seal") != keys.seal(whole):
+            raise ValueError("altered since it was written")
+        cues = tuple(Cue(**{**cue, "path": Path(cue["path"])}) for cue in whole["cues"])
+        return cls(whole["sample_rate"], whole["length"], cues)
+
+
+def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) -> Timeline:
+    """Clips one after the other, each with its pause; head and tail are seconds of silence.
+
+    The last clip's pause counts only for what it is longer than the tail. Raises ValueError for a
+    pause, a speed or bounds that cannot be.
+    """
+    cues: list[Cue] = []
+    position = round(head * sample_rate)
+    pause = 0
+    for clip in clips:
+        if clip.pause < 0 or clip.speed <= 0 or not 0 <= clip.start <= clip.stop:
+            raise ValueError(f"clip {clip.chunk} cannot be laid: {clip}")
+        start = position + pause
+        position = start + clip.length
+        pause = round(clip.pause * sample_rate)
+        cues.append(
+            Cue(
+                start=start,
+                stop=position,
+                key=clip.key,
+                chunk=clip.chunk,
+                speaker=clip.speaker,
+                text=clip.text,
+                path=clip.path,
+                line=clip.line,
+            )
+        )
+    length = position + max(pause, round(tail * sample_rate))
+    return Timeline(sample_rate, length, tuple(cues))
+
+
+def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[str], str]) -> str:
+    """A key of all that decides the samples of `stream`, and nothing else.
+
+    `content` gives the hash of a take's samples by its key. Texts, names and lines are left out.
+    """
+    placed = [
+        [cue.start, content(clip.key), clip.start, clip.stop, clip.gain, clip.speed]
+        for cue, clip in zip(timeline.cues, clips, strict=True)
+    ]
+    return keys.key(
+        {
+            "sound": 1,
+            "sample_rate": timeline.sample_rate,
+            "length": timeline.length,
+            "clips": placed,
+        }
+    )
+
+
+# -- the sound -------------------------------------------------------------------------------------
+
+BLOCK = 65536
+
+
+def stream(
+    timeline: Timeline,
+    clips: Sequence[Region],
+    read: Callable[[str], Samples],
+    block: int = BLOCK,
+) -> Iterator[Samples]:
+    """A chapter's samples in blocks; holds one take and one block at a time.
+
+    `clips` are those that the timeline was laid from; `read` gives a take's samples by its key, at
+    the timeline's rate. Clips get their speed, gain and short fades; between them is digital
+    silence. Raises DamagedTake where a take is shorter than its clip, and what `read` raises.
+    """
+    out = np.zeros(min(block, timeline.length), np.float32)
+    base = 0  # position of `out` on the timeline
+    for cue, clip in zip(timeline.cues, clips, strict=True):
+        sound = _clip_sound(clip, read(clip.key), timeline.sample_rate)
+        done = 0
+        while done < len(sound):
+            at = cue.start + done - base
+            if at >= len(out):
+                yield out
+                base += len(out)
+                out = np.zeros(min(block, timeline.length - base), np.float32)
+                continue
+            size = min(len(sound) - done, len(out) - at)
+            out[at : at + size] = sound[done : done + size]
+            done += size
+    while len(out):
+        yield out
+        base += len(out)
+        out = np.zeros(min(block, timeline.length - base), np.float32)
+
+
+def _clip_sound(clip: Region, take: Samples, rate: int) -> Samples:
+    if len(take) < clip.stop:
+        raise DamagedTake(f"take {clip.key}: {len(take)} samples, its speech ends at {clip.stop}")
+    sound = fade(stretch(take[clip.start : clip.stop], rate, clip.speed), rate)
+    if clip.gain:
+        sound *= np.float32(amplitude(clip.gain))
+    return sound
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+BOUND = 12.0
+"""dB by which a speaker is raised or lowered at most to meet the cast."""
+STEP = 0.5
+"""dB: gains are rounded to it, far below what is heard, so that a change of one take seldom moves
+a gain and with it every chapter of the book."""
+
+
+def levels(
+    measured: Mapping[str, Sequence[tuple[float, float]]],
+    gains: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Gain in dB of each speaker that brings the cast to one level: the median of its speakers.
+
+    `measured` gives (level in dB, seconds) of every take of a speaker; the middle of those seconds
+    is the speaker's level. `gains` are the author's own, on top.
+    """
+    spoken = {name: _middle(takes) for name, takes in measured.items()}
+    heard = [level for level in spoken.values() if level is not None]
+    cast = median(heard) if heard else 0.0
+    even = {}
+    for name, level in spoken.items():
+        gain = 0.0 if level is None else round((cast - level) / STEP) * STEP
+        even[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
+    return even
+
+
+def spoken(
+    measured: Mapping[str, Sequence[tuple[float, float]]], gains: Mapping[str, float]
+) -> float:
+    """Level in dB of the book's speech with these gains: half of its seconds lie under it.
+
+    Rounded to `STEP`, so that a change of one take seldom moves what is set against it.
+    """
+    takes = [
+        (level + gains.get(name, 0.0), seconds)
+        for name, rows in measured.items()
+        for level, seconds in rows
+        if level > SILENCE
+    ]
+    level = _middle(takes)
+    return SILENCE if level is None else round(level / STEP) * STEP
+
+
+def _middle(takes: Sequence[tuple[float, float]]) -> float | None:
+    """The level that half of the seconds lie under; None where nothing is audible."""
+    audible = sorted((level, seconds) for level, seconds in takes if level > SILENCE)
+    left = sum(seconds for _, seconds in audible) / 2
+    for level, seconds in audible:
+        left -= seconds
+        if left <= 0:
+            return level
+    return None

@@ -1,0 +1,219 @@
+"""What FFmpeg reads: the one file it is given, of the formats on a list, and nothing else.
+
+Half of FFmpeg's formats are not sound but say where sound is: playlists, lists of files, addresses,
+devices. None of them is on the list; and what is opened is a file descriptor, so that no name is
+ever taken for an address, a pattern or a pipe. The one place where FFmpeg opens anything to read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import av
+import av.error
+from av.container import InputContainer
+
+SOUNDS = (
+    "aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,dsf,dts,dtshd,eac3,flac,flv,loas,"
+    "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,mpc,mpc8,mpeg,mpegts,ogg,oma,rm,tak,tta,voc,w64,"
+    "wav,wv,xwma"
+)
+"""FFmpeg's names of the formats in which people have sound, films with sound among them."""
+
+PATIENCE = 60.0
+"""Seconds after which FFmpeg gives up opening a file, or looking for what comes next in it."""
+
+_ELSE = "export it as WAV, FLAC, MP3 or M4A"
+_NO_SOUND = {
+    b"#EXTM3U": "a playlist",
+    b"[playlist]": "a playlist",
+    b"ffconcat version": "a list of files",
+    b"v=0": "a description of a broadcast (SDP)",
+    b"<": "a web page or the like",
+}
+"""How files begin that are no sound but often lie where sound should."""
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class Unfit(Exception):
+    """Why a file is none that is read here, in words that go after its name."""
+
+
+def regular(path: Path) -> BinaryIO:
+    """A file, open for reading. Raises OSError; Unfit for what is none, without waiting for it."""
+    _check_kind(path.stat())  # before it is opened: opening a device can do things
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that came since does not wait
+    try:
+        _check_kind(os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")  # nameless, so that nobody guesses by an ending
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check_kind(found: os.stat_result) -> None:
+    kind = stat.S_IFMT(found.st_mode)
+    if kind != stat.S_IFREG:
+        what = _KINDS.get(kind, "something else")
+        raise Unfit(f"{what}, not a file: name a file that holds the sound itself")
+
+
+@contextlib.contextmanager
+def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[InputContainer]:
+    """A file with at least one stream of sound, open for decoding; `options` are FFmpeg's.
+
+    Raises OSError where it cannot be read, and Unfit where it is no sound, when it is opened or
+    within the block.
+    """
+    with regular(path) as file:
+        _check_begin(file)
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        only = {
+            "fd": str(file.fileno()),
+            "protocol_whitelist": "fd",
+            "format_whitelist": SOUNDS,
+        }
+        with (
+            _translated(),
+            av.open(
+                "fd:",
+                "r",
+                options={**(options or {}), **only},
+                metadata_errors="replace",  # tags of last century's players
+                timeout=PATIENCE,
+            ) as container,
+        ):
+            if not container.streams.audio:
+                raise Unfit("there is no sound in this file")
+            if container.streams.audio[0].codec_context is None:
+                raise Unfit(f"there is no decoder for its sound: {_ELSE}")
+            yield container
+
+
+def _check_begin(file: BinaryIO) -> None:
+    begin = file.read(64)
+    if not begin:
+        raise Unfit("not a sound file: it is empty")
+    text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for start, what in _NO_SOUND.items():
+        if text.startswith(start):
+            raise Unfit(f"not a sound file but {what}: name a file that holds the sound itself")
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror) from error
+        if isinstance(error, av.error.ArgumentError):  # not on the list
+            raise Unfit(
+                f"there is no sound in this file, or of a kind that is not read here: {_ELSE}"
+            ) from error
+        if isinstance(error, av.error.ExitError):
+            raise Unfit(f"not a sound file: nothing was found in {PATIENCE:.0f} s") from error
+        raise Unfit(f"not a sound file ({error.strerror})") from error
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+MOST_PIXELS = 40_000_000
+"""Of a picture that is decoded: a progressive JPEG takes 9 bytes for each of them."""
+_SCANS = 100
+"""Passes of a progressive JPEG over the whole picture; real ones have some ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelSize:
+    """What the header of a picture says of it."""
+
+    kind: Literal["jpeg", "png"]
+    width: int
+    height: int
+
+
+def size_of(data: bytes) -> PixelSize | None:
+    """Of a JPEG or PNG by its header alone; None for anything else."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 24:
+        return PixelSize("png", int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
+    return _jpeg_size(data)
+
+
+def _jpeg_size(data: bytes) -> PixelSize | None:
+    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
+    if not data.startswith(b"\xff\xd8\xff"):
+        return None
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker == 0xFF:  # a fill byte
+            at += 1
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            return PixelSize("jpeg", int.from_bytes(width), int.from_bytes(height))
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4])
+    return None
+
+
+def check_size(data: bytes) -> PixelSize:
+    """What the header says. Raises Unfit for what is no JPEG or PNG, or is too large to decode."""
+    size = size_of(data)
+    if size is None:
+        raise Unfit("neither a whole JPEG nor a whole PNG image")
+    if size.width * size.height > MOST_PIXELS:
+        raise Unfit(
+            f"too large: {size.width}x{size.height} pixels, and at most {MOST_PIXELS // 10**6} "
+            "million are opened; scale it down, 3000x3000 are enough"
+        )
+    return size
+
+
+def picture(data: bytes, *, strict: bool = False) -> av.VideoFrame:
+    """A JPEG or PNG, decoded. FFmpeg makes grey of what is missing of a JPEG, unless `strict`.
+
+    Raises Unfit for one that is neither, too large, or damaged.
+    """
+    size = check_size(data)
+    if size.kind == "png":
+        data = _bare(data)
+    elif data.count(b"\xff\xda") > _SCANS:
+        raise Unfit(f"a JPEG of more than {_SCANS} passes: save it anew")
+    form = "png_pipe" if size.kind == "png" else "jpeg_pipe"
+    only = {"protocol_whitelist": "none", "format_whitelist": form}
+    try:
+        with av.open(io.BytesIO(data), "r", format=form, options=only) as source:
+            decoder = source.streams.video[0].codec_context
+            decoder.options = {
+                "max_pixels": str(MOST_PIXELS),  # where a second header says otherwise
+                **({"err_detect": "explode"} if strict else {}),
+            }
+            return next(source.decode(video=0))
+    except (av.error.FFmpegError, StopIteration) as error:
+        raise Unfit("damaged, or not all of it is there") from error
+
+
+def _bare(png: bytes) -> bytes:
+    """A PNG of nothing but its picture: a profile or text of 1 MB can be 1 GB when it is read."""
+    parts, at = [png[:8]], 8
+    while at + 8 <= len(png):
+        stop = at + 12 + int.from_bytes(png[at : at + 4])
+        if png[at + 4 : at + 8] in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
+            parts.append(png[at:stop])
+        at = stop
+    return b"".join(parts)

@@ -1,0 +1,480 @@
+"""What a sound file measures: codec, loudness, edges, gaps, clipping, tags, chapter marks.
+
+Reads anyone's files, in one pass and bounded memory. Knows no profile and no book: what a figure
+should be is `delivery/verify.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import av.error
+import numpy as np
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Disposition
+from numpy.typing import NDArray
+
+from narrator import keys
+from narrator.errors import UserError
+from narrator.sound import media, meters
+from narrator.sound.audio import SILENCE, Samples, amplitude
+from narrator.sound.loudness import Loudness, measure
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterMark:
+    """A chapter mark, in seconds."""
+
+    start: float
+    end: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileFigures:
+    """What a file measures."""
+
+    path: Path
+    codec: str
+    loudness: Loudness
+    sample_rate: int
+    channels: int
+    bitrate: int
+    """kbit/s: what every frame states where it is constant, else on average."""
+    bitrate_mode: str
+    """constant or variable, by every frame's own header; lossless; unknown for other codecs."""
+    bitrate_note: str
+    """What the file itself says of it: a Xing, Info or VBRI header."""
+    noise_floor: float
+    """dB RMS: the median of the quietest hundredth of half-second windows, five at least."""
+    head: float
+    """Seconds before the first sound: 30 ms over -50 dB."""
+    tail: float
+    """Seconds after the last."""
+    silent_edge: float
+    """Seconds of digital silence at the start or the end, whichever is longer."""
+    gap: float
+    """The longest digital silence within, in seconds."""
+    gap_at: float
+    clipped: int
+    """Runs of three samples and more at full scale."""
+    clipped_at: float
+    flat: int
+    """Tops that were cut at a lower level: clipped, and then made quieter."""
+    flat_at: float
+    quiet: float
+    """Seconds of the longest stretch in which there is no sound but that of a room."""
+    quiet_at: float
+    content: str
+    """A hash of the coded sound, whatever its tags."""
+    levels: bytes = field(repr=False)
+    """Of each tenth of a second, see `meters.levels`."""
+    damaged: int
+    """Packets that cannot be decoded."""
+    invalid: int
+    """Samples that are no numbers, or beyond any level; they are measured as silence."""
+    changes: int
+    """How often sample rate or channels change within."""
+    missing: float
+    """Seconds that the file states and does not hold."""
+    tags: dict[str, str]
+    cover: tuple[int, int] | None
+    """Pixels."""
+    marks: tuple[ChapterMark, ...]
+
+    @property
+    def seconds(self) -> float:
+        return self.loudness.seconds
+
+
+BLOCK = 65536
+_OPTIONS = {"advanced_editlist": "0"}
+"""MP4 without a second index for edits in the middle, which audiobooks have none of: it takes 150
+of 360 MB for 26 hours. Edits at the edges, which leave out what coders pad, still count."""
+SOUND = -50.0
+"""dB: what is over it for 30 ms is sound, not room."""
+DIGITAL = -96.0
+"""dB: what stays under it is digital silence; a step of 16 bits is at -90."""
+FULL = 0.9995
+"""Of full scale: samples at it were cut off."""
+LOUDEST = 1e4
+"""Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
+SLOWEST = 1000
+"""Hz: a lower sample rate is no sound's."""
+
+
+def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
+    """Measure a file in any container that FFmpeg reads; `on_progress` hears the share done.
+
+    Raises UserError where it cannot be read or holds no sound.
+    """
+    try:
+        with media.sound(path, _OPTIONS) as container:
+            return _figures(path, container, on_progress or (lambda share: None))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except media.Unfit as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def _figures(
+    path: Path, container: InputContainer, on_progress: Callable[[float], None]
+) -> FileFigures:
+    stream = container.streams.audio[0]
+    if stream.codec_context is None:
+        raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
+    rate = stream.rate
+    if rate < SLOWEST:
+        raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
+    decoder = _Decoder(container, stream, on_progress)
+    coarse = stream.codec_context.codec.canonical_name in _COARSE
+    meter = _Meter(rate, coarse=coarse)
+    loudness = measure(meter.watch(decoder.blocks()), rate)
+    meter.finish()
+    tags = {**stream.metadata, **container.metadata}
+    header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
+    mode = _bitrate_mode(stream, decoder)
+    quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
+    average = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
+    return FileFigures(
+        path=path,
+        codec=stream.codec_context.codec.canonical_name,
+        loudness=loudness,
+        sample_rate=rate,
+        channels=stream.channels,
+        bitrate=min(decoder.rates) if mode == "constant" else average,
+        bitrate_mode=mode,
+        bitrate_note=f"{header.name} header" if header.name else "",
+        noise_floor=meter.floor(),
+        head=meter.head,
+        tail=loudness.seconds - meter.last_sound,
+        silent_edge=meter.silent_edge,
+        gap=meter.gap,
+        gap_at=meter.gap_at,
+        clipped=meter.clipped,
+        clipped_at=meter.clipped_at,
+        flat=meter.flats.count,
+        flat_at=meter.flats.at,
+        quiet=quiet,
+        quiet_at=quiet_at,
+        content=decoder.content.hexdigest(),
+        levels=bytes(meter.levels),
+        damaged=decoder.damaged,
+        invalid=decoder.invalid,
+        changes=decoder.changes,
+        missing=_missing(stream, decoder, header, loudness.seconds),
+        tags={name.casefold(): value for name, value in tags.items()},
+        cover=_cover(container),
+        marks=tuple(_marks(container)),
+    )
+
+
+def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: float) -> float:
+    """Of the stated length, where a format states it and does not guess it from the bitrate."""
+    if _is_mp3(stream):
+        lost = header.frames - decoder.packets
+        # some coders count the frame of the header too
+        return lost * decoder.frame / stream.rate if lost > 1 else 0.0
+    if stream.duration is None or stream.time_base is None:
+        return 0.0
+    return max(0.0, float(stream.duration * stream.time_base) - seconds)
+
+
+def _cover(container: InputContainer) -> tuple[int, int] | None:
+    for picture in container.streams.video:
+        if picture.disposition & Disposition.attached_pic:
+            return picture.codec_context.width, picture.codec_context.height
+    return None
+
+
+def _marks(container: InputContainer) -> Iterator[ChapterMark]:
+    for chapter in container.chapters():
+        clock = chapter["time_base"] or Fraction(1)
+        start, end = (float(chapter[edge] * clock) for edge in ("start", "end"))
+        yield ChapterMark(start, end, chapter["metadata"].get("title", ""))
+
+
+class _Decoder:
+    """The sound of an open file in blocks, and what its packets show."""
+
+    def __init__(
+        self, container: InputContainer, stream: AudioStream, on_progress: Callable[[float], None]
+    ) -> None:
+        self.container = container
+        self.stream = stream
+        self.on_progress = on_progress
+        self.bytes = 0
+        self.packets = 0
+        self.frame = 0
+        """Samples of the longest frame."""
+        self.damaged = 0
+        self.invalid = 0
+        self.changes = 0
+        self.content = keys.digest()
+        self.rates: set[int] = set()
+        """kbit/s of MP3 frames."""
+        self._mp3 = _is_mp3(stream)
+        self._kind: tuple[int, int] | None = None  # rate and channels of the last frame
+        self._resamplers: dict[tuple[int, str, str], AudioResampler] = {}
+
+    def blocks(self) -> Iterator[Samples]:
+        length = (self.container.duration or 0) / av.time_base * self.stream.rate
+        waiting: list[Samples] = []
+        count = done = 0
+        for packet in self.container.demux(self.stream):
+            for channels in self._decoded(packet):
+                waiting.append(channels[0] if len(channels) == 1 else channels.T)
+                count += channels.shape[1]
+            if count >= BLOCK:
+                done += count
+                yield self._valid(np.concatenate(waiting))
+                waiting, count = [], 0
+                self.on_progress(min(1.0, done / max(length, 1)))
+        if count:
+            yield self._valid(np.concatenate(waiting))
+        self.on_progress(1.0)
+
+    def _decoded(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
+        if packet.size:
+            self.bytes += packet.size
+            self.content.update(packet)
+            self.packets += 1
+            if self._mp3:
+                self.rates.add(_mp3_bitrate(bytes(packet)[:4]))
+        try:
+            for frame in packet.decode():
+                self.frame = max(self.frame, frame.samples)
+                for even in self._resampler(frame).resample(frame):
+                    yield np.asarray(even.to_ndarray(), np.float32)
+        except av.error.InvalidDataError:
+            self.damaged += 1
+
+    def _resampler(self, frame: AudioFrame) -> AudioResampler:
+        """For frames like this one, to the stream's rate and channels, two of them at most."""
+        kind = frame.sample_rate, frame.layout.nb_channels
+        self.changes += self._kind not in (None, kind)
+        self._kind = kind
+        like = frame.sample_rate, frame.layout.name, frame.format.name
+        if like not in self._resamplers:
+            # within a file all frames become what the first ones are, so that it can be measured
+            first = next(iter(self._resamplers.values()), None)
+            layout = first.layout if first else "stereo" if kind[1] > 2 else None
+            rate = self.stream.rate if first or kind[0] != self.stream.rate else None
+            self._resamplers[like] = AudioResampler(format="fltp", layout=layout, rate=rate)
+        return self._resamplers[like]
+
+    def _valid(self, block: Samples) -> Samples:
+        wrong = ~(np.abs(block) <= LOUDEST)  # not a number is not greater either
+        if not bool(wrong.any()):
+            return block
+        self.invalid += int(np.count_nonzero(wrong))
+        return np.where(wrong, np.float32(0), block)
+
+
+_MP3_KILOBITS = {
+    # by version 1 or 2 of MPEG, layer III; ISO/IEC 11172-3, 2.4.2.3, and 13818-3
+    1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+}
+_COARSE = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
+"""Whose steps are so wide that equal samples mean nothing."""
+_LOSSLESS = ("flac", "alac", "wavpack", "ape", "tta")
+
+
+def _mp3_bitrate(header: bytes) -> int:
+    """kbit/s that a frame's header states; 0 where it states none or is no header."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2:
+        return 0
+    kilobits = _MP3_KILOBITS[1 if header[1] & 0x18 == 0x18 else 2]
+    index = header[2] >> 4
+    return kilobits[index] if index < len(kilobits) else 0
+
+
+def _is_mp3(stream: AudioStream) -> bool:
+    return stream.codec_context.codec.canonical_name == "mp3"
+
+
+def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
+    name = stream.codec_context.codec.canonical_name
+    if _is_mp3(stream):
+        return "constant" if len(decoder.rates) == 1 else "variable"
+    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What the first frame of an MP3 says of the whole file."""
+
+    name: str
+    """Xing, Info, VBRI; empty where it says nothing."""
+    frames: int
+    """How many follow it; 0 where it does not say."""
+
+
+_NO_HEADER = _Header("", 0)
+
+
+def _mp3_header(path: Path) -> _Header:
+    """That of the first frame, behind an ID3v2 tag of any size."""
+    with path.open("rb") as file:
+        begin = file.read(10)
+        if begin[:3] == b"ID3" and len(begin) == 10:
+            size = 0
+            for byte in begin[6:10]:  # seven bits each
+                size = size << 7 | byte & 0x7F
+            file.seek(10 + size)
+            data = file.read(4096)
+        else:
+            data = begin + file.read(4096)
+    found = [(data.find(name), name) for name in (b"Xing", b"Info", b"VBRI")]
+    held = sorted((at, name) for at, name in found if 0 <= at < 200)
+    if not held:
+        return _NO_HEADER
+    at, name = held[0]
+    if name == b"VBRI":
+        frames = data[at + 14 : at + 18]
+    else:  # the lowest flag says that the number of frames is there
+        flags = int.from_bytes(data[at + 4 : at + 8])
+        frames = data[at + 8 : at + 12] if flags & 1 else b""
+    return _Header(name.decode(), int.from_bytes(frames))
+
+
+class _Meter:
+    """Edges, noise floor, gaps, clipped runs and flat tops of the blocks that pass, in windows of
+    10 ms; levels in tenths of a second."""
+
+    def __init__(self, rate: int, *, coarse: bool = False) -> None:
+        self.flats = meters.Flats(rate, coarse)
+        self.levels = bytearray()
+        self.step = max(1, rate // 100)
+        self.tick = self.step / rate
+        self.head = 0.0
+        self.last_sound = 0.0
+        self.gap = self.gap_at = 0.0
+        self.silent_edge = 0.0
+        self.clipped = 0
+        self.clipped_at = 0.0
+        self._rate = rate
+        self._rest = np.zeros(0, np.float32)
+        self._windows = 0
+        self._loud = np.zeros(2, bool)  # of the last two windows
+        self._heard = False
+        self._silence = 0  # windows of digital silence up to here
+        self._tenths = np.zeros(0)  # mean energies of 100 ms that later windows still need
+        self._energies = np.zeros(0)  # of 10 ms, that make no 100 ms yet
+        self._histogram = np.zeros(1201, np.int64)  # of half seconds, by 0.1 dB over SILENCE
+        self._full = np.zeros(0, bool)
+        self._samples = 0
+
+    def watch(self, blocks: Iterator[Samples]) -> Iterator[Samples]:
+        for block in blocks:
+            self._clips(block)
+            self.flats.feed(block)
+            power = np.square(block, dtype=np.float64)
+            high = np.abs(block)
+            if block.ndim == 2:
+                power, high = power.mean(axis=1), high.max(axis=1)
+            self._feed(power, high)
+            yield block
+
+    def _feed(self, power: NDArray[np.float64], high: Samples) -> None:
+        both = np.stack([power, high.astype(np.float64)])
+        rest = self._rest if self._rest.ndim == 2 else np.zeros((2, 0))
+        both = np.concatenate([rest, both], axis=1)
+        count = both.shape[1] // self.step
+        self._rest = both[:, count * self.step :]
+        if not count:
+            return
+        windows = both[:, : count * self.step].reshape(2, count, self.step)
+        energies, peaks = windows[0].mean(axis=1), windows[1].max(axis=1)
+        self._edges(energies)
+        self._silences(peaks < amplitude(DIGITAL))
+        self._halves(energies)
+        self._windows += count
+
+    def _edges(self, energies: NDArray[np.float64]) -> None:
+        loud = np.concatenate([self._loud, energies > amplitude(SOUND) ** 2])
+        runs = np.flatnonzero(loud[2:] & loud[1:-1] & loud[:-2]) + self._windows
+        self._loud = loud[-2:]
+        if len(runs):
+            if not self._heard:
+                self.head = max(0, int(runs[0]) - 2) * self.tick
+                self._heard = True
+            self.last_sound = (int(runs[-1]) + 1) * self.tick
+
+    def _silences(self, digital: NDArray[np.bool_]) -> None:
+        if not bool(digital.any()):
+            self._end_silence(self._windows)
+            return
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], digital, [False]])))
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            if start > 0:
+                self._end_silence(self._windows)
+            self._silence += stop - start
+            if stop < len(digital):
+                self._end_silence(self._windows + stop)
+
+    def _end_silence(self, stop: int) -> None:
+        seconds = self._silence * self.tick
+        if self._silence and self._silence == stop:  # from the very start
+            self.silent_edge = seconds
+        elif seconds > self.gap:
+            self.gap, self.gap_at = seconds, (stop - self._silence) * self.tick
+        self._silence = 0
+
+    def _halves(self, energies: NDArray[np.float64]) -> None:
+        energies = np.concatenate([self._energies, energies])
+        count = len(energies) // 10
+        self._energies = energies[count * 10 :]
+        new = energies[: count * 10].reshape(-1, 10).mean(axis=1)
+        self.levels += meters.levels(new)
+        tenths = np.concatenate([self._tenths, new])
+        self._tenths = tenths[-4:]
+        if len(tenths) >= 5:
+            means = np.convolve(tenths, np.full(5, 0.2), "valid")
+            levels = 10 * np.log10(np.maximum(means, 10 ** (SILENCE / 10)))
+            bins = np.clip(np.rint((levels - SILENCE) * 10), 0, 1200).astype(np.int64)
+            self._histogram += np.bincount(bins, minlength=1201)
+
+    def _clips(self, block: Samples) -> None:
+        full = np.abs(block.reshape(len(block), -1)) >= FULL
+        before = self._full if self._full.ndim == 2 else np.zeros((3, full.shape[1]), bool)
+        full = np.concatenate([before, full])
+        if bool(full[3:].any()):
+            three = full[2:] & full[1:-1] & full[:-2]
+            begun = np.flatnonzero((three[1:] & ~three[:-1]).any(axis=1))
+            if len(begun) and not self.clipped:
+                self.clipped_at = max(0, self._samples + int(begun[0]) - 2) / self._rate
+            self.clipped += len(begun)
+        self._full = full[-3:]
+        self._samples += len(block)
+
+    def finish(self) -> None:
+        """The end of the file: silence up to it is an edge, not a gap."""
+        if self._silence:
+            self.silent_edge = max(self.silent_edge, self._silence * self.tick)
+        if not self._heard:
+            self.head = self._windows * self.tick
+        self.flats.finish()
+
+    def floor(self) -> float:
+        total = int(self._histogram.sum())
+        if not total:
+            return SILENCE
+        middle = min(total, max(5, total // 100)) / 2
+        return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle)) / 10
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds."""
+    whole, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(whole), 60)
+    return f"{hours}:{minutes:02}:{rest:05.2f}"

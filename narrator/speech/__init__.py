@@ -1,0 +1,1 @@
+"""From chunks to takes: plan, requests, the loop, checks, the store."""

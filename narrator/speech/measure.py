@@ -1,0 +1,217 @@
+"""How early the model stops of itself: the lower guard, `engine.earliest_stop`, from figures.
+
+A fixed list of sentences is spoken with several seeds and no guard at all; what is left is how the
+lengths spread about what their texts should take. Knows a session of any engine, nothing of how it
+speaks; hears nothing: that a take is whole it cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from narrator import keys
+from narrator.engines import Outcome, Request, Session
+from narrator.engines.voice import Voice
+from narrator.errors import UsageError
+from narrator.text.pace import expected_seconds
+
+LANGUAGE = "en"
+VOICE = Voice("measure", description="A calm narrator with a clear, even voice")
+SENTENCES = (
+    "Come in.",
+    "Not yet.",
+    "Nobody answered.",
+    "Who is there?",
+    "It was late.",
+    "She closed the door.",
+    "What did he say?",
+    "The rain had stopped.",
+    "They walked on in silence.",
+    "Have you seen my brother?",
+    "I never asked you to wait.",
+    "The kettle began to sing again.",
+    "Every window in the street was dark.",
+    "You may keep it, if you like.",
+    "He put the letter back into his pocket.",
+    "Is that the road to the old mill?",
+    "The children had built a boat out of boxes.",
+    "Before noon the whole village knew what had happened.",
+    "A thin line of smoke rose straight above the roofs.",
+    "If you turn left here, you will come to the river.",
+    "She counted the coins twice and laid them in a row.",
+    "The clock in the hall had not been right for many years.",
+    "He spoke slowly, as people do who have thought about it for long.",
+    "Behind the garden wall there was nothing but fields, and then the sea.",
+    "Nobody could remember who had planted the tree, or why it stood there alone.",
+    "The last train leaves at ten, so we ought to say our goodbyes before nine.",
+    "When the lamp went out, they sat still and listened to the wind in the chimney.",
+    "My aunt, who disliked surprises, had written down everything that might go wrong on the way.",
+    "There were three keys on the ring, and none of them would open the small green door.",
+    "He had learned to read from labels on jars, and still read slowly, with his lips moving.",
+    "The bread was warm, the butter was cold, and for a while no one at the table said a word.",
+    "In the morning the snow lay so deep against the gate that we had to climb out through a "
+    "window.",
+    "What she wanted, more than money or thanks, was for somebody to tell her that it had been "
+    "worth the trouble.",
+    "The map showed a bridge, a church and a row of houses, but when we came there we found only "
+    "the bridge.",
+    "Because the harbour was shallow, the larger ships lay far out, and all day long small boats "
+    "went to and fro between them.",
+    "He told the story so often, and with so many small changes, that in the end he could not have "
+    "said which part was true.",
+    "Whoever had lived in the house before them had been fond of clocks, for there was a pale "
+    "round mark on the wall of every single room.",
+    "They had agreed to meet under the arch at noon, and at half past two, when the market was "
+    "already being cleared away, she was still standing there with her umbrella.",
+    "It was one of those long grey afternoons in which nothing at all seems to happen, and yet, as "
+    "the old man used to say later, everything that mattered was decided before supper.",
+    "She took the narrow path along the cliff, past the ruined chapel and the coastguard's empty "
+    "cottage, and did not once look back, although the dog stood at the gate and barked until at "
+    "last she was out of sight.",
+)
+"""Two to some forty words; nothing in them asks for a choice of how it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One take: how long it became, and how long its text should take."""
+
+    text: str
+    seed: int
+    expected: float
+    """Seconds."""
+    seconds: float
+    patches: int
+    tokens: int
+    stop: str
+    """"stop" or "cap", or "failed"."""
+
+    @property
+    def share(self) -> float:
+        """Of the expected length."""
+        return self.seconds / self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of one figure over all takes that ended by themselves."""
+
+    least: float
+    first: float
+    """1 in 100 lies under it."""
+    fifth: float
+    """5 in 100 lie under it."""
+    median: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """What was measured."""
+
+    takes: int
+    capped: int
+    """Takes that never ended by themselves; not in the figures."""
+    failed: int
+    per_second: Spread
+    """Patches a second of the expected length."""
+    per_token: Spread | None
+    """Patches a token of text; None where the engine counts no tokens."""
+    share: Spread
+    """Of the expected length: the measure of `engine.earliest_stop`."""
+    suggestion: float
+    """For `engine.earliest_stop`."""
+
+
+def measure(
+    session: Session,
+    rate: int,
+    seeds: Sequence[int],
+    *,
+    parameters: Mapping[str, Any],
+    sentences: Sequence[str] = SENTENCES,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Row]:
+    """Every sentence with every seed, as they finish; `rate` is the engine's, in Hz.
+
+    `parameters` are the engine's own (steps, cfg …); the guard is taken off here.
+    """
+    free = {**parameters, "earliest_stop": 0.0}
+    waiting = [_request(text, seed, free) for seed in seeds for text in sentences]
+    total = len(waiting)
+    asked: dict[str, Request] = {}
+    done = 0
+    waiting.reverse()
+    while waiting or asked:
+        while waiting and len(asked) < session.slots:
+            request = waiting.pop()
+            asked[request.key] = request
+            session.add(request)
+        for outcome in session.advance():
+            done += 1
+            yield _row(asked.pop(outcome.key), outcome, rate)
+        tell(done, total)
+
+
+def _request(text: str, seed: int, parameters: Mapping[str, Any]) -> Request:
+    return Request(
+        key=keys.key({"measure": text, "seed": seed}),
+        text=text,
+        language=LANGUAGE,
+        voice=VOICE,
+        style=None,
+        parameters=parameters,
+        seed=seed,
+        attempt=0,
+        expected=expected_seconds(text, LANGUAGE),
+    )
+
+
+def _row(request: Request, outcome: Outcome, rate: int) -> Row:
+    speech = outcome.speech
+    if speech is None:
+        return Row(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
+    return Row(
+        request.text,
+        request.seed,
+        request.expected,
+        len(speech.samples) / rate,
+        speech.patches,
+        speech.tokens,
+        speech.stop,
+    )
+
+
+def summary(rows: Sequence[Row]) -> Stops:
+    """Figures of the takes that ended by themselves. Raises UsageError where none did."""
+    ended = [row for row in rows if row.stop == "stop"]
+    if not ended:
+        raise UsageError(f"none of {len(rows)} takes ended by itself: there is nothing to measure")
+    share = _spread([row.share for row in ended])
+    counted = [row for row in ended if row.tokens]
+    return Stops(
+        takes=len(rows),
+        capped=sum(row.stop == "cap" for row in rows),
+        failed=sum(row.stop == "failed" for row in rows),
+        per_second=_spread([row.patches / row.expected for row in ended]),
+        per_token=_spread([row.patches / row.tokens for row in counted]) if counted else None,
+        share=share,
+        suggestion=_suggestion(share),
+    )
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    least, first, fifth, median = np.quantile(np.array(values), [0, 0.01, 0.05, 0.5])
+    return Spread(float(least), float(first), float(fifth), float(median))
+
+
+def _suggestion(share: Spread) -> float:
+    """A tenth below what 99 of 100 takes reach, in steps of 0.05, within what a manifest takes.
+
+    Lower than the 1 % itself, since that hundredth may be whole: a fast reading is no fault.
+    """
+    return min(0.9, math.floor(0.9 * share.first / 0.05 + 1e-9) * 5 / 100)

@@ -1,0 +1,511 @@
+"""Chunks -> chains of steps, with the reason each will or will not be rendered; pure.
+
+A step is one take to be had. Its key is the hash of its recipe: everything that can change its
+samples, and its parent's key. File names, titles, positions, pauses and loudness are not in it.
+Knows no engine and no disk: it is given an engine's identity, and a way to look takes up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from itertools import groupby
+from typing import Any, Protocol, TypeVar
+
+from narrator import keys
+from narrator.engines.voice import Cast, Mode, Voice
+from narrator.text import chunks, pace
+from narrator.text.chunks import Chunk
+from narrator.text.lines import Chapter, LeftOut
+from narrator.text.normalize import Lexicon, SpokenText, normalize
+
+SILENT = "nothing to speak"
+"""Why a line of marks alone is left out."""
+
+PROMPT_SECONDS = 25.0
+"""Prompt and expected speech together: the model was trained within about 30 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A chunk in its place, with the text that an engine is to speak."""
+
+    id: str
+    """Chapter and place in it, "3.12": for people; it changes when text is inserted."""
+    chapter: int
+    scene: int
+    """Counted through the book."""
+    chunk: Chunk
+    spoken: SpokenText
+    language: str
+    expected: float
+    """Seconds of speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One take to be had."""
+
+    key: str
+    utterance: Utterance
+    voice: Voice
+    style: str | None
+    parameters: Mapping[str, Any]
+    seed: int
+    mode: Mode
+    """What the engine is given, as long as its parent's take is there."""
+    parent: str | None
+    """Key of the step whose take this one continues."""
+    recipe: Mapping[str, Any]
+    """What the key is the hash of."""
+    place: str
+    """Names engine, speaker, spoken text and the text before it: what a pin holds."""
+    words: str
+    """Likewise without the text before it: the place of what is said once in the book."""
+    pinned: bool = False
+    """Its take was chosen by the author: the key names that take."""
+    after_pinned: bool = False
+    """So was its parent's."""
+
+    @property
+    def id(self) -> str:
+        return self.utterance.id
+
+    @property
+    def chapter(self) -> int:
+        return self.utterance.chapter
+
+    @property
+    def chunk(self) -> Chunk:
+        return self.utterance.chunk
+
+    @property
+    def text(self) -> str:
+        """Spoken text."""
+        return self.utterance.spoken.text
+
+    @property
+    def language(self) -> str:
+        return self.utterance.language
+
+    @property
+    def expected(self) -> float:
+        return self.utterance.expected
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What of an engine a plan depends on."""
+
+    identity: Mapping[str, Any]
+    continues: bool
+    clones: bool
+    voice_content: Callable[[Voice, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRules:
+    """`mode` is "anchored", "continuation" or "reference" (no prompts)."""
+
+    mode: str = "anchored"
+    max_chunks: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParameters:
+    """A chapter's engine parameters, as far as the engine's sound depends on them."""
+
+    parameters: Mapping[str, Any]
+    seed: int
+
+
+def utterances(
+    chapters: Sequence[Chapter], *, cast: Cast, lexicon: Lexicon
+) -> tuple[tuple[Utterance, ...], Mapping[int, Sequence[LeftOut]]]:
+    """All chunks of a book in reading order, with their spoken text.
+
+    Second, by chapter, those with nothing to say ("…" between two speakers).
+    """
+    found: list[Utterance] = []
+    silent: dict[int, list[LeftOut]] = defaultdict(list)
+    scene_number = 0
+    for number, chapter in enumerate(chapters):
+        before = len(found)
+        languages = {name: voice.language or chapter.language for name, voice in cast.items()}
+        for scene in chapter.scenes:
+            for chunk in chunks.cut(scene, languages.__getitem__):
+                language = languages[chunk.speaker]
+                spoken = normalize(
+                    chunk.text,
+                    language=language,
+                    speaker=chunk.speaker,
+                    lexicon=lexicon,
+                    says=[(say.start, say.stop, say.spoken) for say in chunk.says],
+                    heading=bool(chunk.pieces[0].line.heading),
+                )
+                if not any(map(str.isalnum, spoken.text)):
+                    line = chunk.pieces[0].line
+                    silent[number].append(LeftOut(line.path, line.line, chunk.text, SILENT))
+                    continue
+                found.append(
+                    Utterance(
+                        id=f"{number + 1}.{len(found) - before + 1}",
+                        chapter=number,
+                        scene=scene_number,
+                        chunk=chunk,
+                        spoken=spoken,
+                        language=language,
+                        expected=pace.expected_seconds(spoken.text, language),
+                    )
+                )
+            scene_number += 1
+    return tuple(found), silent
+
+
+def link(
+    spoken: Sequence[Utterance],
+    *,
+    cast: Cast,
+    engine: EngineFacts,
+    rules: Callable[[int, str], ChainRules],
+    settings: Sequence[EngineParameters],
+    pins: Mapping[str, str],
+) -> tuple[Step, ...]:
+    """Utterances -> steps, in chains.
+
+    `rules` go by chapter and speaker, `settings` by chapter; `pins` are keys of chosen takes by
+    `Step.place`, and by `Step.words` for what the book says once.
+    """
+    steps: list[Step] = []
+    said = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
+    places: Counter[str] = Counter()
+    before = ""
+    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for _, group in groupby(spoken, key=lambda u: u.scene):
+        scene = list(group)
+        own_rules = {u.chunk.speaker: rules(u.chapter, u.chunk.speaker) for u in scene}
+        heads = _chain_heads(scene, own_rules, engine.continues)
+        last: dict[str, Step] = {}
+        seen: Counter[tuple[str, str | None, str]] = Counter()
+        for number, utterance in enumerate(scene):
+            chunk, language = utterance.chunk, utterance.language
+            voice, own = cast[chunk.speaker], settings[utterance.chapter]
+            parent = None if number in heads else last[chunk.speaker]
+            if parent and parent.expected + utterance.expected > PROMPT_SECONDS:
+                parent = None
+            style = None if parent else chunk.style or voice.style
+            text = utterance.spoken.text
+            seen[chunk.speaker, style, text] += 1
+            where: dict[str, Any] = {"engine": engine.identity.get("name"),
+                                     "speaker": chunk.speaker, "text": text}  # fmt: skip
+            words = keys.key(where)
+            places[words + before] += 1
+            place = keys.key({**where, "before": before, "nth": places[words + before]})
+            before = text
+            mode = _mode(engine, own_rules[chunk.speaker], parent is not None, style)
+            who = (chunk.speaker, language)
+            if who not in contents:
+                contents[who] = engine.voice_content(voice, language)
+            recipe: dict[str, Any] = {
+                "format": 1,
+                "engine": engine.identity,
+                "voice": contents[who],
+                "language": language.lower(),
+                "style": style,
+                "text": text,
+                "parameters": own.parameters,
+                "seed": own.seed,
+                "occurrence": seen[chunk.speaker, style, text],
+                "parent": parent.key if parent else None,
+            }
+            if engine.clones:
+                recipe["mode"] = mode
+                if voice.content is None:
+                    recipe["cast_in"] = voice.language
+            pin = pins.get(place)
+            if pin is None and said[chunk.speaker, text] == 1:
+                pin = pins.get(words)
+            if pin is not None:
+                parent, recipe = None, {"format": 1, "pinned": pin}
+            step = Step(
+                key=pin or keys.key(recipe),
+                utterance=utterance,
+                voice=voice,
+                style=style,
+                parameters=own.parameters,
+                seed=own.seed,
+                mode=mode,
+                parent=parent.key if parent else None,
+                recipe=recipe,
+                place=place,
+                words=words,
+                pinned=pin is not None,
+                after_pinned=parent is not None and parent.pinned,
+            )
+            last[chunk.speaker] = step
+            steps.append(step)
+    return tuple(steps)
+
+
+def _mode(engine: EngineFacts, rules: ChainRules, continues: bool, style: str | None) -> Mode:
+    """What a step is given. A style is read aloud in a continuation: its line has a reference."""
+    if not engine.clones:
+        return "continuation" if continues else "zero-shot"
+    if rules.mode == "continuation" and style is None:
+        return "continuation"
+    return "anchored" if continues else "reference"
+
+
+def _chain_heads(
+    scene: Sequence[Utterance], rules: Mapping[str, ChainRules], continues: bool
+) -> frozenset[int]:
+    """Places in a scene where a chain starts.
+
+    A chain is cut where the text says so, not where a count does: before a chunk whose hash is
+    lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
+    inserted moves no cut beyond its neighbourhood, and an edit stays small.
+    """
+    if not continues:
+        return frozenset(range(len(scene)))
+    cut = [utterance.chunk for utterance in scene]
+    heads: set[int] = set()
+    for speaker, rule in rules.items():
+        most = 1 if rule.mode == "reference" else rule.max_chunks
+        reach = max(1, most // 4)
+        places = [i for i, chunk in enumerate(cut) if chunk.speaker == speaker]
+        weights = [keys.number(scene[i].spoken.text) for i in places]
+        length = 0
+        for n, i in enumerate(places):
+            around = weights[max(0, n - reach) : n] + weights[n + 1 : n + 1 + reach]
+            lowest = all(weights[n] < other for other in around)
+            styled = cut[i].style or (n and cut[places[n - 1]].style)
+            if n == 0 or styled or lowest or length >= most:
+                heads.add(i)
+                length = 0
+            length += 1
+    return frozenset(heads)
+
+
+# -- why -------------------------------------------------------------------------------------------
+
+
+class Reason(StrEnum):
+    """Why a step will, or will not, be rendered."""
+
+    CACHED = "cached"
+    NEW = "new"
+    PENDING = "pending"
+    CHANGED = "changed"
+    CASCADE = "cascade"
+    DAMAGED = "damaged"
+    RETRY = "retry"
+    FORCED = "forced"
+    PINNED = "pinned"
+    DOUBTFUL = "doubtful"
+
+
+EXPLAINED = {
+    Reason.CACHED: "its take is in the store",
+    Reason.NEW: "never planned before",
+    Reason.PENDING: "planned before, not rendered yet",
+    Reason.CHANGED: "its recipe changed",
+    Reason.CASCADE: "the take it continues, or its voice, changed",
+    Reason.DAMAGED: "its take was torn or altered on disk",
+    Reason.RETRY: "given up in an earlier run",
+    Reason.FORCED: "asked for",
+    Reason.PINNED: "its take was chosen by hand",
+    Reason.DOUBTFUL: "its take is the least bad of its tries; none passed its checks",
+}
+
+_RENDERED = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A reason, and what exactly changed where that is known."""
+
+    reason: Reason
+    changes: tuple[str, ...] = ()
+
+    @property
+    def render(self) -> bool:
+        return self.reason not in _RENDERED
+
+    def __str__(self) -> str:
+        detail = "; ".join(self.changes)
+        return f"{self.reason}: {EXPLAINED[self.reason]}" + (f" ({detail})" if detail else "")
+
+
+class Take(Protocol):
+    """What a plan looks at in a take's record."""
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def prompted_by(self) -> str | None: ...
+
+    @property
+    def voiced_by(self) -> str | None: ...
+
+    @property
+    def faults(self) -> tuple[str, ...]: ...
+
+
+_Take = TypeVar("_Take", bound=Take)
+Find = Callable[[str], _Take | None]
+"""Looks a take up by its step's key."""
+
+
+def is_doubtful(take: Take, step: Step) -> bool:
+    """Whether a take is delivered though it failed its checks, and no author chose it."""
+    return bool(take.faults) and not step.pinned
+
+
+def prompting(step: Step, find: Find[_Take]) -> _Take | None:
+    """The take that a step continues; None where there is none yet, or a doubtful one: after that
+    a step begins as a chain does."""
+    parent = find(step.parent) if step.parent else None
+    return None if parent is None or (parent.faults and not step.after_pinned) else parent
+
+
+def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
+    """Whether the take that is there is the one that its step would get now.
+
+    The parent's take must be the one that it continued, the reference the one that it heard: keys
+    name recipes, not sounds. `voice` is the content of the voice's reference, None where it is not
+    cast, or the engine imitates nobody.
+    """
+    take = find(step.key)
+    if take is None or step.pinned:
+        return take is not None
+    parent = prompting(step, find)
+    heard = voice is None or take.voiced_by == voice
+    return heard and take.prompted_by == (parent.content if parent else None)
+
+
+class TakeLookup(Protocol):
+    """What a plan asks of the store."""
+
+    def take(self, key: str) -> Take | None: ...
+
+    def voice(self, speaker: str) -> str | None:
+        """Content of the reference that a speaker has now; None where it is not cast yet."""
+        ...
+
+    def is_damaged(self, key: str) -> bool: ...
+
+    def faults(self, key: str) -> tuple[str, ...] | None:
+        """Why a step was given up, if it was."""
+        ...
+
+
+Ledger = Sequence[Mapping[str, Any]]
+"""The steps of the last render: `{"id", "chapter", "text", "key", "recipe"}` each."""
+
+
+def survey(
+    steps: Iterable[Step], takes: TakeLookup, ledger: Ledger, forced: Callable[[Step], bool]
+) -> dict[str, Why]:
+    """The reason of every step, by key. Two steps with one key share one take."""
+    steps = list(steps)
+    past = {entry["key"] for entry in ledger}
+    known: dict[str, Mapping[str, Any]] | None = None
+    why: dict[str, Why] = {}
+    for step in steps:
+        if step.key in why and not forced(step):
+            continue
+        take = takes.take(step.key)
+        if step.pinned and take:
+            why[step.key] = Why(Reason.PINNED)
+        elif forced(step):
+            why[step.key] = Why(Reason.FORCED)
+        elif take:
+            parent = takes.take(step.parent) if step.parent else None
+            renewed = step.parent is not None and why[step.parent].render and parent is not None
+            voice = takes.voice(step.chunk.speaker)
+            if not fits(step, takes.take, voice):
+                recast = voice not in (None, take.voiced_by)
+                changes = ("its voice was cast anew",) if recast else ()
+                why[step.key] = Why(Reason.CASCADE, changes)
+            elif renewed:
+                why[step.key] = Why(Reason.CASCADE)
+            elif is_doubtful(take, step):
+                why[step.key] = Why(Reason.DOUBTFUL, take.faults)
+            else:
+                why[step.key] = Why(Reason.CACHED)
+        elif takes.is_damaged(step.key):
+            why[step.key] = Why(Reason.DAMAGED)
+        elif (faults := takes.faults(step.key)) is not None:
+            why[step.key] = Why(Reason.RETRY, faults)
+        elif step.key in past:
+            why[step.key] = Why(Reason.PENDING)
+        else:
+            if known is None:
+                known = _counterparts(steps, ledger)
+            why[step.key] = _changed(step, known.get(step.id))
+    return why
+
+
+def _counterparts(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
+    """The entry of the last render that stood where a step stands now, by the step's id."""
+    old = [(entry["text"], entry["speaker"]) for entry in ledger]
+    new = [(step.chunk.text, step.chunk.speaker) for step in steps]
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    most -= head
+    tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    found = {steps[i].id: ledger[i] for i in range(head)}
+    found |= {steps[-1 - i].id: ledger[-1 - i] for i in range(tail)}
+    # What is equal at both ends is set aside: the matcher is slow on text that repeats itself.
+    middle = SequenceMatcher(
+        None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
+    )
+    for kind, a, a_end, b, b_end in middle.get_opcodes():
+        if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
+            found |= {steps[head + b + i].id: ledger[head + a + i] for i in range(b_end - b)}
+    return found
+
+
+def _changed(step: Step, entry: Mapping[str, Any] | None) -> Why:
+    if entry is None:
+        return Why(Reason.NEW)
+    old, new = entry["recipe"], step.recipe
+    if "pinned" in old:
+        return Why(Reason.CHANGED, ("it was pinned",))
+    changes = [
+        change
+        for part in new
+        if part not in ("format", "parent", "occurrence") and old.get(part) != new[part]
+        for change in _differences(part, old.get(part), new[part])
+    ]
+    if changes:
+        return Why(Reason.CHANGED, tuple(changes))
+    return Why(Reason.CASCADE)
+
+
+def _differences(part: str, old: Any, new: Any) -> list[str]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return [
+            f"{part} {name}: {old.get(name)!r} -> {new.get(name)!r}"
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        ]
+    return [f"{part}: {old!r} -> {new!r}"]
+
+
+def ledger_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """What the next `survey` needs to say what changed since."""
+    return [
+        {
+            "id": step.id,
+            "speaker": step.chunk.speaker,
+            "text": step.chunk.text,
+            "key": step.key,
+            "recipe": dict(step.recipe),
+        }
+        for step in steps
+    ]

@@ -1,0 +1,540 @@
+"""The loop: ready steps -> engine -> checks -> store.
+
+Work that is not the engine's (checks, FLAC, disk) runs in threads beside it. A bad take is tried
+again under another attempt number, then its text is rendered in two halves, then the least bad of
+what was said is the take: a doubtful one, with its faults in its record, which prompts nobody. A
+step is given up, with a flag, where nothing of it can be heard. The run goes on; bad tries are kept
+as such. Knows nothing of chapters' audio or files for listeners.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field, replace
+from threading import Event
+from typing import Protocol
+
+import numpy as np
+
+from narrator.engines import Engine, Outcome, Request, Session, Speech
+from narrator.engines.voice import Reference
+from narrator.errors import DamagedTake, UserError
+from narrator.sound import audio
+from narrator.speech import checks
+from narrator.speech.plan import Step, fits, is_doubtful, prompting
+from narrator.speech.requests import (
+    Half,
+    Rules,
+    StepJob,
+    Whole,
+    closed,
+    examined,
+    joined,
+    prompt_of,
+    record_of,
+    request_for,
+    rested,
+)
+from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.store import Flag, Record, Store
+from narrator.text.chunks import halve
+
+MOST_WAITING = 32
+"""Takes that may wait for their checks before the engine is given more."""
+ENOUGH = 5
+"""Takes of a speaker that make a median."""
+UNHEARD = frozenset(("finite", "silent"))
+"""Faults of what nobody can hear."""
+
+
+class RenderObserver(Protocol):
+    """Who is told of a render's progress."""
+
+    def rendered(self, step: Step, record: Record) -> None:
+        """A step has its take; one with faults is doubtful."""
+        ...
+
+    def retried(self, step: Step, faults: Sequence[str]) -> None: ...
+
+    def flagged(self, step: Step, faults: Sequence[str]) -> None: ...
+
+    def starting(self, what: str) -> None:
+        """Something that takes long before the first take: a model is loaded, a voice is cast."""
+        ...
+
+    def running(self, slots: int, busy: float, note: str) -> None:
+        """How the engine runs: its slots, and the share of its time in which it makes speech."""
+        ...
+
+    def tick(self) -> None:
+        """Called at least every second or so while the run goes on."""
+        ...
+
+
+class Ear(Protocol):
+    """Recognition: what was said, against what was to be said."""
+
+    def faults(
+        self, samples: audio.Samples, rate: int, text: str, language: str, verdict: checks.Verdict
+    ) -> Sequence[checks.Fault]:
+        """Called on the engine's thread, for takes that passed every other check."""
+        ...
+
+
+@dataclass(slots=True)
+class Result:
+    """What a render did."""
+
+    rendered: int = 0
+    seconds: float = 0.0
+    """Of speech."""
+    expected: float = 0.0
+    """Seconds that the plan expected of it."""
+    wall: float = 0.0
+    retries: int = 0
+    flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Faults of the steps that were given up, by key."""
+    renewed: set[str] = field(default_factory=set)
+    """Keys of the steps that were rendered: what is forced is forced once."""
+    cancelled: bool = False
+    slots: int = 0
+    """Of the engine, at its end."""
+    busy: float = 0.0
+    """Share of its time in which the engine made speech."""
+    note: str = ""
+    """What the engine says of how it ran."""
+
+
+@dataclass(slots=True)
+class Usual:
+    """What a speaker's takes measure, as they come in."""
+
+    levels: list[float] = field(default_factory=list)
+    """dB, sorted."""
+    paces: list[float] = field(default_factory=list)
+    """Seconds of speech to those expected, sorted."""
+
+    def add(self, level: float, pace: float) -> None:
+        insort(self.levels, level)
+        if pace:
+            insort(self.paces, pace)
+
+    def medians(self) -> tuple[float | None, float | None]:
+        """Level and pace; None before there are enough."""
+        level = self.levels[len(self.levels) // 2] if len(self.levels) >= ENOUGH else None
+        pace = self.paces[len(self.paces) // 2] if len(self.paces) >= ENOUGH else None
+        return level, pace
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the checks made of a part: faults, or the next part, or a whole take's record."""
+
+    faults: tuple[str, ...] = ()
+    record: Record | None = None
+    passed: tuple[Speech, checks.Verdict] | None = None
+    """A part that passed the checks of its signal, and is yet to be heard."""
+    answered: bool = True
+    """Whether the engine said anything."""
+
+
+def render(
+    steps: Sequence[Step],
+    engine: Engine,
+    store: Store,
+    result: Result,
+    *,
+    voices: Mapping[str, str | None],
+    reference: Callable[[str], Reference],
+    rules: Rules,
+    forced: Callable[[Step], bool],
+    observer: RenderObserver,
+    cancel: Event,
+    ear: Ear | None = None,
+) -> None:
+    """Render what of `steps` has no fitting take, and add to `result`.
+
+    For an engine that clones, `voices` names each speaker's reference by its content, and
+    `reference` gives it. Raises EngineUnavailable, StorageError, UserError for a voice that is not
+    there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
+    ends, every take that passed its checks is in the store.
+
+    Levels and paces are compared with the speaker's medians at the end, over all takes, so that
+    neither order nor slots decide what is an outlier.
+    """
+    todo = {step.key: step for step in steps}
+    began = time.monotonic()
+    loop = _Loop(
+        engine, store, todo, voices, reference, rules, forced, observer, cancel, ear, result
+    )
+    try:
+        loop.run()
+    finally:
+        result.wall += time.monotonic() - began
+
+
+class _Loop:
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        todo: Mapping[str, Step],
+        voices: Mapping[str, str | None],
+        reference: Callable[[str], Reference],
+        rules: Rules,
+        forced: Callable[[Step], bool],
+        observer: RenderObserver,
+        cancel: Event,
+        ear: Ear | None,
+        result: Result,
+    ) -> None:
+        self.engine, self.store, self.todo = engine, store, todo
+        self.scheduler = _scheduler(todo)
+        self.voices, self.reference, self.rules = voices, reference, rules
+        self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
+        self.ear = ear
+        self.jobs: dict[str, StepJob] = {}
+        self.in_engine = 0
+        self.judging: dict[Future[_Judged], StepJob] = {}
+        self.usual: dict[str, Usual] = {}
+        """By speaker; empty until all takes are in."""
+        self.session: Session | None = None
+        self.varies = "seed" in engine.uses
+        """Whether the engine says the same text in another way when it is asked again."""
+        self.workers = ThreadPoolExecutor(2, "judge")
+
+    def run(self) -> None:
+        try:
+            self._pass()
+            while not self.result.cancelled and self._reject_outliers():
+                self.scheduler = _scheduler(self.todo)
+                self._pass()
+        finally:
+            self.workers.shutdown(wait=True)
+            if self.session:
+                self.session.close()
+
+    def _pass(self) -> None:
+        """Every step that has no fitting take, once through the engine and the checks."""
+        while self.scheduler.left:
+            if self.cancel.is_set():
+                self.result.cancelled = True
+                break
+            while self._room(self.session):
+                job = self._next()
+                if job is None:
+                    break
+                self.session = self.session or self.engine.start(self.observer.starting)
+                self.session.add(request_for(job, self.engine))
+                job.tries += 1
+                self.in_engine += 1
+            outcomes = self.session.advance() if self.session and self.in_engine else ()
+            for outcome in outcomes:
+                self.in_engine -= 1
+                job = self.jobs[outcome.key]
+                self._submit(job, self._judge, job, outcome)
+            self._collect(0.0 if self.in_engine else 0.5)
+            if self.session:
+                self._note(self.session)
+            self.observer.tick()
+        while self.judging:
+            self._collect(0.5)
+
+    def _reject_outliers(self) -> bool:
+        """Takes of this run far from their speaker's medians become tries, and are tried again."""
+        if not self.varies:
+            return False
+        self.usual = usual_of(self.todo.values(), self.store, self._fits)
+        found = False
+        for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
+            step, record = self.todo[key], self.store.find(key)
+            usual = self.usual.get(step.chunk.speaker)
+            if record is None or record.faults or usual is None or not self._fits(step):
+                continue
+            level, pace = usual.medians()
+            faults = checks.unusual(
+                record.figures, median=level, spread=self.rules.loudness, pace=pace
+            )
+            if faults:
+                found = True
+                self._reject(step, record, faults)
+        return found
+
+    def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
+        said = tuple(map(str, faults))
+        self.result.seconds -= (record.stop - record.start) / record.sample_rate
+        self.result.expected -= step.expected
+        number = self.store.reject(step.key, said)
+        job = self.jobs[step.key] = self._job(step)
+        job.first = self._lot(record)
+        job.attempt, job.tries = record.attempt + 1, record.tries
+        badness = sum(fault.weight for fault in faults)
+        job.wholes.append(Whole(badness, number, record.prompted_by))
+        if record.halves > 1:  # the last resort already
+            job.faults += said
+            self._settle(job)
+        elif job.attempt < job.first + self.rules.tries:
+            self._retry(job, said)
+        else:
+            self._halve(job, said)
+
+    def _lot(self, record: Record) -> int:
+        """The attempt that the lot of a take's tries began with."""
+        return record.attempt - record.attempt % self.rules.tries
+
+    def _fits(self, step: Step) -> bool:
+        return fits(step, self.store.find, self.voices.get(step.chunk.speaker))
+
+    def _note(self, session: Session) -> None:
+        self.result.slots, self.result.busy = session.slots, session.busy
+        self.result.note = session.note
+        self.observer.running(session.slots, session.busy, session.note)
+
+    def _room(self, session: Session | None) -> bool:
+        """Whether a slot is free, and the judges keep up: takes that wait for them fill memory."""
+        return session is None or (
+            self.in_engine < session.slots and len(self.judging) < max(MOST_WAITING, session.slots)
+        )
+
+    def _next(self) -> StepJob | None:
+        """The next step that the engine must speak; steps whose takes fit are done on the way."""
+        while (key := self.scheduler.take()) is not None:
+            step = self.todo[key]
+            if key in self.jobs:  # given back for another try
+                self.jobs[key] = self.jobs[key] if self.jobs[key].done else self._placed(key)
+                return self.jobs[key]
+            if key in self.result.flags:
+                self.scheduler.done(key)
+                continue
+            spared = step.pinned or not self.forced(step)
+            if spared and self._fits(step):
+                self.scheduler.done(key)
+                continue
+            if step.pinned:
+                raise DamagedTake(f"the pinned take of chunk {step.id} has gone")
+            self.jobs[key] = self._job(step)
+            return self.jobs[key]
+        return None
+
+    def _job(self, step: Step) -> StepJob:
+        flag, record = self.store.flag(step.key), self.store.find(step.key)
+        first = flag.attempts if flag else 0
+        if record and is_doubtful(record, step) and self._fits(step):  # forced: not the same again
+            first = self._lot(record) + self.rules.tries
+        job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first=first)
+        speaker = step.chunk.speaker
+        if self.engine.clones:
+            job.reference = self.reference(speaker)
+            if job.reference.content != self.voices.get(speaker):
+                raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
+        return self._prompted(job)
+
+    def _placed(self, key: str) -> StepJob:
+        """A job that is tried again; what it continues may have changed since it was made."""
+        return self._prompted(self.jobs[key])
+
+    def _prompted(self, job: StepJob) -> StepJob:
+        step = job.step
+        parent = prompting(step, self.store.find)
+        job.prompt = job.prompted_by = None
+        if parent and step.parent:
+            # it decides this take even where it proves too long to be its prompt
+            job.prompted_by = parent.content
+            job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
+        return job
+
+    def _submit(self, job: StepJob, work: Callable[..., _Judged], *arguments: object) -> None:
+        self.judging[self.workers.submit(work, *arguments)] = job
+
+    def _judge(self, job: StepJob, outcome: Outcome) -> _Judged:
+        """In a thread: the checks of one part."""
+        usual = self.usual.get(job.step.chunk.speaker, Usual()).medians()
+        if outcome.speech is None:
+            return _Judged((f"engine: {outcome.failure}",), answered=False)
+        speech, request = outcome.speech, request_for(job, self.engine)
+        verdict = examined(speech, request, self.engine, self.rules, *usual)
+        if verdict.faults:
+            self._keep_try(job, request, speech, verdict)
+            return _Judged(tuple(map(str, verdict.faults)))
+        if self.engine.continues and speech.latents is None:
+            return _Judged(("engine: a take without latents, which nothing can continue",))
+        if self.ear is None:
+            return self._accept(job, speech, verdict)
+        return _Judged(passed=(speech, verdict))
+
+    def _hear(self, job: StepJob, judged: _Judged) -> _Judged | None:
+        """On the engine's thread; None where the part goes back to be stored."""
+        assert self.ear is not None
+        assert judged.passed is not None
+        speech, verdict = judged.passed
+        request = request_for(job, self.engine)
+        rate = self.engine.sample_rate
+        heard = self.ear.faults(speech.samples, rate, request.text, request.language, verdict)
+        if not heard:
+            self._submit(job, self._accept, job, speech, verdict)
+            return None
+        faulty = checks.Verdict(verdict.figures, tuple(heard))
+        self._keep_try(job, request, speech, faulty)
+        return _Judged(tuple(map(str, heard)))
+
+    def _keep_try(
+        self, job: StepJob, request: Request, speech: Speech, verdict: checks.Verdict
+    ) -> None:
+        if not len(speech.samples) or not np.isfinite(speech.samples).all():
+            return  # nothing that could be heard
+        record = record_of(job.step.key, request, speech, verdict, self.engine)
+        record = replace(record, prompted_by=job.prompted_by)
+        samples = np.clip(speech.samples, -1.0, 1.0)
+        number = self.store.put_try(record, samples, rested(speech, self.engine))
+        if any(fault.kind in UNHEARD for fault in verdict.faults):
+            return
+        badness = checks.badness(verdict)
+        if len(job.parts) == 1:
+            job.wholes.append(Whole(badness, number, job.prompted_by))
+        elif job.half is None or badness < job.half.badness:
+            job.half = Half(badness, request.attempt, speech, verdict)
+
+    def _accept(self, job: StepJob, speech: Speech, verdict: checks.Verdict) -> _Judged:
+        """In a thread: one part will do; the last one makes the take."""
+        request, rate = request_for(job, self.engine), self.engine.sample_rate
+        job.done.append(speech)
+        job.badness += checks.badness(verdict)
+        job.doubts += tuple(map(str, verdict.faults))
+        job.half = None
+        if len(job.done) < len(job.parts):
+            return _Judged()
+        record = record_of(job.step.key, request, speech, verdict, self.engine)
+        samples = np.clip(joined(job.done, rate), -1.0, 1.0)
+        start, stop = audio.speech_bounds(samples, rate)
+        level, peak = audio.level(samples[start:stop], rate)
+        figures = record.figures
+        if len(job.parts) > 1:
+            whole = checks.examine(samples, rate, job.step.expected, text=job.step.text)
+            figures = asdict(whole.figures)
+        record = replace(
+            record,
+            samples=len(samples),
+            start=start,
+            stop=stop,
+            level=round(level, 2),
+            peak=round(peak, 2),
+            halves=len(job.parts),
+            tries=job.tries,
+            prompted_by=job.prompted_by,
+            figures=figures,
+            faults=tuple(dict.fromkeys(job.doubts)),
+            text=job.step.text,
+            prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
+            wall=round(time.monotonic() - job.began, 3),
+        )
+        return _Judged(record=self.store.put(record, samples, rested(speech, self.engine)))
+
+    def _collect(self, timeout: float) -> None:
+        if not self.judging:
+            return
+        done, _ = wait(self.judging, timeout=timeout, return_when=FIRST_COMPLETED)
+        for future in done:
+            job = self.judging.pop(future)
+            judged: _Judged | None = future.result()
+            if judged and judged.passed:
+                judged = self._hear(job, judged)
+            if judged is None:
+                continue
+            if judged.record:
+                self._rendered(job, judged.record)
+            elif not judged.faults:
+                job.attempt = job.first
+                self.scheduler.put_back(job.step.key)
+            else:
+                self._again(job, judged)
+
+    def _rendered(self, job: StepJob, record: Record) -> None:
+        self._finish(job)
+        self.result.rendered += job.step.key not in self.result.renewed
+        self.result.renewed.add(job.step.key)
+        self.result.seconds += (record.stop - record.start) / record.sample_rate
+        self.result.expected += job.step.expected
+        self.observer.rendered(job.step, record)
+
+    def _again(self, job: StepJob, judged: _Judged) -> None:
+        """Another try, then halves, then the least bad of what was said.
+
+        An engine that says the same again is asked again only where it said nothing.
+        """
+        job.attempt += 1
+        more = self.varies or not judged.answered
+        if more and job.attempt < job.first + self.rules.tries:
+            self._retry(job, judged.faults)
+        elif len(job.parts) == 1:
+            self._halve(job, judged.faults)
+        else:
+            job.faults += judged.faults
+            self._make_do(job)
+
+    def _retry(self, job: StepJob, faults: tuple[str, ...]) -> None:
+        job.faults += faults
+        self.result.retries += 1
+        self.scheduler.put_back(job.step.key)
+        self.observer.retried(job.step, faults)
+
+    def _halve(self, job: StepJob, faults: tuple[str, ...]) -> None:
+        halves = halve(job.step.text, job.step.language)
+        if halves is None:
+            job.faults += faults
+            self._settle(job)
+            return
+        job.parts, job.attempt = (closed(halves[0]), halves[1]), job.first
+        self._retry(job, faults)
+
+    def _make_do(self, job: StepJob) -> None:
+        """The least bad try of a half will do, as long as both are better than any whole."""
+        half, whole = job.half, job.best()
+        if half and (whole is None or job.badness + half.badness < whole.badness):
+            job.attempt = half.attempt
+            self._submit(job, self._accept, job, half.speech, half.verdict)
+        else:
+            self._settle(job)
+
+    def _settle(self, job: StepJob) -> None:
+        """The least bad try is the take, unless a good one is there; without either the step is
+        given up."""
+        key, there = job.step.key, self.store.find(job.step.key)
+        is_good = there is not None and not there.faults and self._fits(job.step)
+        while not is_good and (best := job.best()):
+            wall = round(time.monotonic() - job.began, 3)
+            try:
+                record = self.store.settle(key, best.number, tries=job.tries, wall=wall)
+            except DamagedTake:  # meanwhile, on disk
+                job.wholes.remove(best)
+            else:
+                self._rendered(job, record)
+                return
+        attempts = job.first + self.rules.tries
+        self.store.give_up(Flag(key, tuple(job.faults), attempts))
+        self.result.flags[key] = tuple(job.faults)
+        self._finish(job)
+        self.observer.flagged(job.step, job.faults)
+
+    def _finish(self, job: StepJob) -> None:
+        del self.jobs[job.step.key]
+        self.scheduler.done(job.step.key)
+
+
+def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
+    return Scheduler({key: Task(key, step.parent, step.expected) for key, step in todo.items()})
+
+
+def usual_of(
+    steps: Iterable[Step], store: Store, is_current: Callable[[Step], bool]
+) -> dict[str, Usual]:
+    """What the takes of each speaker measure, those that are current and good."""
+    found: dict[str, Usual] = {}
+    for step in steps:
+        record = store.find(step.key)
+        if record and not record.faults and is_current(step):
+            usual = found.setdefault(step.chunk.speaker, Usual())
+            usual.add(record.level, record.figures.get("ratio", 0.0))
+    return found

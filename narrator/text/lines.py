@@ -1,0 +1,91 @@
+"""What a chapter is made of: scenes, lines, and what stands in them beside words.
+
+Values alone; `script.py` reads them from text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """`text[start:stop]` of a line is to be spoken as `spoken`, here only."""
+
+    start: int
+    stop: int
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A pause of `seconds` before `text[at]` of a line, set by hand; at `len(text)`: after it."""
+
+    at: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MusicMark:
+    """Music begins or ends before `text[at]` of a line; at `len(text)`: after it."""
+
+    at: int
+    name: str | None
+    """None: the music ends."""
+    number: int
+    """Of the mark's own line in the source."""
+    before: float = 0.0
+    """Seconds of pauses set by hand between the words before and the mark."""
+    after: float = 0.0
+    """The same between the mark and the words that follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one speaker says without interruption: one paragraph, without its markup.
+
+    `text` is what subtitles show. Whitespace runs are single spaces, no leading or trailing ones.
+    """
+
+    speaker: str
+    text: str
+    path: Path
+    line: int
+    style: str | None = None
+    heading: int = 0
+    """Level of a heading, 0 for a paragraph."""
+    says: tuple[Say, ...] = ()
+    rests: tuple[Rest, ...] = ()
+    marks: tuple[MusicMark, ...] = ()
+    """Only a line that has something to speak holds any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Lines between two scene breaks."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Source text that is not spoken, and why."""
+
+    path: Path
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter as it will be spoken."""
+
+    title: str
+    language: str
+    scenes: tuple[Scene, ...]
+    left_out: tuple[LeftOut, ...]
+    unseen: tuple[tuple[str, Path, int, int], ...] = ()
+    """Characters of the source that cannot be seen and are not spoken: each with the file and line
+    of its first place, and in how many it stands."""

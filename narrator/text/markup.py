@@ -1,0 +1,218 @@
+"""Markdown with what scripts add to it: pauses, music, said words, escapes, footnote marks.
+
+Gives tokens with their lines; what they mean is `script.py`'s.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline import escape as escape_rule
+from markdown_it.rules_inline import newline as newline_rule
+
+from narrator.characters import quoted, seen
+
+LONGEST_PAUSE = 60.0
+"""Seconds that one `[pause …]` may last."""
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def visible(text: str) -> bool:
+    return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in seen(text))
+
+
+_DEEPEST = 40
+"""Levels of quotes and lists; a list takes two. The parser gives up at 50 and drops the rest."""
+
+_PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
+_MUSIC = re.compile(r"\[music:([^\[\]\n]*)(\])?", re.IGNORECASE)
+_SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
+_SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
+_FOOTNOTE = re.compile(r"\[\^[^\]\[\s]+\]:")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+@functools.cache
+def MARKDOWN() -> MarkdownIt:
+    md = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
+    md.enable("table")
+    # Manuscripts indent paragraphs; tags around a paragraph are no reason to leave it out; and
+    # text_join would hide what was escaped.
+    md.disable(["code", "html_block", "text_join"])
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
+    md.block.ruler.before("table", "depth", _depth)
+    md.block.ruler.before("reference", "comment", _comment, interrupts)
+    md.block.ruler.before("reference", "footnote", _footnote, interrupts)
+    md.inline.ruler.at("newline", _newline)
+    md.inline.ruler.at("escape", _escape)
+    md.inline.ruler.before("link", "pause", _pause)
+    md.inline.ruler.before("link", "music", _music)
+    md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
+    md.inline.ruler.before("link", "say", _say)
+    return md
+
+
+def _depth(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if silent or state.level < _DEEPEST:
+        return False
+    token = state.push("problem", "", 0)
+    token.content = "quotes and lists are nested too deep to be meant so"
+    token.map = [start, end]
+    state.line = end
+    return True
+
+
+def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A comment on lines of its own; one with text beside it is read within its paragraph."""
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("<!--", position):
+        return False
+    for last in range(start, end):
+        if last > start:
+            position = state.bMarks[last] + state.tShift[last]
+        close = state.src.find("-->", position + 4 * (last == start), state.eMarks[last])
+        if close >= 0:
+            if state.src[close + 3 : state.eMarks[last]].strip():
+                return False
+            break
+    else:
+        return False
+    if silent:
+        return True
+    token = state.push("left_out", "", 0)
+    token.info = "comment"
+    token.map = [start, last + 1]
+    state.line = last + 1
+    return True
+
+
+def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A footnote's text: its paragraph, and the paragraphs after it that are indented."""
+
+    def begins(line: int) -> bool:
+        return bool(_FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line]))
+
+    if not begins(start):
+        return False
+    if silent:
+        return True
+    last = start + 1
+    while last < end and state.sCount[last] >= state.blkIndent:
+        if state.isEmpty(last):
+            following = state.skipEmptyLines(last)
+            if following >= end or state.sCount[following] - state.blkIndent < 4:
+                break
+            last = following
+        elif begins(last):
+            break
+        last += 1
+    token = state.push("left_out", "", 0)
+    token.info = "footnote"
+    token.map = [start, last]
+    state.line = last
+    return True
+
+
+def _newline(state: StateInline, silent: bool) -> bool:
+    """The parser's own rule; keeps where it was, for line numbers."""
+    at = state.pos
+    found = newline_rule(state, silent)
+    if found and not silent:
+        state.tokens[-1].meta = {"pos": at}
+    return found
+
+
+def _escape(state: StateInline, silent: bool) -> bool:
+    """The parser's own rule; keeps where it was, for line numbers."""
+    at = state.pos
+    found = escape_rule(state, silent)
+    if found and not silent:
+        state.tokens[-1].meta = {"pos": at + 1}
+    return found
+
+
+def _pause(state: StateInline, silent: bool) -> bool:
+    """`[pause 1.5s]`"""
+    found = _PAUSE.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        value = _SECONDS.fullmatch(found[1] or "")
+        seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
+        if value is None:
+            what = f"“{quoted(found[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
+            _push_problem(state, f"{what} \\[ for a bracket that is text")
+        elif seconds > LONGEST_PAUSE:
+            _push_problem(state, f"“{quoted(found[0])}”: a pause lasts {LONGEST_PAUSE:g} s at most")
+        else:
+            token = state.push("pause", "", 0)
+            token.meta = {"pos": state.pos, "seconds": seconds}
+    state.pos = found.end()
+    return True
+
+
+def _music(state: StateInline, silent: bool) -> bool:
+    """`[music: name]` and `[music: off]`"""
+    found = _MUSIC.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        name = squeeze(found[1])
+        if not name or not found[2]:
+            what = f"“{quoted(found[0])}” names no music: write [music: name] or [music: off], or"
+            _push_problem(state, f"{what} \\[ for a bracket that is text")
+        else:
+            token = state.push("music", "", 0)
+            token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
+    state.pos = found.end()
+    return True
+
+
+def _say(state: StateInline, silent: bool) -> bool:
+    """`{written|spoken}`"""
+    if state.src[state.pos] != "{":
+        return False
+    found = _SAY.match(state.src, state.pos, state.posMax)
+    written, spoken = (
+        (squeeze(_ESCAPED.sub(r"\1", part)) for part in found.groups()) if found else ("", "")
+    )
+    if not silent:
+        if visible(written) and spoken:
+            token = state.push("say", "", 0)
+            token.content = written
+            token.meta = {"pos": state.pos, "spoken": spoken}
+        else:
+            what = "a brace that begins no {written|spoken}: give both words, or write \\{ for text"
+            _push_problem(state, what)
+    state.pos = found.end() if found else state.pos + 1
+    return True
+
+
+def _footnote_mark(state: StateInline, silent: bool) -> bool:
+    """`[^1]`, or a footnote in place: `^[text]`"""
+    found = _FOOTNOTE_MARK.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        token = state.push("left_out", "", 0)
+        token.content = found[0]
+        token.info = "footnote mark" if found[0].startswith("[") else "footnote"
+        token.meta = {"pos": state.pos}
+    state.pos = found.end()
+    return True
+
+
+def _push_problem(state: StateInline, message: str) -> None:
+    token = state.push("problem", "", 0)
+    token.content = message
+    token.meta = {"pos": state.pos}

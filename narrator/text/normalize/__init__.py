@@ -1,0 +1,150 @@
+"""Written text -> spoken text: what a chunk says, and every change on the way.
+
+    source -canonical-> plain -says, lexicon, rules-> words -lexicon-> words -punctuate-> spoken
+
+Each stage is a list of edits (`edits.py`); folded into one, they are the changes of the source.
+English has rules of its own (`english.py`), many languages have numbers (`languages.py`), all have
+their punctuation made plain (`typography.py`).
+
+Who wins: an author's `says` take their place first and are not read again. Then the lexicon takes
+every match in the source, so that an entry like `Dr.` or `1984` finds its word before a rule could
+rewrite it; then the rules read what is left; then the lexicon reads what the rules said ("Doctor"
+from "Dr."), never its own words. Only punctuation is made plain in all of it.
+
+Knows no engine. What it leaves is for all of them: words, `, ; : . ? ! ...`, apostrophes, hyphens
+inside words; no quotation mark, bracket, dash, figure (in English) or invisible character; and one
+stop, `.`, `?` or `!` (in the language's own form), at the end. A text without a letter or figure
+in it is spoken as "".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from narrator.text.normalize import english, languages
+from narrator.text.normalize.edits import Edit, apply, compose, forward
+from narrator.text.normalize.lexicon import Entry, Lexicon
+from narrator.text.normalize.rules import Group, Setting, read
+from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
+
+__all__ = ["TYPOGRAPHY", "Change", "Entry", "Lexicon", "SpokenText", "normalize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`text[start:stop]` of the source is `written` and is spoken as `spoken`, by `rule`.
+
+    An insertion has `start == stop`. Rules in `TYPOGRAPHY` change marks only; "say" and "lexicon"
+    are the author's own.
+    """
+
+    start: int
+    stop: int
+    written: str
+    spoken: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenText:
+    """What is said, and the changes that make it out of the source: in order, none overlapping."""
+
+    text: str
+    changes: tuple[Change, ...]
+
+
+_WEIGHT = {**dict.fromkeys(TYPOGRAPHY, 0), "ligature": 0, "lexicon": 2, "say": 3}
+_HELD = 0x100000  # private characters stand for words that nothing may read again
+_HELD_CHAR = re.compile("[\U00100000-\U0010ffff]")
+
+
+def normalize(
+    text: str,
+    *,
+    language: str,
+    speaker: str,
+    lexicon: Lexicon,
+    says: Sequence[tuple[int, int, str]] = (),
+    heading: bool = False,
+) -> SpokenText:
+    """The spoken form of one chunk's source `text`.
+
+    `language` is a BCP 47 tag. `says` are (start, stop, spoken) in offsets of `text`, spans that
+    the author wants spoken otherwise here. `heading` lets a lone Roman numeral be a number. A line
+    break inside `text` is at least a full stop. Raises ValueError for `says` that overlap, lie
+    outside of `text` or cover nothing visible.
+    """
+    tag = language.replace("_", "-").lower()
+    primary = tag.split("-")[0]
+    groups, how = _rules(tag, primary, heading)
+
+    def words(caught: str) -> str:
+        return apply(caught, sorted(read(caught, groups, how)))
+
+    steps = canonical(text, primary)
+    plain = apply(text, steps)
+    taken = bytearray(len(plain))
+    held: list[str] = []
+    edits: list[Edit] = []
+
+    def hold(start: int, stop: int, spoken: str, rule: str) -> None:
+        edits.append(Edit(start, stop, chr(_HELD + len(held)), rule))
+        held.append(spoken)
+        taken[start:stop] = b"\x01" * (stop - start)
+
+    for start, stop, spoken in says:
+        if not 0 <= start < stop <= len(text):
+            raise ValueError(f"a say from {start} to {stop} is not in a text of {len(text)}")
+        first, last = forward(steps, start, stop)
+        if first == last:
+            raise ValueError(f"the say from {start} to {stop} covers nothing visible")
+        if taken.find(1, first, last) >= 0:
+            raise ValueError(f"the say from {start} to {stop} overlaps another")
+        hold(first, last, apply(spoken, canonical(spoken, primary)), "say")
+    for start, stop, spoken in lexicon.matches(plain, tag, speaker, words):
+        if taken.find(1, start, stop) < 0:
+            hold(start, stop, spoken, "lexicon")
+    edits += read(plain, groups, how, taken)
+    edits.sort()
+    said = apply(plain, edits)
+    steps = compose(steps, plain, edits, _WEIGHT)
+
+    edits = []
+    taken = bytearray(len(said))
+    for start, stop, spoken in lexicon.matches(said, tag, speaker, words):
+        if taken.find(1, start, stop) < 0 and not _HELD_CHAR.search(said, start, stop):
+            hold(start, stop, spoken, "lexicon")
+    edits.sort()
+    steps = compose(steps, said, edits, _WEIGHT)
+
+    if held:
+        steps = [
+            step._replace(new=_HELD_CHAR.sub(lambda char: held[ord(char[0]) - _HELD], step.new))
+            for step in steps
+        ]
+    said = apply(text, steps)
+    steps = compose(steps, said, punctuate(said, marks_of(primary)), _WEIGHT)
+    return SpokenText(apply(text, steps), tuple(_changes(text, steps)))
+
+
+def _rules(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
+    if primary == "en":
+        return english.RULES, english.setting(tag, heading=heading)
+    return languages.rules(tag), Setting(british=True, heading=heading)
+
+
+def _changes(text: str, steps: Sequence[Edit]) -> list[Change]:
+    """Changes of `text`; those of marks without the letters and spaces that stay."""
+    changes = []
+    for start, stop, new, rule in steps:
+        old = text[start:stop]
+        if rule in TYPOGRAPHY and old and new:
+            while old and new and old[0] == new[0]:
+                start, old, new = start + 1, old[1:], new[1:]
+            while old and new and old[-1] == new[-1]:
+                stop, old, new = stop - 1, old[:-1], new[:-1]
+        if old != new:
+            changes.append(Change(start, stop, old, new, rule))
+    return changes

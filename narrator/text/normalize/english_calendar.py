@@ -1,0 +1,310 @@
+"""Dates, years and times of English."""
+
+from __future__ import annotations
+
+import re
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_lists import (
+    COUNTED,
+    DAYS,
+    MONTH_SHORT,
+    MONTHS,
+    NOT_NOUNS,
+    UNITS,
+)
+from narrator.text.normalize.english_parts import DOT, FREE
+from narrator.text.normalize.rules import Match, Rule, Setting, after, before, behind, either
+
+_MONTH = rf"(?:{'|'.join(MONTHS)})\b|(?:{'|'.join(MONTH_SHORT)})\b\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_TO = r"\s?[-–]\s?"
+YEAR = r"(?:1\d{3}|20\d\d)"
+
+
+def _nth(number: int, how: Setting) -> str:
+    return numbers.ordinal(number, british=how.british)
+
+
+def _year(number: int, how: Setting) -> str:
+    return numbers.year(number, british=how.british)
+
+
+# Dates -------------------------------------------------------------------------------------------
+
+
+def _month(text: str) -> str:
+    text = text.rstrip(".")
+    return MONTHS[MONTH_SHORT[text] - 1] if text in MONTH_SHORT else text
+
+
+def _day_month(match: Match, how: Setting) -> str | None:
+    """12 March 1920; 12-14 March"""
+    day, first = int(match["day"]), match["from"]
+    if not 1 <= day <= 31:
+        return None
+    the = "" if re.search(r"\b[Tt]he\s$", before(match)) else "the "
+    said = f"{the}{_nth(day, how)} of {_month(match['month'])}"
+    if first:
+        said = f"{the}{_nth(int(first), how)} to the {said.removeprefix(the)}"
+    return f"{said} {_year(int(match['year']), how)}" if match["year"] else said
+
+
+_COUNTS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)")
+
+
+def _month_day(match: Match, how: Setting) -> str | None:
+    """March 3rd, 1920"""
+    day, upto = int(match["day"]), match["upto"]
+    if not 1 <= day <= 31 or _COUNTS.match(after(match)):
+        return None
+    the = "the " if how.british else ""
+    said = f"{_month(match['month'])} {the}{_nth(day, how)}"
+    if upto:
+        said += f" to {the}{_nth(int(upto), how)}"
+    return f"{said}, {_year(int(match['year']), how)}" if match["year"] else said
+
+
+def _date(day: int, month: int, year: int, how: Setting) -> str | None:
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    name = MONTHS[month - 1]
+    if how.british:
+        return f"the {_nth(day, how)} of {name} {_year(year, how)}"
+    return f"{name} {_nth(day, how)}, {_year(year, how)}"
+
+
+def _in_figures(match: Match, how: Setting) -> str | None:
+    """12/03/2020: the day first or the month, unless only one can be"""
+    first, second, year = int(match[1]), int(match[3]), int(match[4])
+    if len(match[4]) == 2:
+        year += 1900 if year > 50 else 2000
+    day, month = (first, second) if how.british else (second, first)
+    return _date(day, month, year, how) or _date(month, day, year, how)
+
+
+def _iso(match: Match, how: Setting) -> str | None:
+    return _date(int(match[3]), int(match[2]), int(match[1]), how)
+
+
+# Years -------------------------------------------------------------------------------------------
+
+_YEAR_CUE = re.compile(
+    r"\b(?:in|since|by|until|till|from|before|after|during|year|circa|around|about|of|to|late|early"
+    rf"|summer|winter|spring|autumn|fall|{'|'.join(MONTHS)}),?\s$",
+    re.IGNORECASE,
+)
+_LABEL_CUE = re.compile(
+    r"(?:\b(?:no\.|number|page|pp?\.|line|room|over|than)|#)\s?$", re.IGNORECASE
+)
+_NEXT_WORD = re.compile(r"[\s-]([a-z]+)")
+
+
+def _bare_year(match: Match, how: Setting) -> str | None:
+    """Four figures without a comma are a year unless they count or number something."""
+    found = _NEXT_WORD.match(after(match))
+    word = found[1] if found else ""
+    if word in COUNTED or word in UNITS or _LABEL_CUE.search(before(match)):
+        return None
+    plural = len(word) > 3 and word.endswith("s") and word not in NOT_NOUNS
+    if plural and not _YEAR_CUE.search(before(match)):
+        return None
+    return _year(int(match[0]), how)
+
+
+def _years(match: Match, how: Setting) -> str | None:
+    """1914-18"""
+    first, second = match[1], match[2]
+    last = int(first[: 4 - len(second)] + second)
+    if last <= int(first):
+        return None
+    end = numbers.pair(last % 100) if len(second) < 4 else _year(last, how)
+    return f"{_year(int(first), how)} to {end}"
+
+
+def _era(match: Match, how: Setting) -> str:
+    letters = ".".join((match["era"] or match["first"]).replace(".", ""))
+    year = int(match["year"] or match["only"])
+    if 100 < year < 1000 and year % 100:
+        said = f"{numbers.cardinal(year // 100, british=False)} {numbers.pair(year % 100)}"
+    else:
+        said = _year(year, how)
+    if match["upto"]:
+        said += f" to {numbers.cardinal(int(match['upto']), british=how.british)}"
+    return f"{letters} {said}" if match["first"] else f"{said} {letters}"
+
+
+_OF_AGE = re.compile(
+    r"\b(?:the|early|late|mid|his|her|their|my|your|our|its)[\s-](?:(?:early|late|mid)[\s-])?'?$",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(r"\d0'?s(?:,| and| or| to|[-–])? ?$")
+
+
+def _decade(match: Match, how: Setting) -> str | None:
+    """1920s, '90s, his 40s; 100s and 1000s"""
+    figures, possessive = match[2], "'" in match[3]
+    number = int(figures)
+    if len(figures) == 4:
+        if possessive and number % 10:
+            return f"{_year(number, how)}'s"
+        if number % 1000 == 0 and number != 2000:
+            return numbers.plural(numbers.cardinal(number, british=False))
+        return numbers.plural(_year(number, how))
+    if len(figures) == 3 or number % 10 or not number:
+        return "hundreds" if number == 100 else None
+    early = before(match)
+    if match[1] or possessive or _OF_AGE.search(early) or _ANOTHER.search(early):
+        return numbers.plural(numbers.cardinal(number, british=False))
+    return None
+
+
+# Times -------------------------------------------------------------------------------------------
+
+
+def _clock(hour: int, minute: int, half: str | None) -> str:
+    said = numbers.cardinal(hour, british=False)
+    if half:
+        return f"{said}{f' {numbers.pair(minute)}' if minute else ''} {half.lower()}.m"
+    if minute:
+        return f"{said} {numbers.pair(minute)}"
+    if hour == 0:
+        return "midnight"
+    return f"{said} o'clock" if hour <= 12 else f"{said} hundred"
+
+
+def _time(match: Match, how: Setting) -> str | None:
+    part = match.groupdict()
+    hour, minute = int(part["hour"]), int(part["minute"] or 0)
+    if hour > 23:
+        return None
+    if part.get("second"):
+        parts = (numbers.cardinal(hour, british=False), numbers.pair(minute).replace("oh zero", ""))
+        return f"{' '.join(parts).strip()} {numbers.pair(int(part['second']))}"
+    return _clock(hour, minute, part.get("half"))
+
+
+def _british_time(match: Match, how: Setting) -> str | None:
+    """We took the 5.20."""
+    return _time(match, how) if how.british else None
+
+
+_BOOK = re.compile(
+    r"\b(?:Gen|Exod|Lev|Num|Deut|Josh|Judg|Sam|Kings|Chron|Neh|Ps|Prov|Eccl|Isa|Jer|Ezek|Dan|Hos|Mic"
+    r"|Matt|Mark|Luke|John|Acts|Rom|Cor|Gal|Eph|Phil|Col|Thess|Tim|Tit|Heb|Jas|Pet|Jude|Rev|Job|Ruth"
+    r"|Genesis|Exodus|Leviticus|Numbers|Deuteronomy|Joshua|Judges|Samuel|Chronicles|Psalms?|Proverbs"
+    r"|Ecclesiastes|Isaiah|Jeremiah|Ezekiel|Daniel|Hosea|Micah|Matthew|Romans|Corinthians|Galatians"
+    r"|Ephesians|Philippians|Colossians|Thessalonians|Timothy|Titus|Hebrews|James|Peter|Revelation)"
+    r"\.? $"
+)
+
+
+def _verse(match: Match, how: Setting) -> str | None:
+    """John 3:7"""
+    if not _BOOK.search(before(match)):
+        return None
+    return " ".join(numbers.cardinal(int(part), british=how.british) for part in match.groups())
+
+
+def _military(match: Match, how: Setting) -> str:
+    hour, minute = int(match[1]), int(match[2])
+    head = numbers.pair(hour) if hour else "zero"
+    return f"{head} {numbers.pair(minute) if minute else 'hundred'}"
+
+
+_HALF = rf"\s?(?P<half>[apAP])\.?[mM]\b(?:\.(?=\s(?:[A-Z]{{1,3}}T|UTC)\b)|{DOT})"
+_HOUR12 = r"(?P<hour>0?[1-9]|1[0-2])"
+
+CALENDAR = (
+    Rule(
+        "weekday",
+        re.compile(rf"\b({either(DAYS)})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))"),
+        lambda match, how: DAYS[match[1]],
+    ),
+    Rule("date", re.compile(rf"{FREE}({YEAR})-(\d\d)-(\d\d)(?![\w-])"), _iso),
+    Rule("date", re.compile(rf"{FREE}(\d{{1,2}})([/.-])(\d{{1,2}})\2(\d{{4}})(?!\w)"), _in_figures),
+    Rule("date", re.compile(rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])"), _in_figures),
+    Rule(
+        "date",
+        re.compile(
+            rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{_TO})?{_DAY}(?: of)? "
+            rf"(?P<month>{_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?"
+        ),
+        _day_month,
+    ),
+    Rule(
+        "date",
+        re.compile(
+            rf"\b(?P<month>{_MONTH}) (?:the )?{_DAY}(?:{_TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
+            rf"(?![\d:]|[.,]\d)(?:,? (?P<year>{YEAR})(?!\w))?"
+        ),
+        _month_day,
+    ),
+    Rule(
+        "month",
+        re.compile(rf"\b({either(MONTH_SHORT)})\b\.?(?=,? '?\d)"),
+        lambda match, how: _month(match[1]),
+    ),
+    Rule(
+        "era",
+        re.compile(
+            rf"{FREE}(?P<year>\d{{1,4}}) ?(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
+            r"|\b(?P<first>AD|A\.D\.) ?(?P<only>\d{1,4})(?:[-–](?P<upto>\d{1,4}))?(?!\w)"
+        ),
+        _era,
+    ),
+    Rule("decade", re.compile(r"(?<![\w.,])(')?(\d{2,4})('?)s\b(?! *\d*[½¼¾]?d\b)"), _decade),
+    Rule(
+        "years",
+        re.compile(rf"{FREE}({YEAR})\s?[-–/]\s?(\d{{4}}|\d{{1,2}})(?![\w,-]|\.\d)"),
+        _years,
+    ),
+    Rule(
+        "year",
+        re.compile(r"(?<!\w)'(\d\d)(?![\w'])"),
+        lambda match, how: numbers.pair(int(match[1])),
+    ),
+    Rule(
+        "military time",
+        re.compile(r"\b([01]\d|2[0-3])([0-5]\d)(?= ?(?:hours|hrs|h)\b)"),
+        _military,
+    ),
+    Rule(
+        "time",
+        re.compile(
+            r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
+            rf"(?![\d:])(?:{_HALF})?"
+        ),
+        _time,
+    ),
+    Rule("time", re.compile(rf"(?<![\w.:]){_HOUR12}(?:\.(?P<minute>[0-5]\d))?{_HALF}"), _time),
+    Rule(
+        "time",
+        re.compile(
+            behind(r"\b[Aa]t ", r"\b[Bb]y ") + r"(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)"
+            r"(?![\w%.]| ?(?:per|percent|million|billion|points?)\b)"
+        ),
+        _time,
+    ),
+    Rule(
+        "time",
+        re.compile(
+            behind(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
+            r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)"
+        ),
+        _time,
+    ),
+    Rule(
+        "time",
+        re.compile(
+            rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))"
+        ),
+        _british_time,
+    ),
+    Rule(
+        "verse",
+        re.compile(r"(?<=[a-z.] )(\d{1,3}):(\d{1,3})(?!\d)"),
+        _verse,
+    ),
+    Rule("year", re.compile(rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)"), _bare_year),
+)

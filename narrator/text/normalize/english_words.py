@@ -1,0 +1,523 @@
+"""Addresses, signs, Roman numerals, abbreviations, initials and capitals of English.
+
+Letters that are read out stand with dots between them ("the U.S army", "P.G Wodehouse"), the form
+that neural engines and espeak alike take for initials, also where they would read "CAC" as a word;
+the dot after the last letter goes unless it ends a sentence.
+
+Words in capitals: what `SPELLED` lists stays, for engines know it. Beside another shouted word, or
+if it is a common short word, or has four letters or more with a vowel among them, a word is
+emphasis and loses its capitals, which engines would spell out. The rest are initials.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_lists import (
+    AFTER_PRONOUN,
+    CLOSING,
+    CURSES,
+    DAYS,
+    DEGREES,
+    DIVISIONS,
+    FIRST_PERSON,
+    NEVER_CLOSING,
+    PLACES,
+    RANKS,
+    RANKS_DOTTED,
+    REGNAL,
+    RULERS,
+    SHORT,
+    SIGN_WORDS,
+    SPELLED,
+    STARTERS,
+    TITLES,
+    UNITS,
+    VOWELLESS,
+    WEB,
+    WEB_WORDS,
+    WORDS_TOO,
+)
+from narrator.text.normalize.english_parts import CAPITAL_FOLLOWS, DOT, DOT_OR_END, SENTENCE_FOLLOWS
+from narrator.text.normalize.rules import (
+    Group,
+    Match,
+    Rule,
+    Setting,
+    after,
+    always,
+    before,
+    behind,
+    either,
+)
+
+# Addresses ---------------------------------------------------------------------------------------
+
+
+def _plain(number: str) -> str:
+    return unicodedata.normalize("NFKC", number).replace("\N{FRACTION SLASH}", " over ")
+
+
+def _web_part(text: str) -> str:
+    """Letters, digits and signs of an address."""
+    # ½ and ² are no decimals and no letters either
+    text = "".join(f" {_plain(c)} " if unicodedata.category(c) == "No" else c for c in text)
+    words = [
+        numbers.label(part) if part.isdecimal() else WEB.get(part, part)
+        for part in re.findall(r"[^\W\d_]+|\d+|.", text)
+    ]
+    return " ".join(" ".join(words).split())
+
+
+def _host(text: str) -> str:
+    first, *labels = text.split(".")
+    said = [_web_part(first)]
+    for label in labels:
+        spelled = 2 <= len(label) <= 3 and label.isalpha() and label.lower() not in WEB_WORDS
+        said.append(".".join(label.upper()) if spelled else _web_part(label))
+    return " dot ".join(said)
+
+
+def _url(match: Match, how: Setting) -> str:
+    path = (match["path"] or "").rstrip("/")
+    return f"{_host(match['host'])} {_web_part(path)}".strip()
+
+
+def _email(match: Match, how: Setting) -> str:
+    return f"{_web_part(match['user'])} at {_host(match['host'])}"
+
+
+def _tag(match: Match, how: Setting) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", match[2])
+    return f"{'hashtag' if match[1] == '#' else 'at'} {_web_part(words)}"
+
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_HOST = rf"(?P<host>{_LABEL}(?:\.{_LABEL})+)"
+_PATH = r"(?::\d+)?(?P<path>[/?#][\w./?=&#%+~:@-]*[\w/])?"
+_KNOWN_HOST = (
+    rf"(?P<host>(?:{_LABEL}\.)+(?:com|org|net|edu|gov|io|info|app|dev|co\.uk|org\.uk|ac\.uk|uk|de|"
+    rf"fr|eu|ca|au|ai|me|tv)\b(?!\.?\w))"
+)
+_FILES = "py|ya?ml|txt|md|html?|js|json|exe|pdf|docx?|jpe?g|png|gif|mp[34]|m4b|wav|zip|epub|csv"
+
+ADDRESSES = Group(
+    re.compile(r"[@#]|://|\w\.[a-z]"),
+    (
+        Rule("email", re.compile(rf"(?<!\w)(?P<user>[\w.+-]+)@{_HOST}"), _email),
+        Rule("url", re.compile(rf"\b(?:https?|ftp)://{_HOST}{_PATH}", re.IGNORECASE), _url),
+        Rule("url", re.compile(rf"\b(?=[Ww]{{3}}\.){_HOST}{_PATH}"), _url),
+        Rule("url", re.compile(rf"(?<![\w.@]){_KNOWN_HOST}{_PATH}"), _url),
+        Rule("tag", re.compile(r"(?<!\w)([@#])([A-Za-z_]\w*)"), _tag),
+        Rule("file", re.compile(rf"\b[\w-]+\.(?:{_FILES})\b"), lambda m, how: _web_part(m[0])),
+    ),
+)
+
+
+# Signs -------------------------------------------------------------------------------------------
+
+
+def _curse(match: Match, how: Setting) -> str | None:
+    """d—n; G—d"""
+    first, rest = match[0][0], match[0][1:]
+    word = CURSES.get(first + rest) or CURSES.get(first.lower() + rest)
+    return word.capitalize() if word and first.isupper() else word
+
+
+def _sign(match: Match, how: Setting) -> str:
+    """ "x > 5" compares, ">5 years" does not."""
+    compares = match[0] in "<>≤≥" and after(match).startswith(" ")
+    return f" {'is ' * compares}{SIGN_WORDS[match[0]]} "
+
+
+_PRONOUNS = behind(r"\bhe", r"\bshe", r"\bhim", r"\bher", r"\bhis", r"\bhers")
+_PERSONS = behind(*(rf"\b{title} " for title in r"Mr|Mr\.|Mrs|Mrs\.|Miss|Lord|Lady".split("|")))
+_OMITTED = "(?:⸺|—{2,}|--+)"
+
+SIGNS = Group(
+    re.compile(rf"[{re.escape(''.join(SIGN_WORDS))}#~*/^⸺—¹⁴-⁹⁰]|--|[-=]>"),
+    (
+        Rule("abbreviation", re.compile(rf"(?<!\w)&c\b{DOT}"), always("et cetera")),
+        Rule("ampersand", re.compile(r"\bAT&T\b"), always("A.T and T")),
+        Rule(
+            "per",
+            re.compile(
+                r"(?<=[\w%])/(second|sec|minute|min|hour|hr|day|night|week|month|year|yr|person"
+                r"|head|mile|km|kg|lb)\b"
+            ),
+            lambda match, how: f" per {UNITS.get(match[1], [match[1]])[0]}",
+        ),
+        Rule("slash", re.compile(behind(r"\band", "ther") + r"/(?=or\b)"), always(" ")),
+        Rule("slash", re.compile(rf"{_PRONOUNS}/(?=(?:s?he|him|hers?|his)\b)"), always(" or ")),
+        Rule("slash", re.compile(r"\bs/he\b"), always("she or he")),
+        Rule("slash", re.compile(r"\bc/o\b"), always("care of")),
+        Rule("slash", re.compile(r"\bw/o\b"), always("without")),
+        Rule("slash", re.compile(r"\bw/(?= )"), always("with")),
+        Rule("slash", re.compile(r"(?<=\w)/(?=\w)"), always(" slash ")),
+        Rule("sharp", re.compile(r"(?<=\b[A-G])#(?!\w)"), always(" sharp")),
+        Rule("about", re.compile(r"~\s?(?=\d)"), always("about ")),
+        Rule("power", re.compile(r"(?<=\w)\^(?=[\w-])"), always(" to the power of ")),
+        Rule(
+            "squared",
+            re.compile(r"(?:(?<=\b\w)|(?<=\b\w\w))[²³]"),
+            lambda m, how: f" {SIGN_WORDS[m[0]]}",
+        ),
+        Rule("note mark", re.compile(r"[¹²³⁴-⁹⁰]+"), always("")),
+        Rule("arrow", re.compile(r"[-=]+>|<[-=]+"), always(", ")),
+        Rule("tag", re.compile(r"</?[a-z]+ ?/?>"), always("")),
+        Rule(
+            "sign",
+            re.compile(rf"[{re.escape(''.join(SIGN_WORDS))}]"),
+            _sign,
+        ),
+        Rule("number sign", re.compile("#"), always("")),
+        Rule(
+            "censored",
+            re.compile(r"\b([A-Za-z])\*{2,}\w*"),
+            lambda match, how: f"{match[1].upper()} blank",
+        ),
+        Rule("curse", re.compile(rf"\b(?:{either(CURSES)})(?!\w)", re.IGNORECASE), _curse),
+        Rule("omitted", re.compile(rf"(?<![\w—-]){_OMITTED}(?=shire\b)"), always("Blank")),
+        Rule("omitted", re.compile(rf"(?<=\b[A-Z]){_OMITTED}(?!\w)"), always(" blank")),
+        Rule("omitted", re.compile(rf"(?<=\b1[78])(?:{_OMITTED}|—)(?!\w)"), always(" blank")),
+        Rule("omitted", re.compile(rf"{_PERSONS}(?:{_OMITTED}|—)"), always("Blank")),
+        Rule("omitted", re.compile("⸺"), always(" blank ")),
+    ),
+)
+
+
+# Roman numerals ----------------------------------------------------------------------------------
+
+_ROMAN = "[MDCLXVI]+"
+
+
+def _titled(number: int, how: Setting, *, nth: bool = False) -> str:
+    """Twenty-One, the One Hundred and Fifth"""
+    words = (numbers.ordinal if nth else numbers.cardinal)(number, british=how.british)
+    return re.sub(r"\b(?!and\b)[a-z]", lambda letter: letter[0].upper(), words)
+
+
+def _leading(match: Match, how: Setting) -> str | None:
+    """The number of a chapter: "IV", "IV. The Arrival"."""
+    numeral, following = match[1], after(match)
+    value = numbers.roman(numeral)
+    if value is None:
+        return None
+    if not how.heading:  # a line of its own all the same
+        alone = len(numeral) > 1 and value < 40 and not re.search(r"\w", following)
+    else:  # but not "I Am Born"
+        alone = len(numeral) > 1 or bool(re.match(r"\s*(?:$|[.:)\]—–-])", following))
+    return _titled(value, how) if alone else None
+
+
+_DIVISION = re.compile(rf"\b({DIVISIONS})\s$", re.IGNORECASE)
+_PAGED = re.compile(
+    r"\b(?:pages?|pp?\.|scene|act|vol(?:\.|ume)|ch(?:\.|ap\.|apter)|book|part|section|canto"
+    r"|fig(?:\.|ure))\s$",
+    re.IGNORECASE,
+)
+_FIRM = frozenset(("chapter", "volume", "act", "scene", "canto", "world war"))
+
+
+def _pronoun_follows(match: Match, verbs: frozenset[str]) -> bool:
+    """Whether what follows shows that "I" is the pronoun."""
+    found = re.match(r"\s([a-z']+)|'(?:m|ve|d|ll)\b", after(match))
+    return bool(found and (found[1] is None or found[1] in verbs))
+
+
+def _division(match: Match, how: Setting) -> str | None:
+    """Chapter IV, page xii: a numeral after the name of what it counts."""
+    numeral = match[0]
+    value = numbers.roman(numeral)
+    cue = _DIVISION.search(before(match))
+    if numeral.islower():
+        paged = value is not None and _PAGED.search(before(match))
+        return numbers.cardinal(value, british=how.british) if value and paged else None
+    if value is None or cue is None or numeral in ("C", "D", "L", "M"):
+        return None
+    if len(numeral) == 1 and cue[1][0].islower() and not _PAGED.search(before(match)):
+        return None
+    if numeral == "I":
+        closed = re.match(r"[.,:;)\]!?\"]|\s*$|\s(?:of|and|to|is|—|–|-)", after(match))
+        firm = cue[1].lower() in _FIRM
+        if cue[1][0].islower() and not (closed and firm):
+            return None
+        if not closed and (not firm or _pronoun_follows(match, AFTER_PRONOUN)):
+            return None
+    return _titled(value, how)
+
+
+_NAMES = re.compile(r"(?:[A-Z][\w'.-]*\s){1,4}$")
+_SURELY_FIRST = re.compile(
+    r"'s\b|\s(?:of|who|has|is|were|reigned|ruled|died|became)\b|\sand [A-Z]"
+    r"|[,;]\s(?:who|the|king|queen|emperor)\b"
+)
+_OPENS = re.compile(r"(?:^|[.!?][\"')\]]*\s)[\"'(\[]*$")
+_LINKED = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IGNORECASE)
+
+
+def _regnal(match: Match, how: Setting) -> str | None:
+    """Henry VIII, King Charles I, John D. Rockefeller III"""
+    numeral, following = match[1], after(match)
+    value = numbers.roman(numeral)
+    found = _NAMES.search(before(match))
+    if value is None or value > 39 or numeral in ("C", "D", "L", "M") or found is None:
+        return None
+    names = found[0].split()
+    ruler = any(name in RULERS for name in names[:-1])
+    if not (ruler or any(name in REGNAL for name in names)):
+        return None
+    if numeral == "I" and not match[2] and not _SURELY_FIRST.match(following):
+        if _pronoun_follows(match, FIRST_PERSON):
+            return None
+        early = before(match)[: found.start()]
+        if ruler:
+            if _LINKED.search(early) or not re.match(r"[.,;:!?)\"]|\s[a-z]|$", following):
+                return None
+        elif not (names[0] in REGNAL and _OPENS.search(early) and re.match(r"\s[a-z]", following)):
+            return None
+    if len(numeral) == 1 and re.match(rf"\.\s+(?!(?:{STARTERS})\b)[A-Z]", following):
+        return None  # an initial: Henry V. Morton
+    return f"the {_titled(value, how, nth=True)}"
+
+
+def _item(match: Match, how: Setting) -> str | None:
+    value = numbers.roman(match[0])
+    return None if value is None else numbers.cardinal(value, british=how.british)
+
+
+def _nth(match: Match, how: Setting) -> str | None:
+    value = numbers.roman(match[1])
+    return None if value is None else numbers.ordinal(value, british=how.british)
+
+
+def _bare_roman(match: Match, how: Setting) -> str | None:
+    """XIV; two letters after a capitalised name only, for IV and VI have other meanings."""
+    value = numbers.roman(match[0])
+    if value is None or value > 39:
+        return None
+    named = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", before(match))
+    return _titled(value, how) if named or len(match[0]) > 2 else None
+
+
+ROMANS = Group(
+    re.compile(r"\bWW|\b[IVXLCDM]+(?:\b|th\b|st\b|nd\b|rd\b)|(?<=[a-z.] )[ivxlc]+\b|\([ivx]+\)"),
+    (
+        Rule("roman", re.compile(rf"^\W*({_ROMAN})(?=$|[\s.:)\]—–-])"), _leading),
+        Rule("roman", re.compile(r"\bWWII\b"), always("World War Two")),
+        Rule("roman", re.compile(r"\bWWI\b"), always("World War One")),
+        Rule("roman", re.compile(rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)"), _division),
+        Rule("roman", re.compile(r"(?<=\()[ivx]+(?=\))"), _item),
+        Rule("roman", re.compile(r"\b([IVXLC]+)(?:th|st|nd|rd)\b"), _nth),
+        Rule(
+            "roman",
+            re.compile(r"\b([IVXLC]+)(?=[\s-](?:[Cc]entury|[Cc]enturies|[Dd]ynasty|[Oo]lympi))"),
+            _nth,
+        ),
+        Rule(
+            "roman",
+            re.compile(rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b(\.(?=[,;:']| [a-z]))?"),
+            _regnal,
+        ),
+        Rule("roman", re.compile(r"(?<![\w.'-])[IVX]{2,}\b(?![.'-]?\w)"), _bare_roman),
+    ),
+)
+
+
+# Abbreviations and initials ----------------------------------------------------------------------
+
+
+def _title(match: Match, how: Setting) -> str | None:
+    name = match[1] if match[1] in TITLES else match[1].capitalize()
+    named = re.match(r"\s?[A-Z]", after(match))
+    if name == "Dr" and not named and re.search(r"\d+ (?:[A-Z]\w+ )+$", before(match)):
+        return "Drive"
+    return TITLES[name] + _space(match)
+
+
+def _space(match: Match) -> str:
+    """A space for "Mr.Jones"."""
+    return " " if after(match)[:1].isalpha() else ""
+
+
+def _saint(match: Match, how: Setting) -> str | None:
+    """Saint before a name, but a street after a name with a number, or where no name follows."""
+    early = before(match)
+    if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", early):
+        return "Street"
+    if re.match(r"[\s-]?[A-Z]", after(match)):
+        return f"Saint{_space(match)}"
+    return "Street" if re.search(r"\b[A-Z][\w'.]+ $", early) else None
+
+
+def _rank(match: Match, how: Setting) -> str:
+    return RANKS[match[1]] + _space(match)
+
+
+_PLACED = re.compile(r"(?:\b[A-Z][\w'.]*|\d(?:st|nd|rd|th)|&),? $")
+
+
+def _place(match: Match, how: Setting) -> str | None:
+    return PLACES[match[1]] if _PLACED.search(before(match)) else None
+
+
+def _initials(match: Match, how: Setting) -> str:
+    return ".".join(re.findall(r"[^\W\d_]", match[0]))
+
+
+_NOT_A_NAME = re.compile(
+    r"\b(?:vitamin|plan|grade|type|class|part|point|section|exhibit|letter|appendix|figure|option"
+    r"|group|team|block|room|hepatitis)\s$",
+    re.IGNORECASE,
+)
+
+
+def _initial(match: Match, how: Setting) -> str | None:
+    return None if _NOT_A_NAME.search(before(match)) else match[1] + _space(match)
+
+
+_OPENS_INITIALS = r"(?<![\w.'])"
+
+_ODD_ONES = "MR MRS DR St ST Ste Sts v ETC aka ie eg Ie Eg".split()
+_ABBREVIATED = either([*TITLES, *RANKS, *PLACES, *NEVER_CLOSING, *CLOSING, *DEGREES, *_ODD_ONES])
+
+ABBREVIATIONS = Group(
+    re.compile(rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.)(?!\w)"),
+    (
+        Rule("degree", re.compile(rf"\b({either(DEGREES)})\b{DOT}"), lambda m, how: DEGREES[m[1]]),
+        Rule(
+            "direction",
+            re.compile(r"\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)"),
+            lambda match, how: {"N": "North", "S": "South", "E": "East", "W": "West"}[match[1]],
+        ),
+        Rule("title", re.compile(rf"\b({either(TITLES)}|MR|MRS|DR)\b\.?"), _title),
+        Rule("saint", re.compile(r"\bS[Tt]\b\.?"), _saint),
+        Rule("saint", re.compile(r"\bSte\.?(?=[\s-][A-Z])"), always("Sainte")),
+        Rule("saint", re.compile(r"\bS[St]s?\.(?=\s[A-Z])"), always("Saints")),
+        Rule("rank", re.compile(rf"\b({either(RANKS)})\.(?=[\s-]?[A-Z])"), _rank),
+        Rule(
+            "rank", re.compile(rf"\b({either(RANKS.keys() - RANKS_DOTTED)})(?= [A-Z][a-z])"), _rank
+        ),
+        Rule("place", re.compile(rf"\b({either(PLACES)}){DOT_OR_END}"), _place),
+        Rule(
+            "place",
+            re.compile(r"\b(Ltd|Jr|Jnr|Sr|Snr|Inc|Bros|Co|Corp|Rd|Ave|Blvd)\b(?! [A-Z])"),
+            _place,
+        ),
+        Rule("that is", re.compile(r"\b[Ii](?:\.\s?e\.|e(?=,))"), always("that is")),
+        Rule("for example", re.compile(r"\b[Ee](?:\.\s?g\.|g(?=,))"), always("for example")),
+        Rule("also known as", re.compile(r"\b(?:a\.k\.a\.|aka\b)"), always("also known as")),
+        Rule("half day", re.compile(rf"\b([ap])\.m\b{DOT}"), lambda m, how: f"{m[1]}.m"),
+        Rule(
+            "versus", re.compile(r"(?<=[\w)\].] )(?:vs?\.|v(?= [A-Z])|vs)(?= )"), always("versus")
+        ),
+        Rule(
+            "abbreviation",
+            re.compile(rf"\b({either(NEVER_CLOSING)})\."),
+            lambda match, how: NEVER_CLOSING[match[1]],
+        ),
+        Rule(
+            "abbreviation",
+            re.compile(rf"\b({either(CLOSING)}){DOT_OR_END}"),
+            lambda match, how: CLOSING[match[1]],
+        ),
+        Rule("abbreviation", re.compile(r"\b(?:etc|ETC)\b"), always("et cetera")),
+        Rule(
+            "weekday",
+            re.compile(
+                rf"\b({either(DAYS.keys() - ('Sat', 'Sun'))})\.(?=\s[a-z])"
+                r"|\b(Sat|Sun)\.(?= (?:morning|afternoon|evening|night))"
+            ),
+            lambda match, how: DAYS[match[1] or match[2]],
+        ),
+        Rule(
+            "initials",
+            re.compile(
+                rf"{_OPENS_INITIALS}(?:[A-Z]\.\s?)+[A-Z]"
+                rf"(?:\.(?!{SENTENCE_FOLLOWS}|\w)|(?=\.(?!\w))|(?<=\.[A-Z])\b)"
+            ),
+            _initials,
+        ),
+        Rule(
+            "initials",
+            re.compile(
+                rf"{_OPENS_INITIALS}[a-z](?:\.[a-z])+(?:\.(?!{CAPITAL_FOLLOWS}|\w)|(?=\.(?!\w)))"
+            ),
+            _initials,
+        ),
+        Rule(
+            "initial",
+            re.compile(rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=\s?(?!(?:{STARTERS})\b)[A-Z][\w'])"),
+            _initial,
+        ),
+        Rule("initial", re.compile(rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=,| [a-z]|\s?&)"), _initial),
+    ),
+)
+
+
+# Capitals ----------------------------------------------------------------------------------------
+
+_UPPER = "A-ZÀ-ÖØ-ÞŒ"
+_PREVIOUS_WORD = re.compile(r"([^\W\d_][\w']*)[^\w]*$")
+_FOLLOWING_WORD = re.compile(r"[^\w]*([^\W\d_][\w']*)")
+_NOISE = re.compile(r"(?:.*(.)\1\1.*|H+M+|M+H+M+|S+H+|G+R+|B+R+)")
+_COMPUTING = re.compile(
+    r" (?:department|support|guy|man|team|consultant|specialist|manager|staff|sector|company"
+    r"|industry|job|systems?|people|services|security)\b"
+)
+
+
+def _is_word(capitals: str) -> bool:
+    """Whether a word in capitals is emphasis by its own looks."""
+    word = capitals.lower().replace("'", "")
+    if word in SHORT or word in VOWELLESS or _NOISE.fullmatch(capitals):
+        return True
+    has_vowel = bool(re.search(f"[AEIOUY{_UPPER[3:]}]", capitals))
+    return "'" in capitals or (len(word) > 3 and has_vowel) or len(word) > 6
+
+
+def _is_shouted(word: str) -> bool:
+    if len(word) < 2 or not word.isupper() or (word in SPELLED and word not in WORDS_TOO):
+        return False
+    return _is_word(word)
+
+
+def _capitals(match: Match, how: Setting) -> str | None:
+    base = match[0].removesuffix("'S")
+    possessive = "'s" if base != match[0] else ""
+    early, following = before(match), after(match)
+    neighbours = (_PREVIOUS_WORD.search(early), _FOLLOWING_WORD.match(following))
+    beside = any(found and _is_shouted(found[1]) for found in neighbours)
+    if base in SPELLED and not (beside and base in WORDS_TOO):
+        return base + possessive if possessive else None
+    if base == "IT" and _COMPUTING.match(following):
+        return "I.T"
+    pronounceable = _is_word(base) or re.search(f"[AEIOUY{_UPPER[3:]}]", base)
+    if not (_is_word(base) or (beside and pronounceable)):
+        return ".".join(base) + possessive
+    word = base.lower() + possessive
+    opens = not re.search(r"\w", early) or _OPENS.search(early)
+    return word.capitalize() if how.heading or opens else re.sub(r"^i(?=')", "I", word)
+
+
+CAPITALS = Group(
+    re.compile(rf"[{_UPPER}]{{2}}|\b[A-Z]'[A-Z]"),
+    (
+        Rule(
+            "capitals",
+            re.compile(
+                rf"(?<![\w&.])(?:[{_UPPER}]{{2,}}(?:'[A-Z]+)*|[A-Z](?:'[A-Z]+)+)(?![\w&]|\.\w)"
+            ),
+            _capitals,
+        ),
+    ),
+)
+
+
+_LETTERS = {"œ": "oe", "æ": "ae", "Œ": "Oe", "Æ": "Ae"}
+LIGATURES = Group(
+    re.compile("[œæŒÆ]"),
+    (Rule("ligature", re.compile("[œæŒÆ]"), lambda match, how: _LETTERS[match[0]]),),
+)

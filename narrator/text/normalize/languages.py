@@ -1,0 +1,293 @@
+"""Languages other than English: their numbers in words, by num2words.
+
+num2words (0.5.14) is trusted with whole numbers, ordinals and years only, in the languages below;
+decimals, signs and separators are written here, because the library drops the fraction in Italian,
+Turkish and Welsh, and fails on minus in Czech, Polish and Slovak. Chinese, Japanese and Korean keep
+their figures, which their engines read by context better than the library does (it gives years as
+imperial eras and ignores counting words). A figure whose meaning is not plain (a date in figures,
+a version, an inflected "3-й") stays as it is written, and so does everything in a language that is
+not here. Inflection is not attempted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_lists import SPELLED
+from narrator.text.normalize.rules import Group, Match, Rule, Setting, after, always, before
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How a language writes and says its numbers."""
+
+    code: str
+    """num2words' name of it."""
+    point: str
+    minus: str
+    decimal: str = ","
+    percent: str | None = None
+    upto: str | None = None
+    """Between the ends of a range."""
+    euro: tuple[str, str] | None = None
+    clock: str | None = None
+    """Between hours and minutes."""
+    years: bool = False
+    """Whether 1984 is said by its centuries."""
+    ordinal: tuple[str, Callable[[Match, str], str | None]] | None = None
+    """A pattern, and the words for a match of it (the second argument is `code`)."""
+
+
+def _say(number: int, code: str, to: str = "cardinal") -> str:
+    words: str = _library()(number, lang=code, to=to)
+    words = words.replace(",", "").replace("etttusen", "ettusen")  # Brazilian, Swedish
+    if code == "da":
+        words = re.sub(r"\ben millioner\b", "en million", words)
+    if code == "tr":
+        words = " ".join(_TURKISH.findall(words))
+    return words
+
+
+@cache
+def _library() -> Callable[..., str]:
+    from num2words import num2words  # 25 ms, and English needs none of it
+
+    call: Callable[..., str] = num2words
+    return call
+
+
+_TURKISH = re.compile(  # the library writes a number as one word
+    "sıfır|bir|iki|üç|dört|beş|altı|yedi|sekiz|dokuz|on|yirmi|otuz|kırk|elli|altmış|yetmiş|seksen|"
+    "doksan|yüz|bin|milyon|milyar|trilyon"
+)
+
+
+def _german(match: Match, code: str) -> str:
+    word = _say(int(match[2]), code, "ordinal")
+    article = (match[1] or "").strip().lower()
+    if article in ("der", "die", "das"):
+        return f"{match[1]}{word}"
+    if article:
+        return f"{match[1]}{word}n"
+    return word + ("s" if match[3] in ("Kapitel", "Jahrhundert", "Mal") else "r")
+
+
+def _french(match: Match, code: str) -> str | None:
+    number = int(match[1]) if match[1].isdigit() else numbers.roman(match[1])
+    if number is None:
+        return None
+    ending = match[2]
+    if number == 1:
+        return "première" if ending.endswith("re") else "premier"
+    if number == 2 and ending in ("nd", "nde"):
+        return "second" + ending[2:]
+    return _say(number, code, "ordinal")
+
+
+def _romance(match: Match, code: str) -> str:
+    word = _say(int(match[1]), code, "ordinal")
+    if match[2] == "er":
+        return word.removesuffix("o")
+    if match[2] == "ª":
+        return re.sub(r"o\b", "a", word)
+    return word
+
+
+def _plain_ordinal(match: Match, code: str) -> str:
+    return _say(int(match[1]), code, "ordinal")
+
+
+_GERMAN_NOUNS = (
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|"
+    "Jahrhundert|Kapitel|Mal|Stock|Geburtstag|Tag|Klasse|Auflage|Weltkrieg|Band|Teil|Akt"
+)
+_ROMANCE = (r"(?<!\w)(\d{1,4})\.?(º|°(?!\s?[CF])|ª|er(?!\w))(?!\w)", _romance)
+_LANGUAGES = {
+    "de": Language(
+        "de", "Komma", "minus", ",", "Prozent", "bis", ("Euro", "Euro"), " Uhr", True,
+        (rf"\b([Aa]m |[Dd]e[mnrs] |[Dd]ie |[Dd]as |[Vv]om |[Zz]u[mr] |[Ii]m )?(\d{{1,3}})\."
+         rf"(?= ({_GERMAN_NOUNS}))", _german),
+    ),
+    "fr": Language(
+        "fr", "virgule", "moins", ",", "pour cent", "à", ("euro", "euros"), " heures", False,
+        (r"\b(\d+|[IVX]+|[IVXLC]{2,})(er|re|ère|e|ème|ième|nde?)\b", _french),
+    ),
+    "es": Language(
+        "es", "coma", "menos", ",", "por ciento", "a", ("euro", "euros"), ordinal=_ROMANCE
+    ),
+    "it": Language(
+        "it", "virgola", "meno", ",", "per cento", "a", ("euro", "euro"), ordinal=_ROMANCE
+    ),
+    "pt": Language(
+        "pt", "vírgula", "menos", ",", "por cento", "a", ("euro", "euros"), ordinal=_ROMANCE
+    ),
+    "nl": Language(
+        "nl", "komma", "min", ",", "procent", "tot", ("euro", "euro"), " uur", True,
+        (r"\b(\d+)(?:e|de|ste)\b", _plain_ordinal),
+    ),
+    "sv": Language(
+        "sv", "komma", "minus", ",", "procent", "till", ("euro", "euro"), years=True,
+        ordinal=(r"\b(\d+):[ae]\b", _plain_ordinal),
+    ),
+    "no": Language("no", "komma", "minus", ",", "prosent", "til", ("euro", "euro"), years=True),
+    "da": Language("da", "komma", "minus", ",", "procent", "til", ("euro", "euro"), years=True),
+    "fi": Language("fi", "pilkku", "miinus"),
+    "pl": Language("pl", "przecinek", "minus", upto="do"),
+    "cs": Language("cs", "celá", "mínus", upto="až"),
+    "sk": Language("sk", "celá", "mínus", upto="až"),
+    "sl": Language("sl", "celih", "minus", upto="do"),
+    "sr": Language("sr", "zapeta", "minus", upto="do"),
+    "ru": Language("ru", "запятая", "минус"),
+    "uk": Language("uk", "кома", "мінус"),
+    "be": Language("be", "коска", "мінус"),
+    "lt": Language("lt", "kablelis", "minus"),
+    "lv": Language("lv", "komats", "mīnus"),
+    "ro": Language("ro", "virgulă", "minus", ",", "la sută", "până la", ("euro", "euro")),
+    "hu": Language("hu", "egész", "mínusz", percent="százalék"),
+    "tr": Language("tr", "virgül", "eksi"),
+    "id": Language("id", "koma", "minus", percent="persen", upto="sampai"),
+    "vi": Language("vi", "phẩy", "âm", percent="phần trăm", upto="đến"),
+    "ca": Language("ca", "coma", "menys", ",", "per cent", "a", ("euro", "euros")),
+    "eo": Language("eo", "komo", "minus", percent="procento", upto="ĝis"),
+    "is": Language("is", "komma", "mínus", percent="prósent"),
+    "ar": Language("ar", "فاصلة", "سالب", "."),
+    "fa": Language("fa", "ممیز", "منفی", "."),
+    "he": Language("he", "נקודה", "מינוס", "."),
+    "th": Language("th", "จุด", "ลบ", ".", "เปอร์เซ็นต์", "ถึง"),
+}  # fmt: skip
+_LANGUAGES["nb"] = _LANGUAGES["nn"] = _LANGUAGES["no"]
+_REGIONS = {
+    "pt-br": replace(_LANGUAGES["pt"], code="pt_BR"),
+    "fr-be": replace(_LANGUAGES["fr"], code="fr_BE"),
+    "fr-ch": replace(_LANGUAGES["fr"], code="fr_CH"),
+    **{
+        f"es-{region}": replace(_LANGUAGES["es"], decimal=".", point="punto")
+        for region in "mx us gt hn ni pa pr do sv".split()
+    },
+}
+
+
+@cache
+def rules(tag: str) -> tuple[Group, ...]:
+    """The rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
+    language = _REGIONS.get(tag) or _LANGUAGES.get(tag.split("-")[0])
+    return () if language is None else _rules(language)
+
+
+def _rules(its: Language) -> tuple[Group, ...]:
+    code = its.code
+    group = "." if its.decimal == "," else ","
+    point = re.escape(its.decimal)
+    whole = rf"(?:[1-9]\d{{0,2}}(?:[{group} ]\d{{3}})+(?!\d)|\d+)"
+    free = r"(?<![\w.,:/])"
+    closed = r"(?![\w/]|[-:'][^\W_]|[.,]\d)"  # no letter: "3-й", "10-jährig" are left alone
+
+    def cardinal(text: str) -> str:
+        return _say(int(re.sub(r"\D", "", text)), code)
+
+    def number(match: Match, how: Setting) -> str | None:
+        text = match["figure"]
+        if len(text) > 15 or re.match(r"0\d", text):
+            return None
+        head, _, tail = text.partition(its.decimal)
+        if its.years and head.isdecimal() and not tail and 1100 <= int(head) < 2000:
+            words = _year(int(head), code)
+        else:
+            words = cardinal(head)
+        if tail:
+            words = " ".join((words, its.point, *(cardinal(digit) for digit in tail)))
+        return f"{its.minus} {words}" if match["minus"] else words
+
+    def money(match: Match, how: Setting) -> str | None:
+        assert its.euro is not None
+        head, _, tail = (match["before"] or match["after"]).partition(its.decimal)
+        words = f"{cardinal(head)} {its.euro[0 if head == '1' else 1]}"
+        return f"{words} {cardinal(tail)}" if tail.strip("0") else words
+
+    def time(match: Match, how: Setting) -> str | None:
+        hour, minute = cardinal(match[1]), int(match[2] or 0)
+        said = f"{hour}{its.clock or ''}"
+        return f"{said} {_say(minute, code)}" if minute else said
+
+    def heading(match: Match, how: Setting) -> str | None:
+        value = numbers.roman(match[1])
+        return _say(value, code).capitalize() if how.heading and value else None
+
+    def division(match: Match, how: Setting) -> str | None:
+        value = numbers.roman(match[0])
+        return _say(value, code) if value and _DIVISION.search(before(match)) else None
+
+    table = []
+    if its.ordinal:
+        pattern, words = its.ordinal
+        table.append(Rule("ordinal", re.compile(pattern), lambda match, how: words(match, code)))
+    if its.euro:
+        sum_ = rf"{whole}(?:{point}\d\d)?"
+        euros = rf"€\s?(?P<before>{sum_}){closed}|{free}(?P<after>{sum_})\s?€"
+        table.append(Rule("money", re.compile(euros), money))
+    hour, minute = r"([01]?\d|2[0-4])", r"([0-5]\d)"
+    if its.clock == " heures":
+        table.append(Rule("time", re.compile(rf"{free}{hour}\s?h(?:\s?{minute})?\b"), time))
+    if its.clock:
+        said = re.escape(its.clock)
+        table.append(Rule("time", re.compile(rf"{free}{hour}[.:]{minute}{said}\b"), time))
+    table.append(Rule("time", re.compile(rf"{free}{hour}:{minute}{closed}"), time))
+    figure = rf"(?P<figure>{whole}(?:{point}\d+)?)"
+    minus = r"(?P<minus>(?<![\w)\].,%-])[-−])?"
+    table.append(Rule("number", re.compile(rf"{minus}{free}{figure}{closed}"), number))
+    if its.upto:
+        between = re.compile(r"(?<=\d)\s?[–-]\s?(?=\d)")
+        table.append(Rule("range", between, always(f" {its.upto} ")))
+    if its.percent:
+        table.append(Rule("percent", re.compile(r"(?<=\d)\s?%"), always(f" {its.percent}")))
+    return (
+        Group(re.compile(r"\d|\b[IVXLC]+(?:er|e|ème)\b"), tuple(table)),
+        Group(
+            re.compile(r"\b[IVXLC]+\b"),
+            (
+                Rule("roman", re.compile(r"^\W*([IVXLC]+)(?=\W*$|[.:)])"), heading),
+                Rule("roman", re.compile(r"(?<=\w )[IVXLC]+\b"), division),
+            ),
+        ),
+        Group(
+            re.compile(r"[^\W\d_a-z]{4}"),
+            (Rule("capitals", re.compile(r"[^\W\d_]{2,}"), _shout),),
+        ),
+    )
+
+
+def _year(number: int, code: str) -> str:
+    if code == "sv":  # the library fails
+        century, rest = divmod(number, 100)
+        return f"{_say(century, code)}hundra{_say(rest, code) if rest else ''}"
+    return _say(number, code, "year")
+
+
+_DIVISION = re.compile(
+    r"\b(?:Kapitel|Teil|Buch|Band|Akt|Szene|Chapitre|Partie|Livre|Tome|Acte|Scène|Capítulo|Parte"
+    r"|Libro|Tomo|Acto|Capitolo|Volume|Atto|Livro|Ato|Hoofdstuk|Deel|Boek|Del|Bok|Bog|Kapittel|Luku"
+    r"|Osa|Rozdział|Część|Księga|Kapitola|Část|Глава|Часть|Том|Книга|Розділ|Частина|Capitolul"
+    r"|Partea|Fejezet|Bölüm) $",
+    re.IGNORECASE,
+)
+
+
+def _shout(match: Match, how: Setting) -> str | None:
+    """A word in capitals is emphasis beside a longer such word, or if it is long itself."""
+    word = match[0]
+    if not word.isupper() or word in SPELLED or numbers.roman(word):
+        return None
+    early = before(match)
+    around = f"{early[-16:]} {after(match)[:16]}"
+    beside = any(
+        len(other) > 3 and other.isupper() and other not in SPELLED
+        for other in re.findall(r"[^\W\d_]+", around)
+    )
+    if not (beside or len(word) > (3 if how.heading else 5)):
+        return None
+    opens = how.heading or not re.search(r"[\w,;:]\W*$", early)
+    return word.capitalize() if opens else word.lower()

@@ -1,0 +1,199 @@
+r"""The lexicon: how this project pronounces its words.
+
+A word entry matches whole words: no letter or digit beside it, and no apostrophe with more of the
+word behind it, but for a possessive ("Ukridge" is found in "Ukridge's" and "Ukridge-like", "can"
+not in "can't"). It matches in any case of letters, unless `case` is set or the word stands in
+capitals throughout: `US` never matches "us".
+
+A pattern entry is a regular expression of Python's `re`; it, too, ignores case unless `case` is
+set. Its `say` may name groups (`\1`, `\g<name>`); what a group caught is spoken by the rules of the
+language, so that `\bHP(\d+)\b` with `H P \1` reads HP12 as "H P twelve". Neither reads `say` again.
+
+The more particular entry wins: one for a speaker over one for all, then one for a language, then
+patterns in their order, then the longer word, then the one whose case counts. Both kinds see
+straight apostrophes and quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from narrator.text.normalize.edits import apply
+from narrator.text.normalize.typography import canonical
+from narrator.text.patterns import limited
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`word` or `pattern` (one of them) is spoken as `say`, for one language or speaker, or all."""
+
+    say: str
+    word: str | None = None
+    pattern: re.Pattern[str] | str | None = None
+    language: str | None = None
+    """BCP 47; "en" covers "en-GB"."""
+    speaker: str | None = None
+    case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An entry, compiled."""
+
+    entry: Entry
+    regex: re.Pattern[str]
+    probe: str
+    """Part of every text that can match, case folded."""
+    say: tuple[str | int, ...]
+    """Literal texts, and numbers of groups."""
+
+
+class Lexicon:
+    """All entries of a project. Raises ValueError for an entry that cannot work."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._all: list[_Ready] = []
+        self._keys: set[tuple[str, int, str | None, str | None]] = set()
+        self._for: dict[tuple[str, str], list[_Ready]] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Raises ValueError for one that cannot work, or is there already."""
+        ready = _ready(entry)
+        what = entry.word if entry.word is not None else ready.regex.pattern
+        text = ready.regex.pattern
+        text = text.casefold() if ready.regex.flags & re.IGNORECASE else text
+        key = (text, ready.regex.flags, entry.language, entry.speaker)
+        if key in self._keys:
+            raise ValueError(f"the lexicon has {what!r} twice")
+        self._keys.add(key)
+        self._all.append(ready)
+        self._for.clear()
+
+    def matches(
+        self, text: str, language: str, speaker: str, words: Callable[[str], str]
+    ) -> Iterator[tuple[int, int, str]]:
+        """(start, stop, spoken), best first; they may overlap. `words` speaks a caught group.
+
+        Raises Slow.
+        """
+        if not self._all:
+            return
+        folded = text.casefold()
+        for ready in self._those_for(language.lower(), speaker):
+            if ready.probe not in folded:
+                continue
+            for match in _found(ready, text):
+                if match.end() > match.start():
+                    yield (match.start(), match.end(), _spoken(ready, match, words))
+
+    def _those_for(self, language: str, speaker: str) -> list[_Ready]:
+        found = self._for.get((language, speaker))
+        if found is None:
+            found = [
+                ready
+                for ready in self._all
+                if ready.entry.speaker in (None, speaker)
+                and _covers(ready.entry.language, language)
+            ]
+            found.sort(key=_rank)
+            self._for[language, speaker] = found
+        return found
+
+
+def _found(ready: _Ready, text: str) -> Iterable[re.Match[str]]:
+    if ready.entry.pattern is None:
+        return ready.regex.finditer(text)
+    with limited(ready.regex.pattern):
+        return list(ready.regex.finditer(text))
+
+
+def _covers(general: str | None, language: str) -> bool:
+    return general is None or f"{language}-".startswith(f"{general.lower().replace('_', '-')}-")
+
+
+def _rank(ready: _Ready) -> tuple[bool, bool, bool, int, bool]:
+    entry = ready.entry
+    length = 0 if entry.word is None else len(entry.word)
+    any_case = entry.word is not None and bool(ready.regex.flags & re.IGNORECASE)
+    return (
+        entry.speaker is None,
+        entry.language is None,
+        entry.word is not None,
+        -length,
+        any_case,
+    )
+
+
+def _spoken(ready: _Ready, match: re.Match[str], words: Callable[[str], str]) -> str:
+    return "".join(
+        part if isinstance(part, str) else words(match[part] or "") for part in ready.say
+    )
+
+
+def _ready(entry: Entry) -> _Ready:
+    if (entry.word is None) == (entry.pattern is None):
+        raise ValueError("a lexicon entry needs either `word` or `pattern`")
+    say = apply(entry.say, canonical(entry.say, "en"))
+    if entry.word is not None:
+        word = " ".join(apply(entry.word, canonical(entry.word, "en")).split())
+        if not word:
+            raise ValueError("a lexicon word is empty")
+        letters = [char for char in word if char.isalpha()]
+        capitals = len(letters) > 1 and all(char.isupper() for char in letters)
+        flags = 0 if entry.case or capitals else re.IGNORECASE
+        return _Ready(entry, re.compile(_whole(word), flags), word.split()[0].casefold(), (say,))
+    regex = _compiled(entry)
+    return _Ready(entry, regex, "", _template(say, regex))
+
+
+def _whole(word: str) -> str:
+    before = r"(?<!\w)" if word[0].isalnum() else ""
+    after = r"(?!\w|'(?!s\b)\w)" if word[-1].isalnum() else ""
+    return before + re.escape(word).replace(r"\ ", r"\s+") + after
+
+
+def _compiled(entry: Entry) -> re.Pattern[str]:
+    pattern = entry.pattern
+    if isinstance(pattern, re.Pattern):
+        regex = pattern
+    else:
+        assert pattern is not None
+        plain = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+        try:
+            regex = re.compile(plain, 0 if entry.case else re.IGNORECASE)
+        except re.error as error:
+            raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
+    with limited(regex.pattern):
+        empty = regex.search("") is not None
+    if empty:
+        raise ValueError(f"the lexicon pattern {regex.pattern!r} matches even an empty text")
+    return regex
+
+
+_REFERENCE = re.compile(r"\\(?:(\d+)|g<(\w+)>|(\\))")
+
+
+def _template(say: str, regex: re.Pattern[str]) -> tuple[str | int, ...]:
+    parts: list[str | int] = []
+    at = 0
+    for match in _REFERENCE.finditer(say):
+        parts.append(say[at : match.start()])
+        at = match.end()
+        name = match[1] or match[2]
+        if match[3]:
+            parts.append("\\")
+        elif name.isdigit() and int(name) <= regex.groups:
+            parts.append(int(name))
+        elif name in regex.groupindex:
+            parts.append(regex.groupindex[name])
+        else:
+            raise ValueError(
+                f"{say!r} names the group {name}, which the lexicon pattern "
+                f"{regex.pattern!r} does not have"
+            )
+    parts.append(say[at:])
+    return tuple(part for part in parts if part != "")

@@ -1,0 +1,320 @@
+"""Characters and marks: what every language needs before and after its own rules.
+
+`canonical` makes a text plain enough for rules to read: composed accents, one kind of space,
+quote and apostrophe, nothing invisible. `punctuate` comes last and leaves only marks that an
+engine can turn into a pause or a melody: each run of marks becomes one mark, quotation marks go,
+and the text ends on exactly one stop. Knows no words but the few elisions that begin with an
+apostrophe.
+
+Quotation marks are removed, not straightened: engines stumble over them, and the commas and stops
+beside them already carry the pause. Apostrophes stay, straight. A dash is a comma, except where it
+breaks off a speech before a new sentence: there it trails off ("..."). Brackets are commas.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from narrator.text.normalize.edits import Edit
+
+TYPOGRAPHY = frozenset(
+    "invisible accent space quote apostrophe dash ellipsis bracket symbol mark ending".split()
+)
+"""Names of the rules that change marks, never words."""
+
+DASH, OMITTED = "—", "⸺"
+
+_SPACES = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+    "\u3164\uffa0"  # fillers of Hangul
+)
+_INVISIBLE = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffd"
+    "\ud800-\uf8ff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+)
+_JOINERS = "\u200c\u200d"  # they shape letters in Persian and Indic scripts; elsewhere invisible
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("«»„“”‟‹›〝〞〟＂❝❞", '"'),
+        **dict.fromkeys("`´ʻʼʽ＇", "'"),
+        **dict.fromkeys("‐‑﹣－", "-"),
+        **dict.fromkeys("‒", "–"),
+        **dict.fromkeys("―﹘", DASH),
+        **dict.fromkeys("⸻", OMITTED),
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+        "ŉ": "'n",
+        "℃": "°C",
+        "℉": "°F",
+        "⁄": "/",
+        "‼": "!!",
+        "⁇": "??",
+        "⁈": "?!",
+        "⁉": "!?",
+        **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF5B) if chr(wide).isalnum()},
+    }
+)
+_MAPPED = re.escape("".join(map(chr, _PLAIN)))
+_COMBINING = "\u0300-\u036f\u3099\u309a\u1161-\u11ff"
+_UNPLAIN = re.compile(
+    rf"(?P<accent>[^{_COMBINING}][{_COMBINING}]+)"
+    rf"|(?P<apostrophe>(?<=\w)['’‘](?=\w))"
+    rf"|(?P<single>['’‘‚‛])"
+    rf"|(?P<invisible>[{_INVISIBLE}{_JOINERS}]+)"
+    rf"|(?P<space>[{_SPACES}])"
+    rf"|(?P<mapped>[{_MAPPED}])"
+)
+_ANY_UNPLAIN = re.compile(
+    rf"[{_COMBINING}’‘‚‛{_INVISIBLE}{_JOINERS}{_SPACES}{_MAPPED}]|(?<!\w)'|'(?!\w)"
+)
+_ELIDED = re.compile(
+    r"(?:tis|twas|twere|twill|twould|twon't|tisn't|twasn't|em|im|er|is|e|un|ud|ull|til|till|cause"
+    r"|cos|coz|bout|round|neath|gainst|fore|mongst|tween|way|fraid|ave|ad|ow|ome|ouse|orse|ell"
+    r"|ere|n|nuff|scuse|spect|kay|nother|course|bye|gator|lectric|sides|\d0s|\d\d)\b",
+    re.IGNORECASE,
+)
+_JOINED_SCRIPTS = frozenset("fa ur ku ckb ps hi mr ne bn pa gu or ta te kn ml si".split())
+_RIGHT_QUOTES_OPEN = frozenset(("sv", "fi"))
+
+
+def canonical(text: str, language: str) -> list[Edit]:
+    """Edits that make `text` plain; `language` is its primary subtag."""
+    if not _ANY_UNPLAIN.search(text):
+        return []
+    edits = []
+    depth = 0
+    for match in _UNPLAIN.finditer(text):
+        kind = match.lastgroup or ""
+        old = match.group()
+        if kind == "single":
+            quote, depth = _is_quote(text, match.start(), depth, language)
+            new, kind = ('"', "quote") if quote else ("'", "apostrophe")
+        elif kind == "apostrophe":
+            new = "'"
+        elif kind == "accent":
+            new = unicodedata.normalize("NFC", old)
+        elif kind == "invisible":
+            new = old if language in _JOINED_SCRIPTS and set(old) <= set(_JOINERS) else ""
+        elif kind == "space":
+            new = "\n" if old in "\n\u2028\u2029" else " "
+        else:
+            new = old.translate(_PLAIN)
+            kind = "quote" if new == '"' else "apostrophe" if new == "'" else "mark"
+            if new == "'" and not (
+                text[match.start() - 1 : match.start()].isalnum()
+                and text[match.end() : match.end() + 1].isalnum()
+            ):
+                quote, depth = _is_quote(text, match.start(), depth, language)
+                new, kind = ('"', "quote") if quote else ("'", "apostrophe")
+        if new != old:
+            edits.append(Edit(match.start(), match.end(), new, kind))
+    return edits
+
+
+_CLOSING = re.compile(r"(?<=[^\s\"“(\[])['’´](?!\w)")
+
+
+def _is_quote(text: str, at: int, depth: int, language: str) -> tuple[bool, int]:
+    """Whether the single mark at `text[at]` quotes, and how many such quotes are open after it."""
+    mark = text[at]
+    before = text[at - 1] if at else " "
+    after = text[at + 1] if at + 1 < len(text) else " "
+    starts = (after.isalnum() or after == "¿" or after == "¡") and not before.isalnum()
+    if mark in "‘‚‛":
+        elided = language == "en" and starts and _ELIDED.match(text, at + 1)
+        if elided and not _CLOSING.search(text, at + 1):
+            return False, depth
+        return True, depth + 1
+    if starts:
+        if language == "en" and _ELIDED.match(text, at + 1):
+            return False, depth
+        if (mark == "’" and language not in _RIGHT_QUOTES_OPEN) or before in "’'":
+            return False, depth
+        if _CLOSING.search(text, at + 1):
+            return True, depth + 1
+        return False, depth
+    if before.isdigit() and not depth:  # feet and minutes: 6'
+        return False, depth
+    if depth:
+        return True, depth - 1
+    return not before.isalpha(), depth
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How a language writes the marks that `punctuate` leaves."""
+
+    stop: str = "."
+    ask: str = "?"
+    shout: str = "!"
+    comma: str = ","
+    semicolon: str = ";"
+    colon: str = ":"
+    trail: str = "..."
+    space: str = " "
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Characters of the source that mean another mark in this language."""
+
+
+_DEFAULT = Marks()
+_INDIC = Marks(stop="।")
+_ARABIC = Marks(ask="؟", comma="،", semicolon="؛")
+_MARKS = {
+    "zh": Marks("。", "？", "！", "，", "；", "：", "，", ""),  # a trailing off is a pause
+    "ja": Marks("。", "？", "！", "、", "、", "、", "、", ""),
+    "ar": _ARABIC,
+    "fa": _ARABIC,
+    "ur": Marks(stop="۔", ask="؟", comma="،", semicolon="؛"),
+    "hi": _INDIC,
+    "mr": _INDIC,
+    "ne": _INDIC,
+    "bn": _INDIC,
+    "my": Marks(stop="။", comma="၊"),
+    "km": Marks(stop="។"),
+    "am": Marks(stop="።", comma="፣", semicolon="፤"),
+    "el": Marks(ask=";", semicolon="·", aliases=((";", "?"), ("\u037e", "?"), ("·", ";"))),
+}
+_MARKS["yue"] = _MARKS["zh"]
+
+_MEANING = str.maketrans(
+    {
+        **dict.fromkeys("。｡．।॥။។።۔", "."),
+        **dict.fromkeys("？؟", "?"),
+        **dict.fromkeys("！", "!"),
+        **dict.fromkeys("，、､،၊፣", ","),
+        **dict.fromkeys("；؛፤", ";"),
+        **dict.fromkeys("：", ":"),
+        **dict.fromkeys("（［【〔〖｛{[", "("),
+        **dict.fromkeys("）］】〕〗｝}]", ")"),
+        **dict.fromkeys("「『《〈", "“"),
+        **dict.fromkeys("」』》〉", "”"),
+        **dict.fromkeys("–‥⸺", DASH),
+        **dict.fromkeys("|·•‣◦⁃∙→←↔⇒▪●○■□►▸⁂", ","),
+        "⋯": "…",
+    }
+)
+_SYMBOLS = (
+    "\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u2500-\u27bf\u2900-\u2bff\u3200-\u32ff\u20d0-\u20f0"
+    "\U0001f000-\U0001faff®™¶†‡*_~|^\\\\¦¨¯¸"
+)
+_WORD = r"\w\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u06d6-\u06ed" + (
+    "\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
+)  # `\w` leaves out the vowel signs of Indic and South-East Asian scripts
+_MARK = (
+    '[\\s.,;:!?"()\\[\\]{}…—–‥⋯⸺•‣◦⁃∙⁂'
+    "。｡．।॥။។።۔？؟！，、､،၊፣；؛፤：（）［］【】〔〕〖〗｛｝「」『』《》〈〉"
+    f"{_SYMBOLS}]"
+    rf"|(?<![{_WORD}])[·]|[·](?![{_WORD}])"
+    rf"|(?<![{_WORD}])['/](?![{_WORD}])|(?<![{_WORD}])-(?!\d)|-(?![{_WORD}])"
+)
+_RUN = re.compile(rf"(?!(?<=.) [^\W_])(?:{_MARK})+")
+_SYMBOL = re.compile(f"[{_SYMBOLS}]")
+_SPOKEN = re.compile(r"[^\W_]")
+_INSIDE = frozenset(".,:;!?·–")
+_FINE = frozenset((", ", ". ", "? ", "! ", "; ", ": ", "... "))
+
+
+def marks_of(language: str) -> Marks:
+    """The marks of a language by its primary subtag."""
+    return _MARKS.get(language, _DEFAULT)
+
+
+def punctuate(text: str, marks: Marks) -> list[Edit]:
+    """Edits that leave one plain mark where `text` has a run of marks, and one stop at its end.
+
+    A text without a letter or digit has nothing to say: it becomes "".
+    """
+    if not _SPOKEN.search(text):
+        return [Edit(0, len(text), "", "mark")] if text else []
+    edits = []
+    ended = False
+    own = str.maketrans(dict(marks.aliases))
+    for match in _RUN.finditer(text):
+        run, start, stop = match.group(), match.start(), match.end()
+        if run in _FINE and marks is _DEFAULT and 0 < start < stop < len(text):
+            continue
+        if run in _INSIDE and _inside(text, start, marks):
+            if run == "–":
+                edits.append(Edit(start, stop, "-", "dash"))
+            continue
+        meaning = run.translate(own).translate(_MEANING)
+        if stop == len(text):
+            new = _ending(meaning, marks)
+            ended = True
+        elif start == 0:
+            new = ""
+        else:
+            new = _between(meaning, text[stop], marks)
+        if new != run:
+            edits.append(Edit(start, stop, new, _name(meaning, new)))
+    if not ended:
+        edits.append(Edit(len(text), len(text), marks.stop, "ending"))
+    return edits
+
+
+def _inside(text: str, at: int, marks: Marks) -> bool:
+    """Whether the mark at `text[at]` belongs to a number, an abbreviation or a compound."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if not (before.isalnum() and after.isalnum()):
+        return False
+    return bool(marks.space) or (before.isascii() and after.isascii())
+
+
+def _ending(run: str, marks: Marks) -> str:
+    if "?" in run:
+        return marks.ask
+    return marks.shout if "!" in run else marks.stop
+
+
+_QUOTES = frozenset('"“”')
+_ABBREVIATING = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
+_TRAIL = re.compile(r"…|\.\s?\.\s?\.")
+_BROKEN_OFF = re.compile(rf"(?:{DASH}|--)\s*[\"”]")
+_DASHED = re.compile(rf"{DASH}|--|\s-\s")
+
+
+def _between(run: str, following: str, marks: Marks) -> str:
+    """The mark for a run with words on both sides."""
+    run = _ABBREVIATING.sub("", run)
+    if "?" in run:
+        mark = marks.ask
+    elif "!" in run:
+        mark = marks.shout
+    elif _TRAIL.search(run):
+        mark = marks.trail
+    elif "." in run or "\n" in run or "”“" in run:  # a line or a speech ends on a stop at least
+        mark = marks.stop
+    elif ";" in run:
+        mark = marks.semicolon
+    elif ":" in run:
+        mark = marks.colon
+    elif _BROKEN_OFF.search(run) and following.isupper():
+        mark = marks.trail
+    elif any(sign in run for sign in ",()/") or _DASHED.search(run):
+        mark = marks.comma
+    elif run in _QUOTES:
+        return ""
+    else:  # spaces, symbols, quotes among them
+        return marks.space or (" " if " " in run and following.isascii() else "")
+    return mark + marks.space
+
+
+def _name(run: str, new: str) -> str:
+    for rule, signs in (("ellipsis", "…"), ("dash", DASH), ("bracket", "()"), ("quote", '"“”')):
+        if any(sign in run for sign in signs):
+            return rule
+    if "..." in run:
+        return "ellipsis"
+    if _SYMBOL.search(run):
+        return "symbol"
+    if run.isspace():
+        return "space"
+    return "mark" if new else "space"

@@ -1,0 +1,674 @@
+"""Chapter sources -> Chapter > Scene > Line, each with file:line.
+
+Chapter text is CommonMark, read by markdown-it-py, with five additions: `name (style): text` at
+the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `{written|spoken}`, and footnotes (left
+out). Two rules of CommonMark are off, since a manuscript means something else by them: indented
+text is no code, and tags around a paragraph do not take its text away.
+
+Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Knows
+nothing of sentences, chunks and voices.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+
+from markdown_it.token import Token
+
+from narrator.characters import ODD, quoted, seen
+from narrator.errors import GUESSES, Problem, ScriptError, nearest
+from narrator.text.alphabets import ALPHABETS_OF, alphabet_of, alphabets_of
+from narrator.text.lines import Chapter, LeftOut, Line, MusicMark, Rest, Say, Scene
+from narrator.text.markup import MARKDOWN, squeeze, visible
+
+LONGEST_PARAGRAPH = 1_000_000
+"""Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who may speak, by the labels that scripts use."""
+
+    speakers: Mapping[str, str]
+    """Label as written in scripts, `folded` (names and aliases) -> name of the speaker."""
+    narrator: str | None
+    """Speaker of text without a label."""
+    languages: Mapping[str, str] = field(default_factory=dict)
+    """Name of a speaker -> language, for those who do not speak their chapter's."""
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of a chapter's file, UTF-8 with or without a byte order mark. Raises ScriptError."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ScriptError(Problem(path, 1, "is UTF-16; save the file as UTF-8"))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = error.start + data.startswith(b"\xef\xbb\xbf") * 3
+        line = data.count(b"\n", 0, at) + 1
+        what = f"is not UTF-8: byte 0x{data[at]:02X} at offset {at}; save the file as UTF-8"
+        raise ScriptError(Problem(path, line, what)) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        what = "has the control character U+0000, which no text has; remove it, or save as UTF-8"
+        raise ScriptError(Problem(path, line, what))
+    return text
+
+
+def read_chapter(
+    text: str,
+    *,
+    path: Path,
+    title: str,
+    language: str,
+    roles: Roles,
+    speaker: str | None,
+    first_line: int = 1,
+) -> Chapter:
+    """Chapter text as a chapter; `speaker` is the chapter's own default speaker.
+
+    `first_line` is the number of the text's first line in `path`. Raises ScriptError with all
+    problems of the chapter.
+    """
+    reader = _ScriptReader(path, language, roles, speaker)
+    reader.look_at(text, first_line)
+    text, front_matter = _without_front_matter(text, roles)
+    if front_matter:
+        reason = "front matter: the facts of a book stand in book.yaml"
+        reader.left_out.append(LeftOut(path, first_line, front_matter, reason))
+    reader.read(text, lambda number: first_line + number)
+    return reader.chapter(title, first_line)
+
+
+def read_lines(
+    lines: Sequence[tuple[int, str | tuple[str, str]]],
+    *,
+    path: Path,
+    title: str,
+    language: str,
+    roles: Roles,
+    speaker: str | None,
+) -> Chapter:
+    """The inline `lines` of a manifest as a chapter.
+
+    Each is the number of its line in `path` and either chapter text, or a label and what that
+    speaker says. Raises ScriptError with all problems of the chapter.
+    """
+    reader = _ScriptReader(path, language, roles, speaker)
+    for number, content in lines:
+        line_of = functools.partial(_constant, number)
+        if isinstance(content, str):
+            reader.read(content, line_of)
+        else:
+            label, said = content
+            reader.read(said, line_of, reader.labelled(label, number))
+    return reader.chapter(title, lines[0][0] if lines else 1)
+
+
+def _constant(number: int, _: int) -> int:
+    return number
+
+
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ORNAMENT = re.compile(r"[*⁂⁎•·~#_=+§❦❧☙◇◆◊○●★☆※\s-]+")
+_KEY = re.compile(r"([\w.-]+)[ \t]*:(?:\s|$)")
+
+# `name (style):` with an ordinary or a full-width colon, at the start of a source line.
+_LABEL = re.compile(
+    r"[^\S\n]*(?P<name>[^\s:：(（][^:：(（\n]{0,59}?)[^\S\n]*"
+    r"(?:[(（](?P<style>[^()（）\n]{0,200})[)）][^\S\n]*)?(?P<colon>[:：])"
+)
+_OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
+
+_FIXED = "\0"
+"""Stands for a character that was escaped or is code: no label, no markup."""
+
+_TAGS = re.compile(
+    r"</?(a|abbr|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|font|h[1-6]|i|"
+    r"ins|kbd|li|mark|ol|p|q|s|samp|section|small|span|strike|strong|su[bp]|time|tt|ul?|var|wbr)\b",
+    re.IGNORECASE,
+)
+"""HTML tags that are markup and no more; others are listed as left out."""
+
+_Attribution = tuple[str, str | None]
+"""Speaker and style."""
+
+
+_Sign = float | MusicMark
+"""A pause of so many seconds, or a mark."""
+
+
+@dataclass(slots=True)
+class _Flat:
+    """A paragraph without its markup; offsets are into `text`."""
+
+    text: str
+    shadow: str
+    """`text`, with _FIXED for what was escaped or is code."""
+    starts: list[tuple[int, int]]
+    """Offset at which a line of the source begins, and the number of that line."""
+    says: list[Say] = field(default_factory=list)
+    rests: list[Rest] = field(default_factory=list)
+    signs: list[tuple[int, _Sign]] = field(default_factory=list)
+    """In order, with their offsets."""
+
+
+class _ScriptReader:
+    """Collects the scenes and the problems of a chapter from one or more texts."""
+
+    def __init__(self, path: Path, language: str, roles: Roles, speaker: str | None) -> None:
+        self.path = path
+        self.language = language
+        self.roles = roles
+        self.default = speaker or roles.narrator
+        self.left_out: list[LeftOut] = []
+        self.problems: list[Problem] = []
+        self.scenes: list[list[Line]] = [[]]
+        self.previous: str | None = None
+        """Speaker of the last label."""
+        self.early_rest = 0.0
+        """Seconds of pauses that stand before the first line of a scene."""
+        self.gap: list[_Sign] = []
+        """Since the last words."""
+        self.undeclared: dict[str, list[int]] = {}
+        """Label -> lines."""
+        self.unattributed: list[int] = []
+        self.unseen: dict[str, tuple[int, int]] = {}
+        """Character -> line of its first place, number of places."""
+        self.unexpected: dict[tuple[str, str], list[int]] = {}
+        """Script, and the language that is not written in it -> lines."""
+
+    def chapter(self, title: str, first_line: int) -> Chapter:
+        """What was read. Raises ScriptError."""
+        self._report_repeated()
+        spoken = (c for scene in self.scenes for line in scene for c in line.text)
+        if not self.problems and not any(c.isalnum() for c in spoken):
+            self._problem(first_line, f"chapter “{title}” has no text to speak")
+        if self.problems:
+            raise ScriptError(sorted(set(self.problems)))
+        self._place_last_marks()
+        scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
+        left_out = tuple(sorted(self.left_out, key=lambda found: found.line))
+        unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
+        return Chapter(title, self.language, scenes, left_out, unseen)
+
+    def look_at(self, text: str, first_line: int) -> None:
+        """Note the characters that cannot be seen."""
+        for found in ODD.finditer(text):
+            line, count = self.unseen.get(found[0], (0, 0))
+            line = line or first_line + text.count("\n", 0, found.start())
+            self.unseen[found[0]] = line, count + 1
+
+    def read(
+        self, text: str, line_of: Callable[[int], int], attribution: _Attribution | None = None
+    ) -> None:
+        """Add what `text` says; `line_of` maps its lines, counted from 0, to the source's.
+
+        With an attribution all of it is that speaker's, and it has no labels of its own.
+        """
+        text = _CONTROL.sub(_tamed, text.replace("\r\n", "\n").replace("\r", "\n"))
+        if overlong := _overlong_paragraph(text):
+            begin, length = overlong
+            what = f"a paragraph of {length:,} characters (the limit is {LONGEST_PARAGRAPH:,})"
+            self._problem(line_of(begin), f"{what}; part it with blank lines")
+            return
+        lines = text.split("\n")
+        items: list[tuple[str, int]] = []
+        """Number and line of each open list item; the number goes to the item's first paragraph."""
+
+        def number() -> str:
+            taken = " ".join(number for number, _ in items if number)
+            items[:] = [("", line) for _, line in items]
+            return taken
+
+        tokens = iter(MARKDOWN().parse(text))
+        for token in tokens:
+            first, last = token.map or (0, 0)
+            line, source = line_of(first), "\n".join(lines[first:last])
+            match token.type:
+                case "inline":
+                    self._paragraph(self._flat(token, line_of), attribution, number(), 0)
+                case "heading_open":
+                    if token.markup == "-" and not _reads_as_title(lines[first : last - 1]):
+                        self._problem(
+                            line_of(last - 1),
+                            "a scene break or a heading? Put a blank line above a scene break; "
+                            "begin a heading with ##",
+                        )
+                    flat = self._flat(next(tokens), line_of)
+                    self._paragraph(flat, attribution, number(), int(token.tag[1]))
+                case "hr":
+                    self._end_scene()
+                case "list_item_open":
+                    items.append((token.info + token.markup if token.info else "", line))
+                case "list_item_close":
+                    bare, line = items.pop()
+                    if bare:
+                        flat = _Flat(bare, _FIXED * len(bare), [(0, line)])
+                        self._paragraph(flat, attribution, "", 0)
+                case "fence":
+                    if not _closed(token, lines):
+                        what = f"a code block ({token.markup}) that is never closed"
+                        self._problem(line, f"{what}; for a scene break write ***")
+                    self._leave_out(line, source, "code block")
+                case "table_open":
+                    for inner in tokens:
+                        if inner.type == "table_close":
+                            break
+                    self._leave_out(line, source, "table")
+                case "left_out":
+                    self._leave_out(line, source, token.info)
+                case "definition":
+                    label = str(token.meta["label"])
+                    if folded(label) in self.roles.speakers:
+                        what = f"“[{label}]:” defines a link"
+                        self._problem(line, f"{what}; a speaker's label has no brackets")
+                    self._leave_out(line, source, "link definition")
+                case "problem":
+                    self._problem(line, token.content)
+                case _:
+                    pass  # opening and closing tokens of paragraphs, quotes and lists
+
+    def labelled(self, label: str, line: int) -> _Attribution:
+        """Speaker and style of a label that stands by itself."""
+        found = _LABEL.fullmatch(f"{label}:")
+        name = squeeze(found["name"]) if found else squeeze(label)
+        style = squeeze(found["style"] or "") or None if found else None
+        speaker = self.roles.speakers.get(folded(name))
+        if speaker is None:
+            self.undeclared.setdefault(name, []).append(line)
+        return speaker or "", style
+
+    # -- paragraphs
+
+    def _paragraph(
+        self, flat: _Flat, attribution: _Attribution | None, number: str, heading: int
+    ) -> None:
+        """Add the lines of one paragraph; `number` is that of its list item."""
+        if "<!--" in flat.shadow:
+            self._problem(
+                flat.starts[0][1],
+                "a comment that does not end in its paragraph; put <!-- and --> on lines of their "
+                "own, or write \\<!-- for text",
+            )
+        if not number and not visible(flat.text):
+            self._rest(sum(rest.seconds for rest in flat.rests))
+            self.gap += (sign for _, sign in flat.signs)
+            return
+        if not (number or heading or flat.says) and _ORNAMENT.fullmatch(flat.shadow):
+            self._end_scene()
+            self._rest(sum(rest.seconds for rest in flat.rests))
+            self.gap += (sign for _, sign in flat.signs)
+            return
+        if heading or attribution:
+            turns = [(0, 0, attribution)]
+        else:
+            turns = list(self._turns(flat))
+        ends = [begin for begin, _, _ in turns[1:]] + [len(flat.text)]
+        for (begin, content, who), end in zip(turns, ends, strict=True):
+            self._line(flat, (begin, content, end), who, number, heading)
+            number = ""
+
+    def _turns(self, flat: _Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
+        """Where speakers begin: offset of the label and after it, and who it names, if anybody.
+
+        A label within a paragraph counts where it begins a line of the source, so that a script
+        needs no blank lines; what only looks like a label does so among labels alone.
+        """
+        labels = False
+        for offset, line in flat.starts:
+            found = _LABEL.match(flat.shadow, offset)
+            if found is None:
+                if offset == 0:
+                    yield 0, 0, None
+                continue
+            name = squeeze(flat.text[found.start("name") : found.end("name")])
+            speaker = self.roles.speakers.get(folded(name))
+            style = squeeze(found["style"] or "") or None
+            spaced = (
+                found["colon"] == "：" or flat.text[found.end() : found.end() + 1].strip() == ""
+            )
+            if speaker is not None and (spaced or offset == 0):
+                labels = True
+                yield offset, found.end(), (speaker, style)
+                continue
+            if (
+                (labels or offset == 0)
+                and spaced
+                and _looks_like_label(name, flat.text[found.end() :], self.roles)
+            ):
+                labels = True
+                self.undeclared.setdefault(name, []).append(line)
+                yield offset, found.end(), ("", style)
+            elif offset == 0:
+                yield 0, 0, None
+
+    def _line(
+        self,
+        flat: _Flat,
+        span: tuple[int, int, int],
+        attribution: _Attribution | None,
+        number: str,
+        heading: int,
+    ) -> None:
+        """Add one line: `span` is where it begins, where its text begins, and where it ends."""
+        begin, content, end = span
+        line = flat.starts[bisect_right(flat.starts, (begin, 1 << 62)) - 1][1]
+        text, where = _collapse(flat.text, content, end)
+        spots = [r for r in flat.rests if begin <= r.at < end or r.at == end == len(flat.text)]
+        signs = [
+            (at, s) for at, s in flat.signs if begin <= at < end or at == end == len(flat.text)
+        ]
+        if content > begin and not visible(text):
+            self._problem(line, f"nothing is said after “{squeeze(flat.text[begin:content])}”")
+            return
+        if not number and not visible(text):
+            self._rest(sum(rest.seconds for rest in spots))
+            self.gap += (sign for _, sign in signs)
+            return
+        if attribution:
+            speaker, style = attribution
+            self.previous = speaker or self.previous
+        else:
+            speaker, style = self.default or self.previous or "", None
+            if not speaker:
+                self.unattributed.append(line)
+        shift = 0
+        if number:
+            shift = len(number) + 1 if text else len(number)
+            text = f"{number} {text}" if text else number
+        rests = [Rest(0, self.early_rest)] if self.early_rest else []
+        self.early_rest = 0.0
+        rests += [Rest(where(max(rest.at, content)) + shift, rest.seconds) for rest in spots]
+        says = [
+            Say(where(say.start) + shift, where(say.stop - 1) + 1 + shift, say.spoken)
+            for say in flat.says
+            if content <= say.start < end
+        ]
+        placed = [(where(max(at, content)) + shift, sign) for at, sign in signs]
+        made = Line(
+            speaker,
+            text,
+            self.path,
+            line,
+            style,
+            heading,
+            says=tuple(says),
+            rests=tuple(rests),
+            marks=tuple(self._marks(text, placed)),
+        )
+        self._expect_script(made)
+        self.scenes[-1].append(made)
+
+    def _rest(self, seconds: float) -> None:
+        """A pause between lines: it belongs to the line before it, if there is one."""
+        if not seconds:
+            return
+        if scene := self.scenes[-1]:
+            rest = Rest(len(scene[-1].text), seconds)
+            scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, rest))
+        else:
+            self.early_rest += seconds
+
+    def _marks(self, text: str, signs: Sequence[tuple[int, _Sign]]) -> Iterator[MusicMark]:
+        """The marks of a line; those after its last words, or without any, wait for the next."""
+        first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
+        self.gap += (sign for at, sign in signs if at <= first)
+        if first == len(text):
+            return
+        yield from _resolved(self.gap, 0)
+        self.gap = []
+        inside = [(at, sign) for at, sign in signs if at > first]
+        for at, group in groupby(inside, key=lambda placed: placed[0]):
+            found = [sign for _, sign in group]
+            if any(map(str.isalnum, text[at:])):
+                yield from _resolved(found, at)
+            else:
+                self.gap += found
+
+    def _place_last_marks(self) -> None:
+        """Marks after the last words of a chapter belong to their line."""
+        spoken = (
+            (scene, i)
+            for scene in reversed(self.scenes)
+            for i in reversed(range(len(scene)))
+            if any(map(str.isalnum, scene[i].text))
+        )
+        scene, i = next(spoken)
+        late = _resolved(self.gap, len(scene[i].text))
+        scene[i] = replace(scene[i], marks=(*scene[i].marks, *late))
+
+    def _end_scene(self) -> None:
+        if self.scenes[-1]:
+            self.scenes.append([])
+
+    def _expect_script(self, line: Line) -> None:
+        """Note a line that is mostly in letters which its language is not written in."""
+        language = self.roles.languages.get(line.speaker, self.language)
+        expected = alphabets_of(language)
+        if expected is None or (line.text.isascii() and "LATIN" in expected):
+            return
+        counts = Counter(alphabet_of(c) for c in line.text if c.isalpha())
+        del counts[""]
+        letters = counts.total()
+        foreign = Counter({s: n for s, n in counts.items() if s not in expected})
+        if letters >= 20 and foreign.total() * 2 > letters:
+            script = foreign.most_common(1)[0][0]
+            self.unexpected.setdefault((script, language), []).append(line.line)
+
+    # -- inline markup
+
+    def _flat(self, token: Token, line_of: Callable[[int], int]) -> _Flat:
+        """A paragraph's text without its markup."""
+        first = token.map[0] if token.map else 0
+        newlines = [found.start() for found in re.finditer("\n", token.content)]
+        text: list[str] = []
+        shadow: list[str] = []
+        size = 0
+        flat = _Flat("", "", [(0, line_of(first))])
+
+        def add(written: str, seen: str) -> None:
+            nonlocal size
+            text.append(written)
+            shadow.append(seen)
+            size += len(written)
+
+        for child in token.children or ():
+            line = flat.starts[-1][1]
+            if "pos" in child.meta:
+                line = line_of(first + bisect_left(newlines, child.meta["pos"]))
+            match child.type:
+                case "text":
+                    add(child.content, child.content)
+                case "text_special" | "code_inline":
+                    add(child.content, _FIXED * len(child.content))
+                case "softbreak" | "hardbreak":
+                    add("\n", "\n")
+                    number = first + bisect_right(newlines, child.meta["pos"])
+                    flat.starts.append((size, line_of(number)))
+                case "pause":
+                    flat.rests.append(Rest(size, child.meta["seconds"]))
+                    flat.signs.append((size, child.meta["seconds"]))
+                case "music":
+                    flat.signs.append((size, MusicMark(size, child.meta["name"], line)))
+                case "say":
+                    written = child.content
+                    flat.says.append(Say(size, size + len(written), child.meta["spoken"]))
+                    add(written, _FIXED * len(written))
+                case "html_inline":
+                    if tag := _TAGS.match(child.content):
+                        if tag[1].lower() == "br":
+                            add(" ", " ")
+                    else:
+                        reason = "comment" if child.content.startswith("<!--") else "HTML tag"
+                        self._leave_out(line, child.content, reason)
+                case "image":
+                    title = child.attrs.get("title")
+                    target = f'{child.attrs["src"]} "{title}"' if title else child.attrs["src"]
+                    self._leave_out(line, f"![{child.content}]({target})", "image")
+                case "left_out":
+                    self._leave_out(line, child.content, child.info)
+                case "problem":
+                    self._problem(line, child.content)
+                case _:
+                    pass  # opening and closing tokens of emphasis and links
+        flat.text = "".join(text)
+        flat.shadow = "".join(shadow)
+        return flat
+
+    # -- reports
+
+    def _leave_out(self, line: int, text: str, reason: str) -> None:
+        self.left_out.append(LeftOut(self.path, line, text, reason))
+
+    def _problem(self, line: int, message: str) -> None:
+        self.problems.append(Problem(self.path, line, message))
+
+    def _report_repeated(self) -> None:
+        """One problem for what is wrong in many lines in the same way."""
+        for count, (label, lines) in enumerate(self.undeclared.items()):
+            close = nearest(label, list(self.roles.speakers)) if count < GUESSES else None
+            guess = f"; did you mean “{self.roles.speakers[close]}”?" if close else "."
+            label = quoted(label)
+            self._problem(
+                lines[0],
+                f"“{label}” is not in the cast{_more(lines)}{guess} Declare it under `speakers`, "
+                f"or write “{label}\\:” where it is no speaker's label",
+            )
+        if lines := self.unattributed:
+            self._problem(
+                lines[0],
+                f"nobody speaks this{_more(lines)}: begin it with a speaker's name and a colon, or "
+                "set `narrator`, or the chapter's `speaker`",
+            )
+        for (script, language), lines in self.unexpected.items():
+            example = ALPHABETS_OF.get(script)
+            example = f" (for example, {example})" if example else ""
+            self._problem(
+                lines[0],
+                f"this is in {script.capitalize()} letters{_more(lines)}, which the language "
+                f"“{language}” does not use: set `language` of the chapter or of the "
+                f"speaker{example}",
+            )
+
+
+def folded(label: str) -> str:
+    """A speaker's label as labels are compared: without case, and without what cannot be seen."""
+    return seen(label).casefold()
+
+
+def _more(lines: Sequence[int]) -> str:
+    more = len(lines) - 1
+    return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
+
+
+def _resolved(signs: Sequence[_Sign], at: int) -> Iterator[MusicMark]:
+    """The marks among signs that stand at one place, each with the pauses on either side."""
+    pauses = [0.0 if isinstance(sign, MusicMark) else sign for sign in signs]
+    for i, sign in enumerate(signs):
+        if isinstance(sign, MusicMark):
+            yield replace(sign, at=at, before=sum(pauses[:i]), after=sum(pauses[i:]))
+
+
+def _tamed(control: re.Match[str]) -> str:
+    """What a control character is meant as: a space, a letter of Windows-1252, or nothing."""
+    if control[0].isspace():
+        return " "
+    return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
+
+
+def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:
+    """`text[start:stop]` with single spaces, and a map of offsets in `text` to offsets in it.
+
+    An offset within whitespace goes to the next word, or to the end.
+    """
+    words = [found.span() for found in re.finditer(r"\S+", text[start:stop])]
+    places: list[int] = []
+    place = 0
+    for first, last in words:
+        places.append(place)
+        place += last - first + 1
+    squeezed = " ".join(text[start + first : start + last] for first, last in words)
+
+    def where(offset: int) -> int:
+        i = bisect_right(words, offset - start, key=lambda word: word[1])
+        return places[i] + max(0, offset - start - words[i][0]) if i < len(words) else len(squeezed)
+
+    return squeezed, where
+
+
+def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
+    """Is `name`, which the cast does not have, meant as a label before `rest`?
+
+    One to three words, each beginning with a capital or a letter of a script without capitals; or
+    a near miss of a name. Before a quotation a name without capitals is prose: 他说：“……”
+    """
+    words = name.split()
+    if not rest.strip() or len(words) > 4:
+        return False
+    prose = unicodedata.category(name[0]) == "Lo" and (
+        len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
+    )
+    if not prose and len(words) <= 3 and all(_name_like(w, i == 0) for i, w in enumerate(words)):
+        return True
+    return nearest(name, list(roles.speakers)) is not None
+
+
+def _name_like(word: str, first: bool) -> bool:
+    kind = unicodedata.category(word[0])
+    return (kind in {"Lu", "Lt", "Lo"} or (kind == "Nd" and not first)) and all(
+        c.isalnum() or c in "’'.-·" or unicodedata.category(c).startswith("M") for c in word
+    )
+
+
+def _reads_as_title(lines: Sequence[str]) -> bool:
+    """Is the text above a line of dashes a heading, rather than a paragraph?"""
+    text = lines[0].rstrip()
+    return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not _LABEL.match(text)
+
+
+def _closed(fence: Token, lines: Sequence[str]) -> bool:
+    first, last = fence.map or (0, 0)
+    mark = lines[last - 1].strip(" \t>")
+    return last - first > 1 and len(mark) >= len(fence.markup) and not mark.strip(fence.markup[0])
+
+
+def _overlong_paragraph(text: str) -> tuple[int, int] | None:
+    """Line, counted from 0, and length of the first paragraph over the limit."""
+    if len(text) <= LONGEST_PARAGRAPH:
+        return None
+    start = number = 0
+    for blank in (*re.finditer(r"\n[ \t]*(?=\n)", text), None):
+        stop = blank.start() if blank else len(text)
+        if stop - start > LONGEST_PARAGRAPH:
+            return number + len(text[start:stop]) - len(text[start:stop].lstrip("\n")), stop - start
+        number += text.count("\n", start, stop)
+        start = stop
+    return None
+
+
+def _without_front_matter(text: str, roles: Roles) -> tuple[str, str]:
+    """The text with blank lines for its YAML front matter, and the front matter.
+
+    It is known by a key in its first line, that no speaker is called by, and by having no blank
+    lines: a scene may begin with `---` as well.
+    """
+    lines = text.splitlines() if text.startswith("---") else []
+    if not lines or lines[0].rstrip() != "---":
+        return text, ""
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), 0)
+    body = lines[1:end]
+    key = _KEY.match(body[0]) if body else None
+    if key is None or folded(key[1]) in roles.speakers:
+        return text, ""
+    if not all(line.startswith((" ", "\t", "#", "- ")) or _KEY.match(line) for line in body):
+        return text, ""
+    return "\n" * (end + 1) + "\n".join(lines[end + 1 :]), "\n".join(lines[: end + 1])

@@ -1,0 +1,287 @@
+"""Sentences, by the rules of each language; no character is lost.
+
+pysbd and sentencex judge what they know; our own rules judge full stops in English and others.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterator, Set
+from typing import Any
+
+import sentencex
+
+_QUOTES_CLOSING = "\"'”’»›」』“‘«‹"
+
+# Where a sentence may end: at marks with white space after them, at a dash that breaks speech off,
+# and at full-width marks. After those, “ ‘ « open the next sentence.
+_ENDING = (
+    r"(?P<mark>[.!?…‽؟۔।॥።፧։။།%s]+)"
+    r"(?P<closers>[\"'”’»›)\]}」』】〉》“‘«‹\u2060]*(?:[\u00a0\u202f ]»(?!\w))?)(?:\s+|\Z)"
+    r"|(?P<broken>(?:[—–]|--)\u2060*[\"'”’»])\s+"
+    r"|(?P<wide>[。！？．｡][。！？．｡…!?]*)(?P<wide_closers>[”’」』】〉》）］｝〕〗)\]\u2060]*)\s*"
+)
+_ENDINGS = re.compile(_ENDING % "")
+_GREEK_ENDINGS = re.compile(_ENDING % ";\u037e")
+_LETTER = re.compile(r"[^\W\d_]")
+_OPENING = re.compile(r"[\s\"'“‘’«‹„‚¿¡(\[—–\-\u2060]*")
+_QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
+
+
+def sentences(text: str, language: str) -> list[tuple[int, int]]:
+    """Spans of the sentences of `text`: in order, without gaps, white space at the end of each.
+
+    A span holds a letter, where the text has any. `language` is a BCP 47 tag.
+    """
+    code = primary(language)
+    stops = _full_stops(text, code)
+    endings = _GREEK_ENDINGS if code == "el" else _ENDINGS
+    ends = [found.end() for found in endings.finditer(text) if _ends_sentence(found, code, stops)]
+    spans: list[tuple[int, int]] = []
+    start = 0
+    letter = _LETTER.search(text)
+    for end in (*ends, len(text)):
+        if letter and letter.start() < end:
+            spans.append((start, end))
+            start = end
+            letter = _LETTER.search(text, start)
+    if start < len(text):
+        spans[-1:] = [(spans[-1][0] if spans else 0, len(text))]
+    return spans
+
+
+def primary(language: str) -> str:
+    return re.split("[-_]", language.lower(), maxsplit=1)[0]
+
+
+def _ends_sentence(found: re.Match[str], code: str, stops: Set[int]) -> bool:
+    text, end = found.string, found.end()
+    opening = _OPENING.match(text, end)
+    assert opening is not None  # it matches the empty string
+    follows = text[opening.end() : opening.end() + 1]
+    if not follows:
+        return True
+    if found["wide"]:
+        return not (found["wide_closers"] and _WIDE_TAG.match(text, end))
+    quoted = bool(found["broken"] or set(found["closers"]) & set(_QUOTES_CLOSING))
+    opens = bool(_QUOTES_OPENING.search(opening[0]))
+    if follows in ".…,;:!?" or (is_lower(follows) and not opens):
+        return False
+    mark = found["mark"] or ""
+    if code == "en" and quoted and _TAG.match(text, end):
+        return False
+    if code == "en" and not quoted and mark.endswith(("…", "..")) and _I.match(text, end):
+        return False
+    return mark != "." or _is_full_stop(text, found.start(), opening.end(), code, stops)
+
+
+def is_lower(character: str) -> bool:
+    # Georgian letters count as lower case in Unicode, and have no capitals in running text.
+    return character.islower() and not "\u10d0" <= character <= "\u10ff"
+
+
+_I = re.compile(r"I(?:['’](?:m|ve|d|ll))?\b(?!\.)")
+_TAG = re.compile(
+    r"(?:I|[A-Z][\w’'.-]*(?: [A-Z][\w’'-]*)?) (?:said|asked|cried|replied|answered|shouted|"
+    r"whispered|murmured|muttered|called|repeated|exclaimed|inquired|enquired|demanded|began|added|"
+    r"continued|went on|observed|remarked|agreed|admitted|suggested|returned|gasped|sighed|says)\b"
+)
+"""`“Really?” I said.` and `“Really?” Mr. Pym asked.`: what was said and who said it are one."""
+
+_WIDE_TAG = re.compile(r"と|って|\w{0,10}?[说說道问問答喊叫嚷想](?![：:])")
+"""“你是谁？”他说。 and 「そうか？」と彼は言った。"""
+
+_NEVER_LAST = re.compile(
+    r"(?:Mrs?|Ms|Messrs|Mlle|Mme|Msgr|Dr|Prof|Hon|Revd?|Fr|St|Mt|Capt|Col|Gen|Lt|Lieut|Sgt|Maj|Insp|"
+    r"Wm|Geo|Chas|Thos|Jas|Robt|Edw|Chap)|[Vv]ols?|[Ii]\.e|[Ee]\.g|viz|cf|vs"
+)
+"""English abbreviations that no sentence ends with; pysbd knows some of them."""
+
+_TITLES = {
+    code: frozenset(words.split())
+    for code, words in {
+        "cs": "p dr prof ing mudr judr sv č ul",
+        "da": "hr fr dr prof kl nr ca st",
+        "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b",
+        "el": "κ κα κος δρ αγ αρ σελ",
+        "es": "sr sra srta dr dra d dª ud uds prof av avda núm pág sto sta",
+        "fr": "m mm mme mlle mgr dr pr st ste av bd art vol chap cf p n",
+        "hu": "dr ifj id prof szt",
+        "it": "sig sig.ra sigra dott dott.ssa dr prof ing avv on s n pag",
+        "nb": "hr fr dr prof kl nr ca st",
+        "nl": "dhr mevr mw dr prof drs ir mr nr blz st",
+        "no": "hr fr dr prof kl nr ca st",
+        "pl": "prof dr ul al pl św im nr ks inż mgr np",
+        "pt": "sr sra srta dr dra d prof av n núm pág sto sta",
+        "ru": "проф акад св ул им стр гл т.е т.к",
+        "sk": "p dr prof ing mudr judr sv č ul",
+        "sv": "hr fr dr prof kl nr ca st t.ex",
+        "tr": "dr prof av sn no",
+        "uk": "проф акад св вул ім стор гл т.е",
+    }.items()
+}
+"""The same for other languages, folded: what stands before a name or a number."""
+
+_NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
+_INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
+
+_STARTER = re.compile(
+    r"(?:an?|and|as|at|but|for|he|her|his|how|i|if|in|it|my|no|not|on|or|our|perhaps|she|so|that|"
+    r"the|their|then|there|these|they|this|those|was|we|what|when|where|which|who|why|yes|your?)\b",
+    re.IGNORECASE,
+)
+"""English words that are no surname: after "plan B." they begin a sentence."""
+
+
+def _is_full_stop(text: str, stop: int, following: int, code: str, stops: Set[int]) -> bool:
+    """Does the full stop at `text[stop]` end a sentence, with the next word at `following`?"""
+    word = word_before(text, stop)
+    initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
+    if code != "en":
+        name_follows = initial and text[following].isupper()
+        known = word.casefold() in _TITLES.get(code, ())
+        return stop in stops and not (name_follows or known)
+    if _NEVER_LAST.fullmatch(word):
+        return False
+    if (initial or "." in word) and _STARTER.match(text, following):
+        return True
+    if word == "I":
+        # "So do I. Perhaps", but "Robert I. Stuart"
+        before = text[max(0, stop - 40) : stop - 1].split()
+        return bool(before) and is_lower(before[-1][0])
+    # pysbd takes "me.", "man.", "is." and other words for abbreviations where "I" follows.
+    return stop in stops or bool(_I.match(text, following))
+
+
+# -- full stops, by the libraries
+
+_SLICE = 2000
+"""Characters in one call: pysbd takes time by the square of it in bad cases."""
+
+_UNSURE = re.compile(r"\.[\"'”’»›)\]}“‘«‹\u2060]*\s+(?=[^a-z\s])")
+_APOSTROPHE = re.compile(r"(?<![^\W_])['’]|['’](?![^\W_])")
+
+
+class _Mask(dict[int, str]):
+    """Character -> what the libraries see: letters, digits, ASCII marks and spaces alone.
+
+    Quotes and brackets become spaces: between them pysbd sees no sentences, and after them no
+    abbreviations. Marks it uses itself would lose it the text around them, and sentencex fails on
+    white space that is not ASCII.
+    """
+
+    RESERVED = "ȸȹƪᓰᓱᓳᓴᓷᓸ&\\"
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        kind = unicodedata.category(c)
+        if c.isspace() or kind in {"Ps", "Pe", "Pi", "Pf"} or c in '"<>':
+            seen = " "
+        elif kind == "Nd":
+            seen = "7"  # no 1. 2. 3., which pysbd takes for lists
+        elif c not in self.RESERVED and (c.isascii() or kind[0] in "LMN"):
+            seen = c
+        else:
+            seen = "~"
+        self[code] = seen
+        return seen
+
+
+_MASK = _Mask({ord("’"): "'"})
+
+
+def _full_stops(text: str, code: str) -> frozenset[int]:
+    """Offsets of the full stops that end a sentence, as far as white space follows them.
+
+    The libraries are slow, so they see only sentences with a stop after an abbreviation, a number
+    or an initial.
+    """
+    abbreviations = _abbreviations(code)
+    stops: set[int] = set()
+    doubtful = False
+    start = 0
+    for found in _UNSURE.finditer(text):
+        word = word_before(text, found.start())
+        if code == "en" and _NEVER_LAST.fullmatch(word):
+            continue
+        plain = len(word) > 1 and word.isalpha()
+        if abbreviations is None or not plain or word.casefold() in abbreviations:
+            doubtful = True
+            continue
+        if doubtful:
+            stops.update(_judged(text, start, found.end(), code))
+        stops.add(found.start())
+        start = found.end()
+        doubtful = False
+    if doubtful:
+        stops.update(_judged(text, start, len(text), code))
+    return frozenset(stops)
+
+
+def word_before(text: str, stop: int) -> str:
+    return _NOT_WORD.split(text[max(0, stop - 40) : stop])[-1]
+
+
+def _judged(text: str, start: int, stop: int, code: str) -> Iterator[int]:
+    """Offsets in `text` of the last characters of the sentences in `text[start:stop]`."""
+    while start < stop:
+        end = _slice_end(text, start, stop)
+        masked = _APOSTROPHE.sub(" ", text[start:end]).translate(_MASK).replace("--", "~~")
+        yield from (start + offset for offset in _library_ends(masked, code))
+        start = end
+
+
+def _slice_end(text: str, start: int, stop: int) -> int:
+    """Where a slice ends: at a space within a sentence, which changes nothing for the library."""
+    end = start + _SLICE
+    if end >= stop:
+        return stop
+    while (space := text.rfind(" ", start + _SLICE // 2, end)) > 0:
+        if text[space - 1].isalnum() or text[space - 1] in ",;:":
+            return space + 1
+        end = space
+    return start + _SLICE
+
+
+def _library_ends(masked: str, code: str) -> Iterator[int]:
+    """Offsets of the last characters of sentences, white space aside."""
+    if (segmenter := _pysbd(code)) is not None:
+        # Not `segment`, which looks each sentence up from the start of the text, and drops what it
+        # does not find.
+        parts = segmenter.processor(masked).process()
+    else:
+        parts = [found["text"] for found in sentencex.get_sentence_boundaries(code, masked)]
+    places = [i for i, c in enumerate(masked) if c != " "]
+    parts = ["".join(part.split()) for part in parts]
+    if "".join(parts) != masked.replace(" ", ""):
+        # The library altered the text after all: every full stop after two letters ends one.
+        yield from (found.end() - 1 for found in re.finditer(r"\w\w\.", masked))
+        return
+    seen = 0
+    for part in parts:
+        seen += len(part)
+        if part:
+            yield places[seen - 1]
+
+
+@functools.cache
+def _pysbd(code: str) -> Any:
+    """The language's segmenter, or None."""
+    with warnings.catch_warnings():
+        # Its sources have invalid escapes, which Python 3.12 and later remark on when compiling.
+        warnings.simplefilter("ignore")
+        import pysbd
+        from pysbd.languages import LANGUAGE_CODES
+    return pysbd.Segmenter(language=code) if code in LANGUAGE_CODES else None
+
+
+@functools.cache
+def _abbreviations(code: str) -> frozenset[str] | None:
+    """Words whose full stop the library has to judge, folded; None: any word."""
+    if (segmenter := _pysbd(code)) is None:
+        return None
+    listed = segmenter.language_module.Abbreviation.ABBREVIATIONS
+    return frozenset(word.casefold() for entry in listed for word in entry.split())

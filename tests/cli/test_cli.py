@@ -1,0 +1,467 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from narrator import cli
+from narrator.cli import work
+from narrator.sound import audio
+from narrator.speech import checks, requests
+from tests import books, sounds
+
+
+@pytest.fixture
+def narrator(monkeypatch, capsys):
+    """Run a command in this process: (exit code, standard output, standard error)."""
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        said = capsys.readouterr()
+        return int(caught.value.code or 0), said.out, said.err
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def book(tmp_path):
+    return books.write(tmp_path)
+
+
+def test_a_render_makes_files_and_says_which(narrator, book):
+    code, said, _ = narrator("render", book, "--draft")
+    assert code == 0
+    assert "01 - Morning.wav" in said
+    assert "0 left out + 0 given up + 0 not rendered" in said
+
+
+def test_json_is_one_object_and_nothing_else(narrator, book):
+    code, said, errors = narrator("render", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert (code, errors) == (0, "")
+    assert facts["rendered"] == facts["chunks"] > 0
+    assert all(Path(path).is_file() for path in facts["files"])
+    assert facts["characters"]["spoken"] == facts["characters"]["source"]
+
+
+def test_a_second_render_has_nothing_to_do(narrator, book):
+    narrator("render", book, "--draft")
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert (code, facts["rendered"]) == (0, 0)
+    assert not any(chapter["encoded"] for chapter in facts["chapters"])
+
+
+def test_plan_says_what_would_be_rendered_and_dry_run_says_the_same(narrator, book):
+    _, planned, _ = narrator("plan", book, "--draft", "--json")
+    _, dry, _ = narrator("render", book, "--draft", "--dry-run", "--json")
+    facts = json.loads(planned)
+    assert facts["todo"] == json.loads(dry)["todo"]
+    assert facts["reasons"] == {"new": len(facts["todo"])}
+    assert not (book.parent / "build").exists()
+
+
+def test_plan_shows_chapters_speakers_time_and_disk(narrator, book):
+    _, said, _ = narrator("plan", book, "--draft")
+    for word in ("Morning", "Evening", "narrator", "ann", "time: not measured yet", "free"):
+        assert word in said
+
+
+def test_status_counts_and_lists_files(narrator, book):
+    narrator("render", book, "--draft", "--chapter", "2")
+    _, said, _ = narrator("status", book, "--draft", "--json")
+    facts = json.loads(said)
+    assert [c["cached"] == c["chunks"] for c in facts["chapters"]] == [False, True]
+    assert [Path(path).name for path in facts["files"]] == ["02 - Evening.wav"]
+
+
+def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
+    narrator, book, monkeypatch
+):
+    real = requests.examined
+
+    def fussy(speech, request, *more):
+        verdict = real(speech, request, *more)
+        is_bad = "weather would hold" in request.text or "aunts he knew" in request.text
+        return replace(verdict, faults=(checks.Fault("chirp", "0.10 s"),)) if is_bad else verdict
+
+    monkeypatch.setattr(requests, "examined", fussy)
+    for command in ("render", "render", "export"):
+        code, _, said = narrator(command, book, "--draft")
+        assert code == 1
+        assert "text/two.md:7: He said that the weather would hold." in said
+        assert "(chirp: 0.10 s)" in said
+        assert "`narrator pin 2.4 0 --draft` to accept it" in said
+        assert "retake" not in said  # the draft voice has one reading
+    assert "doubtful: 2.4 " in narrator("status", book, "--draft")[1]
+    assert json.loads(narrator("status", book, "--draft", "--json")[1])["doubtful"] == ["2.4"]
+    assert "1 doubtful: " in narrator("plan", book, "--draft")[1]
+    assert "doubtful: its take is the least bad" in narrator("why", "2.4", book, "--draft")[1]
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    [row] = json.loads(said)["doubtful"]
+    assert (code, row["chunk"], row["source"]) == (1, "2.4", "two.md:7")
+    assert row["faults"] == ["chirp: 0.10 s"]
+    book.write_text(book.read_text() + "checks: {strict: true}\n", encoding="utf-8")
+    code, _, said = narrator("export", book, "--draft")
+    assert code == 1
+    assert "not assembled: chapters 2 lack takes, or are held back by `checks: {strict" in said
+    assert "held back  Evening" in narrator("status", book, "--draft")[1]
+    assert narrator("pin", "2.4", "0", "--book", book, "--draft")[0] == 0
+    assert narrator("render", book, "--draft")[0] == 0
+
+
+def test_why_tells_what_changed(narrator, book):
+    narrator("render", book, "--draft")
+    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    _, said, _ = narrator("why", "1.2", book, "--draft")
+    assert "at seven" in said
+    assert "at eight" in said
+    assert "changed" in said
+
+
+def test_why_of_a_chunk_that_is_not_there_says_how_they_are_named(narrator, book):
+    code, _, errors = narrator("why", "9.9", book, "--draft")
+    assert code == 2
+    assert "chunks are named chapter.number" in errors
+
+
+def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, book):
+    narrator("render", book, "--draft")
+    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    assert narrator("gc", book)[1].startswith("1 take, ")
+    assert narrator("gc", book, "--delete")[1].startswith("deleted 1 take, ")
+    narrator("render", book, "--draft")
+    assert narrator("gc", book)[1].startswith("every take is in use")
+    (book.parent / "other.yaml").write_text(books.MANIFEST)
+    shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
+    books.write(book.parent, shorter, one=books.ONE.replace("at seven", "at eight"))
+    assert narrator("gc", book)[1].startswith("every take is in use")
+
+
+def test_gc_refuses_while_a_manifest_of_the_folder_is_broken(narrator, book):
+    narrator("render", book, "--draft")
+    (book.parent / "other.yaml").write_text(books.MANIFEST + "outptu: 1\n")
+    code, _, errors = narrator("gc", book, "--delete")
+    assert code == 2
+    assert "other.yaml" in errors
+
+
+def test_check_counts_words_and_spoken_shows_changes(narrator, tmp_path):
+    book = books.write(tmp_path, two="Mr. Bell paid £5 in 1920. ![a boat](boat.png)\n")
+    code, said, _ = narrator("check", book, "--spoken")
+    assert code == 0
+    assert "nineteen twenty" in said
+    assert "left out" in said
+    assert "text/two.md:1" in said.replace(str(tmp_path) + "/", "")
+
+
+def test_schema_is_json(narrator):
+    assert json.loads(narrator("schema")[1])["title"] == "narrator book.yaml"
+
+
+def test_a_manifest_with_mistakes_is_lines_with_their_places(narrator, book):
+    book.write_text(books.MANIFEST.replace("narrator: {", "narator: {") + "pauses: {lin: 1}\n")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "unknown key 'lin' in pauses" in errors
+    assert "Traceback" not in errors
+
+
+def test_the_real_engine_names_the_way_on(narrator, book):
+    code, _, errors = narrator("render", book)
+    assert code == 3
+    assert "--draft" in errors
+
+
+def test_a_project_from_nothing_renders(narrator, tmp_path):
+    assert narrator("new", tmp_path / "mine")[0] == 0
+    assert narrator("render", tmp_path / "mine", "--draft")[0] == 0
+
+
+def test_new_refuses_a_folder_with_something_in_it(narrator, book):
+    code, _, errors = narrator("new", book.parent)
+    assert code == 2
+    assert str(book.parent) in errors
+
+
+def test_a_second_render_at_the_same_time_is_told_so(narrator, book):
+    from filelock import FileLock
+
+    (book.parent / "build").mkdir()
+    with FileLock(book.parent / "build" / ".lock"):
+        code, _, errors = narrator("render", book, "--draft")
+    assert code == 3
+    assert "another narrator is at work" in errors
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_one_line(narrator, book):
+    book.parent.chmod(0o500)
+    try:
+        code, _, errors = narrator("render", book, "--draft")
+    finally:
+        book.parent.chmod(0o700)
+    assert code == 3
+    assert "cannot be written" in errors
+
+
+def test_names_with_spaces_and_other_letters_work(narrator, tmp_path):
+    book = books.write(
+        tmp_path / "Моя книга № 1",
+        books.MANIFEST.replace("The Ferry", "'Паром: “ночь”/день'").replace("Morning", "Утро ☀"),
+    )
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    assert code == 0
+    assert all(Path(path).is_file() for path in json.loads(said)["files"])
+
+
+def test_a_fault_of_our_own_is_two_lines_and_its_own_exit_code(narrator, book, monkeypatch):
+    def broken(*arguments, **keywords):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("narrator.pipeline.manuscript.read", broken)
+    code, _, errors = narrator("render", book, "--draft")
+    assert code == 70
+    assert "internal error: RuntimeError: boom" in errors.replace("\n", " ")
+
+
+def test_a_reader_that_goes_away_is_no_error(book):
+    command = f"{sys.executable} -m narrator check {book} --json | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "error" not in done.stderr
+
+
+def test_importing_the_package_loads_no_engine_and_no_model():
+    code = (
+        "import sys, narrator.pipeline; "
+        "print({m.split('.')[0] for m in sys.modules} "
+        "& {'mlx', 'voxcpm2', 'transformers', 'espeakng_loader'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_status_tells_files_that_are_older_than_the_project(narrator, book):
+    narrator("render", book, "--draft")
+    assert len(json.loads(narrator("status", book, "--draft", "--json")[1])["files"]) == 2
+    book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {head: 2}\n")
+    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+    assert (facts["files"], len(facts["other_files"])) == ([], 2)
+    said = narrator("render", book, "--draft")[1]
+    assert said.count("02 - Evening.wav  is delivered no more: moved to ") == 1
+    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+    assert len(facts["files"]) == 2
+    assert facts["other_files"] == []
+
+
+def test_brackets_in_a_text_are_shown_as_they_are(narrator, tmp_path):
+    manifest = books.MANIFEST.replace("The Ferry", "The [red]Ferry[/]")
+    book = books.write(tmp_path, manifest, two="A ![picture](x.png) of it.\n")
+    assert "![picture](x.png)" in narrator("check", book)[1]
+    assert "The [red]Ferry[ - ]" in narrator("render", book, "--draft")[1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{pattern: 'a*', say: x}", "matches even an empty text"),
+        ("{word: ' ', say: x}", "is empty"),
+        ("{word: B, say: x}", "twice"),
+    ],
+)
+def test_a_lexicon_entry_that_cannot_work_is_one_line(entry, message, narrator, book):
+    book.write_text(books.MANIFEST + f"lexicon:\n  - {{word: b, say: c}}\n  - {entry}\n")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert message in errors
+    assert "book.yaml:13: " in errors
+
+
+def test_a_chapter_with_nothing_to_speak_is_one_line(narrator, tmp_path):
+    code, _, errors = narrator("check", books.write(tmp_path, two="“…”\n"))
+    assert code == 2
+    assert "nothing to speak" in errors or "no text" in errors
+
+
+def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, book):
+    narrator("render", book, "--draft")
+    build = book.parent / "build"
+    for path in (*build.glob("*.json"), *build.rglob("files.json")):
+        path.write_text('{"x": [1], "draft": "fast"}')
+    assert narrator("plan", book, "--draft")[0] == 0
+    assert narrator("status", book, "--draft")[0] == 0
+    code, said, _ = narrator("render", book, "--draft", "--json")
+    assert (code, json.loads(said)["rendered"]) == (0, 0)
+
+
+@pytest.fixture
+def signals():
+    """Signals that are as they were again afterwards."""
+    held = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in held.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_second_signal_stops_at_once(name, signals):
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(getattr(signal, name))
+    assert cancel.is_set()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(getattr(signal, name))
+
+
+def test_a_window_that_closes_hangs_up_twice_and_means_it_once(signals):
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGHUP)
+    signal.raise_signal(signal.SIGHUP)
+    assert cancel.is_set()
+
+
+def test_nohup_is_respected(signals):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGHUP)
+    assert not cancel.is_set()
+
+
+def test_a_signal_in_the_middle_of_a_line_is_heard(signals, monkeypatch):
+    class Busy(io.StringIO):
+        def write(self, text: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stderr>'>")
+
+    monkeypatch.setattr(sys, "stderr", Busy())
+    cancel = threading.Event()
+    work.stop_on_signals(cancel)
+    signal.raise_signal(signal.SIGINT)
+    assert cancel.is_set()
+
+
+def test_check_refuses_what_a_render_would(tmp_path, narrator):
+    book = books.write(tmp_path)
+    (tmp_path / "short.wav").write_bytes(audio.wav(sounds.voice(1.0), sounds.RATE))
+    text = books.MANIFEST.replace(
+        "voice: {description: An old ferryman}", "voice: {reference: short.wav, transcript: Yes.}"
+    )
+    book.write_text(text, encoding="utf-8")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "too short to show a voice" in errors
+    wanted = "output: {formats: [wav], files: chapters}"
+    text = books.MANIFEST.replace(wanted, "output: {profile: acx}")
+    book.write_text(text, encoding="utf-8")
+    code, _, errors = narrator("check", book)
+    assert code == 2
+    assert "credits" in errors
+
+
+HOSTILE = """\
+title: "On\\u202ee\\u200b \\u3164Two"
+author: "A\\u2066B"
+speakers: {narrator: {}, "A\\u200bda": {}}
+narrator: narrator
+chapters:
+  - {title: "Th\\u202eree", lines: ["Ada: Hello there, \\u202edear\\u202c reader."]}
+"""
+
+
+def test_no_terminal_obeys_a_text_and_no_name_of_a_file_holds_what_cannot_be_seen(
+    narrator, tmp_path
+):
+    (tmp_path / "book.yaml").write_text(HOSTILE)
+    code, out, err = narrator("check", tmp_path, "--spoken")
+    assert code == 0
+    assert "marks: \\u202e \\u202c" in out
+    assert "book.yaml:1: U+202E (and in 2 more places), a character that cannot be seen" in err
+    assert len(err.splitlines()) == 5  # each character once
+    code, rendered, err = narrator("render", tmp_path, "--draft")
+    assert (code, err) == (0, err.replace("\u202e", ""))
+    assert not re.search("[\u200b\u202a-\u202e\u2066-\u2069\u3164]", out + rendered)
+    made = [path.name for path in (tmp_path / "build").rglob("*.m4b")]
+    assert made == ["AB - One Two.m4b"]
+    code, out, _ = narrator("check", tmp_path, "--json")
+    assert "\u202e" not in out
+    assert "\u202edear" in json.loads(out)["chunks"][0]["text"]
+
+
+def test_a_terminal_is_not_painted_by_a_name(narrator, tmp_path):
+    code, _, err = narrator("check", tmp_path / "a\x1b[31m\x9b0m\u202e.yaml")
+    assert code == 2
+    assert "a\\u001b[31m\\u009b0m\\u202e.yaml: no such file" in err
+
+
+def test_of_thousands_of_problems_the_first_and_the_number_are_said(narrator, book):
+    with book.open("a") as file:
+        file.writelines(f"key{i}: 1\n" for i in range(2000))
+    code, _, err = narrator("check", book)
+    said = err.splitlines()
+    assert (code, len(said)) == (2, 21)
+    assert said[-1] == "error: … and 1,980 more, 2,000 in all; mend these first"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems take UTF-8 alone")
+def test_a_folder_whose_name_is_no_utf_8_is_a_folder_like_others(tmp_path):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff\xe9k"))
+    source = tmp_path / os.fsdecode(b"No\xff\xe9l.txt")
+    source.write_text(
+        "One\n\nIt was a caf\u00e9, \u201cof course\u201d, and nothing else at all.\n"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def told(*arguments: str | Path) -> bytes:
+        command = [sys.executable, "-m", "narrator", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, **plain})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    told("new", folder, "--from", source)
+    assert b"imported from Nol.txt" in (folder / "book.yaml").read_bytes()
+    files = json.loads(told("render", folder, "--draft", "--json"))["files"]
+    assert Path(files[0]).is_file()
+    assert "caf\u00e9" in json.loads(told("check", folder, "--json"))["chunks"][0]["text"]
+    told("status", folder, "--draft")
+    assert json.loads(told("verify", Path(files[0]).parent, "--json"))["files"][0]["file"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("doctor", "x" * 300),
+        ("check", "x" * 300),
+        ("voices", "list", "-p", "x" * 300),
+        ("models", "where", "a/b@" + "x" * 300),
+        ("models", "convert", "model", "x" * 300),
+    ],
+    ids=lambda arguments: " ".join(arguments)[:20],
+)
+def test_a_name_that_no_file_can_have_is_one_line(narrator, arguments):
+    code, _, said = narrator(*arguments)
+    assert code in (2, 3)
+    assert "internal error" not in said
+    assert len(said) < 1500
+
+
+def test_links_in_a_circle_are_one_line(narrator, tmp_path):
+    (tmp_path / "book.yaml").symlink_to(tmp_path / "book.yaml")
+    code, said, _ = narrator("doctor", tmp_path)
+    assert code == 3
+    assert "Too many levels of symbolic links" in said

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from huggingface_hub import constants
+
+from narrator import cli
+from narrator.cli import doctor
+from narrator.engines import machine, models
+from narrator.errors import EngineUnavailable
+from narrator.pipeline import bookplan, estimate
+from tests import books, fakes, hubs
+
+METAL = machine.Device("Metal", "Apple M1", 48_000_000_000, "0.32.4")
+
+
+@pytest.fixture
+def narrator(monkeypatch, capsys):
+    """Run a command in this process: (exit code, standard output, standard error)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        said = capsys.readouterr()
+        return int(caught.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    return hubs.checkpoint(tmp_path_factory.mktemp("source") / "checkpoint")
+
+
+@pytest.fixture
+def fit(tmp_path, source, monkeypatch):
+    """A machine on which a render can run; the hub's cache."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "library"))
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(64_000_000_000, 50_000_000_000))
+    monkeypatch.setattr(machine, "device", lambda: METAL)
+    monkeypatch.setattr(machine, "free", lambda path: 90_000_000_000)
+    hubs.cached(tmp_path / "hub", source)
+    return tmp_path / "hub"
+
+
+@pytest.fixture
+def book(tmp_path):
+    return books.write(tmp_path / "book")
+
+
+def checks(narrator, *arguments):
+    code, said, errors = narrator("doctor", *arguments, "--json")
+    facts = json.loads(said)
+    assert facts["ok"] == (code == 0)
+    assert errors == ""
+    return code, {check["name"]: check for check in facts["checks"]}
+
+
+def test_a_fit_machine_is_said_to_be_one(narrator, fit):
+    code, said, _ = narrator("doctor")
+    assert code == 0
+    assert "ok    MLX: 0.32.4 on Metal: Apple M1, 48.0 GB" in said
+    assert "commit aaaaaaaaaaaa" in said
+    assert "ok    FFmpeg" in said
+    assert said.endswith("a render with VoxCPM2 can run\n")
+
+
+def test_json_has_the_same(narrator, fit):
+    code, found = checks(narrator)
+    assert code == 0
+    assert list(found) == [
+        "program", "MLX", "model", "memory", "FFmpeg", "draft voice", "here", "library",
+        "temporary files",
+    ]  # fmt: skip
+    assert {check["state"] for check in found.values()} == {"ok"}
+
+
+def test_no_model_names_the_ways_on(narrator, fit):
+    (fit / "models--openbmb--VoxCPM2" / "refs" / "main").unlink()
+    code, said, _ = narrator("doctor")
+    assert code == 3
+    assert "fail  model: openbmb/VoxCPM2 is not here" in said
+    for way in ("narrator models pull", "engine.model", "--draft"):
+        assert way in said
+    assert said.endswith("not ready for VoxCPM2\n")
+
+
+def test_no_gpu_is_a_warning(narrator, fit, monkeypatch):
+    cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
+    monkeypatch.setattr(machine, "device", lambda: cpu)
+    code, found = checks(narrator)
+    assert (code, found["MLX"]["state"]) == (0, "warn")
+    assert "--draft" in found["MLX"]["todo"]
+
+
+def test_mlx_that_does_not_load_fails_with_its_own_words(narrator, fit, monkeypatch):
+    said = "ImportError: libmlx.so: cannot open shared object file"
+    broken = machine.Device("", "", None, "", said)
+    monkeypatch.setattr(machine, "device", lambda: broken)
+    code, found = checks(narrator)
+    assert (code, found["MLX"]["state"]) == (3, "fail")
+    assert "libmlx.so: cannot open" in found["MLX"]["said"]
+
+
+def test_too_little_memory_fails_and_little_at_hand_warns(narrator, fit, monkeypatch):
+    little = machine.Device("Metal", "Apple M1", 1_500_000_000, "0.32.4")
+    monkeypatch.setattr(machine, "device", lambda: little)
+    code, found = checks(narrator)
+    assert (code, found["memory"]["state"]) == (3, "fail")
+    assert "--8bit" in found["memory"]["todo"]
+    monkeypatch.setattr(machine, "device", lambda: METAL)
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(64_000_000_000, 1_000_000_000))
+    code, found = checks(narrator)
+    assert (code, found["memory"]["state"]) == (0, "warn")
+
+
+def test_a_missing_encoder_fails(narrator, fit, monkeypatch):
+    monkeypatch.setattr(doctor, "ENCODERS", {**doctor.ENCODERS, "libnone": "NONE"})
+    code, found = checks(narrator)
+    assert (code, found["FFmpeg"]["state"]) == (3, "fail")
+    assert "lacks libnone (NONE)" in found["FFmpeg"]["said"]
+
+
+def test_the_draft_voice_is_no_must(narrator, fit, monkeypatch):
+    def version(name):
+        raise doctor.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "version", version)
+    code, found = checks(narrator)
+    assert (code, found["draft voice"]["state"]) == (0, "warn")
+
+
+@pytest.mark.parametrize(
+    ("free", "code", "state"), [(400_000_000, 3, "fail"), (4_000_000_000, 0, "warn")]
+)
+def test_a_disk_that_is_nearly_full_is_said(narrator, fit, monkeypatch, free, code, state):
+    monkeypatch.setattr(machine, "free", lambda path: free)
+    found = checks(narrator)
+    assert (found[0], found[1]["library"]["state"]) == (code, state)
+
+
+def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "library")
+    code, found = checks(narrator)
+    assert (code, found["library"]["state"], found["here"]["state"]) == (3, "fail", "ok")
+    assert "NARRATOR_HOME" in found["library"]["todo"]
+
+
+# -- a book
+
+
+def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
+    engine = fakes.HumEngine()
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: engine)
+    monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
+    cost = checks(narrator, book)[1]["book"]["cost"]
+    assert cost["basis"] == "measured"
+    assert cost["wall"] == pytest.approx(cost["speech"] / 2)
+    assert cost["speech"] > 30
+    assert cost["disk"] > 0
+
+
+def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    _, said, _ = narrator("doctor", book)
+    assert "at the very best (arithmetic for Apple M1, not measured)" in said
+    cost = checks(narrator, book)[1]["book"]["cost"]
+    assert cost["wall"] == pytest.approx(cost["speech"] / machine.FLOOR["Apple M1"][1])
+
+
+def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
+    monkeypatch.setattr(machine, "device", lambda: cpu)
+    found = checks(narrator, book)[1]["book"]
+    assert (found["cost"]["basis"], found["cost"]["wall"]) == ("unknown", None)
+    assert "not measured here yet" in found["said"]
+
+
+def test_without_an_engine_a_book_still_has_its_length(narrator, fit, book, monkeypatch):
+    def none(project, *, draft):
+        raise EngineUnavailable("no engine")
+
+    monkeypatch.setattr(bookplan, "engine_for", none)
+    cost = checks(narrator, book)[1]["book"]["cost"]
+    assert cost["speech"] > 30
+    assert cost["disk"] is None
+
+
+def test_a_book_with_mistakes_fails_and_the_rest_is_still_told(narrator, fit, book):
+    book.write_text(books.MANIFEST + "outptu: 1\nnonsense: 2\n")
+    code, found = checks(narrator, book)
+    assert (code, found["book"]["state"]) == (3, "fail")
+    assert "narrator check" in found["book"]["todo"]
+    assert found["model"]["state"] == "ok"
+
+
+def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
+    code, found = checks(narrator, book)
+    assert code == 3
+    assert "./mine" in found["model"]["said"]
+    assert "./voice" in found["lora"]["said"]
+    hubs.checkpoint(book.parent / "mine")
+    assert checks(narrator, book)[1]["model"]["state"] == "ok"
+
+
+# -- the machine itself
+
+
+def test_this_machine_has_memory_a_chip_and_a_device():
+    memory = machine.memory()
+    assert 0 < (memory.available or 1) <= memory.total
+    assert machine.chip()
+    device = machine.device()
+    assert device.kind in ("CPU", "CUDA", "Metal")
+    assert device.mlx
+
+
+def test_a_containers_limit_is_the_memory_there_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "_CGROUP", tmp_path / "max")
+    (tmp_path / "max").write_text("1000000000\n")
+    assert machine.memory().total == 1_000_000_000
+    (tmp_path / "max").write_text("max\n")
+    assert machine.memory().total > 1_000_000_000
+
+
+def test_a_macs_memory_is_read_from_its_pages(monkeypatch):
+    said = (
+        "Mach Virtual Memory Statistics: (page size of 16384 bytes)\n"
+        "Pages free:                               100.\n"
+        "Pages active:                            5000.\n"
+        "Pages inactive:                           200.\n"
+        "Pages speculative:                         10.\n"
+        "Pages wired down:                        9000.\n"
+        "Pages purgeable:                            1.\n"
+        '"Translation faults":                  123456.\n'
+    )
+    done = subprocess.CompletedProcess(["vm_stat"], 0, said, "")
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: done)
+    assert machine._available_macos() == 311 * 16384
+    nothing = subprocess.CompletedProcess(["vm_stat"], 1, "", "")
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: nothing)
+    assert machine._available_macos() is None
+
+
+@pytest.mark.parametrize(
+    "ask", ["import os; os.abort()", "import nothing_here", "import sys; sys.exit(3)", "print(1)"]
+)
+def test_a_device_that_gives_no_answer_has_a_problem_in_one_line(ask):
+    device = machine.device(ask)
+    assert (device.kind, device.mlx) == ("", "")
+    assert device.problem
+    assert "\n" not in device.problem
+
+
+def test_space_is_that_of_the_nearest_folder_there_is(tmp_path):
+    assert machine.free(tmp_path / "a" / "b") == pytest.approx(machine.free(tmp_path), rel=0.1)
+
+
+def test_the_default_follows_the_machine(monkeypatch, tmp_path):
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8_000_000_000, None))
+    assert models.default() == str(models.converted(models.HUB))

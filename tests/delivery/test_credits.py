@@ -1,0 +1,60 @@
+"""Credits, spoken from templates, as chapters around a book's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.test_finish import PLAIN, finished
+
+from narrator.errors import ScriptError
+from narrator.pipeline.manuscript import read
+from tests import books
+from tests.fakes import HumEngine
+
+BOOK = PLAIN.replace("title: The Ferry", 'title: "1984: *Ferry* [x]"\nnarrated_by: A Voice')
+OUT = "output: {formats: flac, files: chapters}\n"
+
+
+def texts(path: Path) -> list[str]:
+    return [u.chunk.text.strip() for u in read(path).spoken]
+
+
+def test_the_book_begins_and_ends_with_its_credits(tmp_path: Path) -> None:
+    path = books.write(tmp_path, BOOK + OUT + "credits: {}\n")
+    manuscript = read(path)
+    titles = [chapter.title for chapter in manuscript.chapters]
+    assert titles == ["Opening credits", "Morning", "Evening", "Closing credits"]
+    whole = " ".join(texts(path))
+    assert whole.startswith("1984: *Ferry* [x]. Written by A. Author. Narrated by A Voice.")
+    assert whole.endswith("Narrated by A Voice. The end.")
+    assert {u.chunk.speaker for u in manuscript.spoken if u.chapter in (0, 3)} == {"narrator"}
+    assert not [item for chapter in manuscript.chapters for item in chapter.left_out]
+
+
+def test_credits_are_files_of_their_own(tmp_path: Path) -> None:
+    path = books.write(tmp_path, BOOK + OUT + "credits: {speaker: ann, closing: The end.}\n")
+    report, _ = books.run(path, HumEngine())
+    assert [file.path.name for file in finished(report).exported.files] == [
+        "01 - Opening credits.flac",
+        "02 - Morning.flac",
+        "03 - Evening.flac",
+        "04 - Closing credits.flac",
+    ]
+
+
+def test_adding_credits_speaks_nothing_else_again(tmp_path: Path) -> None:
+    path = books.write(tmp_path, BOOK + OUT)
+    books.run(path, HumEngine())
+    books.write(tmp_path, BOOK + OUT + "credits: {opening: A book.}\n")
+    todo = " ".join(books.todo(path, HumEngine()))
+    assert todo.startswith("A book.")
+    assert "The end." in todo
+    assert "ferry left at seven" not in todo
+    assert len(books.todo(path, HumEngine())) <= 5
+
+
+def test_what_is_wrong_in_credits_is_said_with_their_line(tmp_path: Path) -> None:
+    path = books.write(tmp_path, BOOK + OUT + 'credits: {opening: "[pause 99999s] Hello."}\n')
+    with pytest.raises(ScriptError, match=r"book\.yaml:\d+: "):
+        read(path)

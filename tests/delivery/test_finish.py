@@ -1,0 +1,333 @@
+"""From takes to files for profiles: one render, several deliveries, nothing spoken again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import mutagen
+import numpy as np
+import pytest
+import soundfile
+from tests.test_export import png
+
+from narrator.delivery import demands, finish, products
+from narrator.delivery.finish import Finished
+from narrator.delivery.verify import checks
+from narrator.errors import ManifestError
+from narrator.pipeline import bookplan, estimate, manuscript, run
+from narrator.project.profiles import PROFILES
+from narrator.sound.probe import figures
+from tests import books
+from tests.fakes import HumEngine
+from tests.sounds import RATE, tone
+
+PLAIN = books.MANIFEST.replace("output: {formats: [wav], files: chapters}\n", "")
+
+
+def project(folder: Path, more: str) -> Path:
+    return books.write(folder, PLAIN + more)
+
+
+def finished(report: run.Report) -> Finished:
+    assert report.finished is not None
+    return report.finished
+
+
+def names(report: run.Report, folder: Path) -> list[str]:
+    root = folder / "build" / "book"
+    return sorted(path.relative_to(root).as_posix() for path in finished(report).files)
+
+
+def test_several_profiles_are_made_from_one_render(tmp_path: Path) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: [audiobookshelf, mine]}\n"
+        "profiles: {mine: {base: spotify, formats: opus, files: chapters}}\n",
+    )
+    engine = HumEngine()
+    report, _ = books.run(path, engine)
+    assert names(report, tmp_path) == [
+        "audiobookshelf/A. Author/The Ferry/The Ferry.m4b",
+        "mine/01 - Morning.opus",
+        "mine/02 - Evening.opus",
+    ]
+    for file in finished(report).exported.files:
+        profile = report.plan.manuscript.project.profile(file.folder)
+        failed = [c.name for c in checks(figures(file.path), profile) if not c.ok]
+        assert not failed, file.path
+
+
+def test_another_profile_speaks_nothing_again(tmp_path: Path) -> None:
+    path = project(tmp_path, "output: {profile: audiobookshelf}\n")
+    books.run(path, HumEngine())
+    project(tmp_path, "output: {profile: [audiobookshelf, archive]}\n")
+    engine = HumEngine()
+    report, _ = books.run(path, engine)
+    assert not engine.requests
+    fresh = {file.folder: file.fresh for file in finished(report).exported.files}
+    assert fresh == {"audiobookshelf": False, "archive": True}
+
+
+def test_filters_of_a_speaker_encode_again_and_speak_nothing_again(tmp_path: Path) -> None:
+    path = project(tmp_path, "output: {formats: flac, files: chapters}\n")
+    first, _ = books.run(path, HumEngine())
+    more = "output: {formats: flac, files: chapters, mastering: {high_pass: 80}}\n"
+    project(tmp_path, more)
+    engine = HumEngine()
+    second, _ = books.run(path, engine)
+    assert not engine.requests
+    assert all(file.fresh for file in finished(second).exported.files)
+    keys = [
+        [chapter.key for chapter, _ in finished(report).exported.chapters]
+        for report in (first, second)
+    ]
+    assert not set(keys[0]) & set(keys[1])
+    own = PLAIN.replace("An old ferryman}", "An old ferryman}, mastering: {}")
+    books.write(tmp_path, own + more)  # a speaker's own come first
+    third, _ = books.run(path, HumEngine())
+    keys.append([chapter.key for chapter, _ in finished(third).exported.chapters])
+    assert not set(keys[2]) & set(keys[1])
+    assert not set(keys[2]) & set(keys[0])
+
+
+def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: mine, sample: {chapter: Evening, seconds: 28}}\n"
+        "profiles: {mine: {base: acx, credits: false, sample: [5, 300]}}\n",
+    )
+    report, _ = books.run(path, HumEngine())
+    (sample,) = finished(report).exported.samples
+    assert sample.path.name == "The Ferry - Retail sample.mp3"
+    assert sample.chapters == (2,)
+    assert 15 <= sample.seconds <= 28.1
+    assert sample.path in finished(report).files
+    states = dict(bookplan.listed(report.plan, draft=False))
+    assert states[sample.path] == ""
+    profile = report.plan.manuscript.project.profile("mine")
+    for file in finished(report).files:
+        failed = [c.name for c in checks(figures(file), profile) if not c.ok]
+        assert not failed, file
+
+
+def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: mine, sample: {chapter: '2'}}\n"
+        "profiles: {mine: {base: acx, credits: false, sample: [34, 300]}}\n",
+    )
+    report, _ = books.run(path, HumEngine())
+    (remark,) = finished(report).remarks
+    assert remark.startswith("no retail sample for mine: output.sample: 'Evening' gives")
+    assert names(report, tmp_path) == ["mine/01 - Morning.mp3", "mine/02 - Evening.mp3"]
+
+
+def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_path: Path) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: [archive, mine], companions: [vtt]}\n"
+        "profiles: {mine: {base: acx, credits: false, sample: null, peak: -12, loudness: -13}}\n",
+    )
+    report, _ = books.run(path, HumEngine())
+    lines = [str(problem) for problem in finished(report).failures]
+    assert len(lines) == 2
+    assert lines[0].endswith("; not delivered: mine/01 - Morning.mp3")
+    facts = json.loads((tmp_path / "build" / "report.json").read_text("utf-8"))
+    assert facts["failed"] == lines
+    assert [Path(file).suffix for file in facts["files"]] == [".flac"] * 3
+    assert len(facts["companions"]) == 3
+    book = books.plan(path, HumEngine())
+    listed = products.listed(
+        book.manuscript.project, book.manuscript.chapters, book.manuscript.cast, book.steps,
+        book.store, draft=False,
+    )  # fmt: skip
+    assert [note for _, note in listed] == ["", "", ""]
+
+
+def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: Path) -> None:
+    same = PLAIN.replace("Evening", "morning")
+    more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
+    path = books.write(tmp_path, same + more)
+    with pytest.raises(ManifestError, match=r"book.yaml:\d+: chapter 1 'Morning' and chapter 2"):
+        books.plan(path, HumEngine())
+
+
+# -- companions ------------------------------------------------------------------------------------
+
+
+def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path) -> None:
+    more = "output: {formats: [mp3], companions: [readalong, vtt]}\n"
+    path = project(tmp_path, more)
+    books.run(path, HumEngine())
+    (epub,) = (tmp_path / "build" / "book").rglob("*.epub")
+    whole = epub.read_bytes()
+    old = tmp_path / "build" / "superseded" / epub.relative_to(tmp_path / "build")
+    books.write(tmp_path, PLAIN + more, two=books.TWO.replace("aunt ", "uncle "))
+    report, _ = books.run(path, HumEngine(), chapters=["1"])
+    assert not epub.exists()
+    assert old.read_bytes() == whole
+    assert epub not in finished(report).companions
+    assert finished(report).companions
+    assert finished(report).remarks == (f"{epub.name} is made when all chapters are there",)
+    report, _ = books.run(path, HumEngine())
+    assert epub in finished(report).companions
+    assert epub.read_bytes() != whole
+
+
+def test_a_way_without_sound_for_a_read_along_goes_without(tmp_path: Path) -> None:
+    more = "output: {profile: [archive, spotify], companions: [readalong]}\n"
+    report, _ = books.run(project(tmp_path, more), HumEngine())
+    (epub,) = finished(report).companions
+    assert epub.parent.name == "spotify"
+
+
+def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
+    def beside() -> list[str]:
+        found = (tmp_path / "build" / "book").rglob("*.*")
+        return sorted(path.name for path in found if path.suffix in (".vtt", ".srt"))
+
+    path = project(tmp_path, "output: {formats: mp3, files: chapters, companions: [vtt, srt]}\n")
+    books.run(path, HumEngine())
+    assert len(beside()) == 4
+    more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
+    books.write(tmp_path, PLAIN.replace("Evening", "Night") + more)
+    books.run(path, HumEngine())
+    assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
+    project(tmp_path, "output: {formats: mp3, files: chapters}\n")
+    (tmp_path / "build" / "book" / "A. Author - The Ferry (mp3)" / "01 - Morning.vtt").write_text(
+        "corrected"
+    )
+    report, _ = books.run(path, HumEngine())
+    assert not beside()  # what was corrected by hand is kept as well
+    moved = {old.name: new for old, new in report.superseded}
+    assert sorted(moved) == ["01 - Morning.vtt", "02 - Night.mp3", "02 - Night.vtt"]
+    assert moved["01 - Morning.vtt"].read_text() == "corrected"
+
+
+# -- music -----------------------------------------------------------------------------------------
+
+
+def test_a_chapter_alone_is_in_stereo_where_its_book_is(tmp_path: Path) -> None:
+    sides = np.stack([tone(3, hertz=300), tone(3, hertz=500)], 1)
+    soundfile.write(tmp_path / "in.wav", sides, RATE)
+    more = (
+        "music: [{file: in.wav, place: intro, chapters: [Morning]}]\n"
+        "output: {formats: mp3, files: chapters}\n"
+    )
+    path = project(tmp_path, more)
+    alone, _ = books.run(path, HumEngine(), chapters=["2"])
+    (file,) = finished(alone).files
+    assert mutagen.File(file).info.channels == 2
+    report, _ = books.run(path, HumEngine())
+    assert [mutagen.File(file).info.channels for file in finished(report).files] == [2, 2]
+    assert [file.fresh for file in finished(report).exported.files] == [True, False]
+
+
+def stereo(folder: Path, more: str) -> Path:
+    sides = np.stack([tone(1, hertz=300), tone(1, hertz=500)], 1)
+    soundfile.write(folder / "in.wav", sides, RATE)
+    return project(folder, "music: [{file: in.wav, place: intro, chapters: [Morning]}]\n" + more)
+
+
+def test_a_book_with_music_in_stereo_may_be_mono(tmp_path: Path) -> None:
+    mono = "output: {formats: [mp3, wav], files: chapters, channels: mono}\n"
+    report, _ = books.run(stereo(tmp_path, mono), HumEngine())
+    assert {mutagen.File(file).info.channels for file in finished(report).files} == {1}
+
+
+def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
+    def told(output: str) -> list[str]:
+        said: list[str] = []
+        path = stereo(tmp_path, output)
+        plan = books.plan(path, HumEngine())
+        bookplan.check(plan.manuscript, said.append)
+        sizes.append(estimate.estimate(plan).files)
+        return said
+
+    sizes: list[int] = []
+    (cost,) = told("output: {formats: m4b}\n")
+    assert "makes all of the book stereo" in cost
+    assert "`output.channels: mono` saves" in cost
+    (own,) = told("output: {profile: audiobookshelf}\n")
+    assert "`channels: mono` in a profile of your own saves" in own
+    assert told("output: {formats: m4b, channels: mono}\n") == []
+    assert told("output: {formats: m4b, channels: stereo}\n") == []
+    assert sizes[0] == sizes[1] == sizes[3] == pytest.approx(2 * sizes[2], abs=1)
+
+
+# -- room tone -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["m4b", "opus"])
+def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
+    more = f"output: {{formats: {format}, files: book}}\npauses: {{line: 2}}\n"
+    report, _ = books.run(project(tmp_path, more), HumEngine())
+    found = figures(finished(report).files[0])
+    assert max(found.gap, found.silent_edge) < 0.1
+    assert -73 < found.noise_floor < -69
+
+
+def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
+    named, credited = ", ".join(PROFILES), "credits: {}\nnarrated_by: N.\n"
+    read = manuscript.read(project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}"))
+    tones = {way.folder: way.room_tone for way in finish.ways(read.project)}
+    assert tones.pop("archive") is None
+    assert all(tone is not None and tone <= -68 for tone in tones.values())
+
+
+@pytest.mark.parametrize(
+    "output", ["{formats: flac, files: book, room_tone: null}", "{profile: archive}"]
+)
+def test_room_tone_is_left_out_where_it_is_not_wanted(tmp_path: Path, output: str) -> None:
+    report, _ = books.run(project(tmp_path, f"output: {output}\n"), HumEngine())
+    assert figures(finished(report).files[0]).noise_floor < -100
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("pauses: {head: 2}\n", "mine asks for a head of 0.5 to 1 s: set pauses.head, which is 2"),
+        ("pauses: {tail: 0.5}\n", "a tail of 1 to 5 s: set pauses.tail, which is 0.5"),
+    ],
+)
+def test_pauses_that_a_profile_refuses_are_said_before_anything_is_spoken(
+    tmp_path: Path, more: str, message: str
+) -> None:
+    path = project(
+        tmp_path,
+        "output: {profile: mine}\nprofiles: {mine: {base: acx, credits: false}}\n" + more,
+    )
+    with pytest.raises(ManifestError, match=message):
+        books.plan(path, HumEngine())
+
+
+@pytest.mark.parametrize(
+    ("cover", "message"),
+    [
+        (None, "apple-podcasts asks for a cover: set `cover`"),
+        ((600, 600), "at least 1400 pixels, not 600x600"),
+    ],
+)
+def test_a_cover_that_a_profile_refuses_is_said_before_anything_is_spoken(
+    tmp_path: Path, cover: tuple[int, int] | None, message: str
+) -> None:
+    more = "output: {profile: apple-podcasts}\n"
+    if cover:
+        (tmp_path / "c.png").write_bytes(png(*cover))
+        more += "cover: c.png\n"
+    path = project(tmp_path, more)
+    with pytest.raises(ManifestError, match=message):
+        books.plan(path, HumEngine())
+
+
+def test_a_podcast_is_tagged_as_one(tmp_path: Path) -> None:
+    path = project(tmp_path, "output: {formats: mp3, files: book, loudness: podcast}\n")
+    report, _ = books.run(path, HumEngine())
+    assert mutagen.File(finished(report).files[0]).tags["TCON"].text == ["Podcast"]
+
+
+def test_disk_is_estimated_for_every_profile(tmp_path: Path) -> None:
+    one = manuscript.read(project(tmp_path, "output: {profile: archive}\n")).project
+    both = manuscript.read(project(tmp_path, "output: {profile: [archive, spotify]}\n")).project
+    assert demands.bytes_per_second(both, 22050) > demands.bytes_per_second(one, 22050) > 0

@@ -1,0 +1,307 @@
+"""Folders with a file too few, too many, or of another book: of ours, and of anyone's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.test_export import png
+from tests.test_verify import write
+from typer.testing import CliRunner
+
+from narrator import cli
+from narrator.cli import delivery
+from narrator.project.profiles import PROFILES
+from narrator.sound.audio import Samples
+from tests import books
+from tests.fakes import HumEngine
+from tests.sounds import noise, voice
+
+assert delivery  # its command is part of the app
+
+RATE = 8000
+PLAIN = books.MANIFEST[: books.MANIFEST.index("output:")]
+CODECS = {".mp3": "libmp3lame", ".m4b": "aac", ".flac": "flac", ".wav": "pcm_s16le"}
+
+
+def verify(*arguments: object) -> tuple[int, Any]:
+    result = CliRunner().invoke(cli.app, ["verify", *map(str, arguments), "--json"])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, json.loads(result.stdout)
+
+
+def said(*arguments: object) -> list[str]:
+    """What is found of folders, a line each."""
+    rows = verify(*arguments)[1]["folders"]
+    return [f"{Path(row['file'] or row['folder']).name}: {row['what']}" for row in rows]
+
+
+def sound(number: int, seconds: int = 8) -> Samples:
+    """Louder and softer, second by second, as no other number is."""
+    loud = np.random.default_rng(number).uniform(0.1, 1, seconds).astype(np.float32)
+    return voice(seconds, rate=RATE, seed=number, level=-26) * np.repeat(loud, RATE)
+
+
+def chapter(folder: Path, number: int, total: int = 4, *, name: str = "", **tags: str) -> Path:
+    """One of anyone's book: numbered by its tags, or by its name where `total` is 0."""
+    folder.mkdir(exist_ok=True, parents=True)
+    facts = {"title": f"T{number}", "album": "A", "artist": "N"}
+    if total:
+        facts["track"] = f"{number}/{total}"
+    facts |= tags
+    path = folder / (name or f"{number:02} - T{number}.flac")
+    return write(path, sound(number), rate=RATE, codec="flac", tags=facts)
+
+
+# -- of every profile ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def delivered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build of one book for every profile."""
+    root = tmp_path_factory.mktemp("delivered")
+    (root / "c.png").write_bytes(png(1400, 1400))
+    names = ", ".join(PROFILES)
+    more = (
+        f"output: {{profile: [{names}]}}\ncover: c.png\nnarrated_by: N\n"
+        "credits: {opening: This is the book., closing: This was the book.}\n"
+    )
+    report, _ = books.run(books.write(root, PLAIN + more), HumEngine())
+    assert report.complete
+    return root / "build"
+
+
+def stranger(file: Path) -> Path:
+    """A file of another book beside one."""
+    path = file.with_name(f"99 - Another{file.suffix}")
+    tags = {"title": "X", "album": "Another", "artist": "M", "track": "99/99"}
+    return write(path, sound(99), rate=48000, codec=CODECS[file.suffix], tags=tags)
+
+
+FAULTS: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "twice": lambda file: shutil.copy(file, file.with_stem(f"{file.stem} copy")),
+    "of another book": stranger,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_folder_with_a_file_missing_doubled_or_strange_fails(
+    delivered: Path, tmp_path: Path, profile: str, fault: str
+) -> None:
+    build = tmp_path / "build"
+    folder = build / "book" / profile
+    shutil.copytree(delivered / "book" / profile, folder)
+    shutil.copy(delivered / "made.json", build)
+    files = sorted(path for path in folder.rglob("*") if path.suffix in CODECS)
+    FAULTS[fault](files[len(files) // 2])
+    code, found = verify(folder, "--profile", profile)
+    assert code == 1
+    assert found["folders"]
+    loose = shutil.move(folder, tmp_path / "loose")  # without what was made there
+    if list(loose.rglob("*.*")) and (fault != "missing" or len(files) > 2):
+        code, found = verify(loose, "--profile", profile)
+        assert code == 1
+        assert found["folders"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_folder_as_it_was_delivered_passes(delivered: Path, tmp_path: Path, profile: str) -> None:
+    folder = delivered / "book" / profile
+    assert verify(folder, "-p", profile) == (0, verify(folder, "-p", profile)[1])
+    shutil.copytree(folder, tmp_path / "loose")
+    assert said(tmp_path / "loose", "-p", profile) == []
+
+
+def test_a_whole_build_is_its_finished_files_alone(delivered: Path, tmp_path: Path) -> None:
+    shutil.copytree(delivered, tmp_path / "build")
+    old = tmp_path / "build" / "superseded" / "book" / "x.mp3"
+    old.parent.mkdir(parents=True)
+    shutil.copy(next(delivered.rglob("*.mp3")), old)
+    _, found = verify(tmp_path)
+    assert found["folders"] == []
+    assert all("/build/book/" in row["file"] for row in found["files"])
+
+
+# -- of ours ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished files of a small book, in its build."""
+    root = tmp_path_factory.mktemp("ours")
+    books.run(books.write(root), HumEngine())
+    return root / "build"
+
+
+def copied(build: Path, where: Path) -> Path:
+    shutil.copytree(build / "book", where / "build" / "book")
+    shutil.copy(build / "made.json", where / "build")
+    return next((where / "build" / "book").iterdir())
+
+
+def test_a_file_that_was_made_longer_is_told(ours: Path, tmp_path: Path) -> None:
+    import soundfile
+
+    folder = copied(ours, tmp_path)
+    path = folder / "02 - Evening.wav"
+    samples, rate = soundfile.read(path)
+    longer = np.concatenate([samples, noise(40, rms=-68, rate=rate)])
+    soundfile.write(path, longer, rate)
+    (line,) = said(folder)
+    assert line.startswith("02 - Evening.wav: lasts 0:01:10.")
+    assert "and was made 0:00:30.70 long" in line
+    shutil.copy(folder / "01 - Morning.wav", path)  # chapter 1 twice, under the name of 2
+    assert any(line.startswith("02 - Evening.wav: lasts") for line in said(folder))
+
+
+def test_a_companion_that_is_missing_and_a_file_that_was_altered_are_told(
+    ours: Path, tmp_path: Path
+) -> None:
+    folder = copied(ours, tmp_path)
+    path = folder / "02 - Evening.wav"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert said(folder) == ["02 - Evening.wav: has been changed since it was made"]
+
+
+def test_a_folder_whose_only_file_is_gone_fails_and_says_so(ours: Path, tmp_path: Path) -> None:
+    folder = copied(ours, tmp_path)
+    for path in folder.iterdir():
+        path.unlink()
+    code, found = verify(folder)
+    assert code == 1
+    assert [row["what"] for row in found["folders"]] == [
+        "01 - Morning.wav is missing (number 1)", "02 - Evening.wav is missing (number 2)",
+    ]  # fmt: skip
+    result = CliRunner().invoke(cli.app, ["verify", str(folder)])
+    assert "`narrator export` makes it again" in result.output
+    assert result.output.splitlines()[-1] == "0 files: 2 faults of folders"
+
+
+# -- of anyone's -----------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_whole_has_no_findings(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        chapter(tmp_path / "tags", number)
+        chapter(tmp_path / "names", number, 0, name=f"My book, chapter {number}.flac")
+    assert said(tmp_path / "tags") == said(tmp_path / "names") == []
+
+
+@pytest.mark.parametrize("total", [0, 5])
+def test_holes_in_the_numbering_are_named(tmp_path: Path, total: int) -> None:
+    for number in (1, 2, 4, 5):
+        chapter(tmp_path, number, total)
+    assert said(tmp_path) == [f"{tmp_path.name}: number 3 of 5 is missing"]
+    (tmp_path / "01 - T1.flac").unlink()
+    assert said(tmp_path) == [f"{tmp_path.name}: numbers 1, 3 of 5 are missing"]
+
+
+def test_a_last_chapter_that_is_missing_is_known_by_the_tags(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        chapter(tmp_path, number)
+    assert said(tmp_path) == [f"{tmp_path.name}: number 4 of 4 is missing"]
+
+
+def test_the_same_number_and_the_same_sound_twice_are_named(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        chapter(tmp_path, number, 3)
+    shutil.copy(tmp_path / "02 - T2.flac", tmp_path / "02 - T2 (2).flac")
+    assert said(tmp_path) == ["02 - T2 (2).flac: holds the same sound as '02 - T2.flac'"]
+    (tmp_path / "02 - T2 (2).flac").unlink()
+    again = tmp_path / "04 - T4.mp3"  # coded anew, under another name
+    write(again, sound(2), rate=RATE, bitrate=64, tags={"album": "A", "title": "T4"})
+    assert "04 - T4.mp3: holds the same sound as '02 - T2.flac'" in said(tmp_path)
+    again.unlink()
+    chapter(tmp_path, 7, 3, name="x.flac", track="2/3")
+    assert said(tmp_path) == ["02 - T2.flac: has number 2, as 'x.flac' has"]
+
+
+def test_a_whole_book_beside_its_chapters_is_named(tmp_path: Path) -> None:
+    for number in (1, 2):
+        chapter(tmp_path / "Book (flac)", number, 2)
+    both = np.concatenate([sound(1), sound(2)])
+    marks = [(0, 8, "One"), (8, 16, "Two")]
+    facts = {"title": "A", "album": "A", "artist": "N"}
+    book = write(tmp_path / "A.flac", both, rate=RATE, codec="flac", tags=facts, marks=marks)
+    line = "A.flac: is the whole book, and 2 chapters of it lie beside it: a library reads both"
+    assert said(tmp_path) == [line]
+    for path in (tmp_path / "Book (flac)").iterdir():
+        path.rename(tmp_path / path.name)
+    assert said(tmp_path) == [line]
+    assert said(tmp_path, "-p", "archive") == []  # which is both
+    write(book, both, rate=RATE, codec="flac", tags=facts)  # without marks
+    assert said(tmp_path) == [line]
+
+
+def test_files_of_another_book_are_named(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        chapter(tmp_path, number, 3)
+    chapter(tmp_path, 4, 3, name="x.flac", album="B")
+    assert said(tmp_path) == [
+        "x.flac: is of another book: its album is 'b', that of the others 'a'"
+    ]
+    (tmp_path / "x.flac").unlink()
+    chapter(tmp_path, 3, 9, name="03 - T3.flac")
+    other = "is of another book: its number of tracks is '9', that of the others '3'"
+    assert f"03 - T3.flac: {other}" in said(tmp_path)
+    chapter(tmp_path, 3, 3)
+    facts = {"title": "T", "album": "A", "artist": "N", "track": "3/3"}
+    write(tmp_path / "03 - T3.flac", sound(3), rate=16000, codec="flac", tags=facts)
+    assert said(tmp_path) == [
+        "03 - T3.flac: is of another book: its sample rate is '16000 Hz', that of the others "
+        "'8000 Hz'"
+    ]
+
+
+def test_a_shelf_of_many_books_is_none(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        chapter(tmp_path, number, 0, name=f"Title {number}.flac", album=f"Book {number}")
+    assert said(tmp_path) == []
+    assert said(tmp_path, "-p", "archive") == [
+        f"{tmp_path.name}: holds files of more than one album: 'book 1', 'book 2', 'book 3'"
+    ]
+
+
+def test_a_book_goes_on_from_disc_to_disc(tmp_path: Path) -> None:
+    for number in (1, 2):
+        chapter(tmp_path / "CD 1", number, 4)
+        chapter(tmp_path / "CD 2", number + 2, 4)
+    assert said(tmp_path) == []
+    for path in (tmp_path / "CD 2").iterdir():
+        path.unlink()
+    for number in (1, 3):
+        chapter(tmp_path / "CD 2", number + 2, 3, disc="2", track=f"{number}/3")
+    for number in (1, 2):
+        chapter(tmp_path / "CD 1", number, 2, disc="1")
+    assert said(tmp_path) == ["CD 1: number 2 of 3 on disc 2 is missing"]
+
+
+def test_files_that_are_named_one_by_one_are_no_folder(tmp_path: Path) -> None:
+    for number in (1, 3):
+        chapter(tmp_path, number)
+    assert verify(*sorted(tmp_path.iterdir()))[1]["folders"] == []
+
+
+def test_odd_tags_and_names_are_no_error(tmp_path: Path) -> None:
+    chapter(tmp_path, 1, track="one", disc="-", album="")
+    chapter(tmp_path, 2, 0, track="99999999999999999999/0", name="٣ - x.flac")
+    chapter(tmp_path, 3, 0, track="0/0", name="(2)(3) copy.flac")
+    verify(tmp_path)
+
+
+@pytest.mark.parametrize("rows", ["{", "[]", '{"book/x.flac": [[0], "s", {"seconds": "x"}]}'])
+def test_a_list_of_ours_that_is_torn_is_no_error(tmp_path: Path, rows: str) -> None:
+    folder = tmp_path / "build" / "book"
+    chapter(folder, 1, 1, name="x.flac")
+    (tmp_path / "build" / "made.json").write_text(rows)
+    verify(folder)

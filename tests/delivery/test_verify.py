@@ -1,0 +1,559 @@
+"""Files made here to be good or bad in one way each; every check is seen to fail."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import mutagen
+import numpy as np
+import pytest
+from mutagen.mp3 import BitrateMode
+
+from narrator.delivery.verify import Check, as_json, checks, measured
+from narrator.errors import UserError
+from narrator.project.profiles import PROFILES, custom
+from narrator.sound.audio import Samples, as_frame, decoded, filtered, resample
+from narrator.sound.loudness import master
+from narrator.sound.mastering import with_room_tone
+from narrator.sound.meters import Flats
+from narrator.sound.probe import FileFigures, figures
+from tests import spoken
+from tests.sounds import blocks, noise, silence, tone, voice
+
+HZ = 44100
+
+
+def speech(seconds: float = 8.0, level: float = -20.5) -> Samples:
+    """A voice at an RMS that ACX takes, its peaks held."""
+    sound = np.clip(voice(seconds, rate=HZ, level=level + 2), -0.6, 0.6)
+    return sound * np.float32(10 ** (level / 20) / np.sqrt(np.mean(sound**2)))
+
+
+def roomy(
+    sound: Samples, head: float = 0.75, tail: float = 1.5, room: float | None = -68
+) -> Samples:
+    whole = np.concatenate([silence(head, HZ), sound, silence(tail, HZ)])
+    if room is None:
+        return whole
+    return np.concatenate(list(with_room_tone(blocks(whole), HZ, room)))
+
+
+def write(
+    path: Path,
+    sound: Samples,
+    *,
+    rate: int = HZ,
+    bitrate: int = 192,
+    codec: str = "libmp3lame",
+    options: dict[str, str] | None = None,
+    marks: Sequence[tuple[float, float, str]] = (),
+    tags: dict[str, str] | None = None,
+) -> Path:
+    layout = "mono" if sound.ndim == 1 else "stereo"
+    with av.open(str(path), "w") as container:
+        facts = {"title": "T", "album": "A", "artist": "N"} if tags is None else tags
+        container.metadata.update(facts)
+        container.set_chapters(
+            [
+                {
+                    "id": n,
+                    "start": round(start * 1000),
+                    "end": round(end * 1000),
+                    "time_base": Fraction(1, 1000),
+                    "metadata": {"title": title},
+                }
+                for n, (start, end, title) in enumerate(marks)
+            ]
+        )
+        stream = container.add_stream(codec, rate=rate, layout=layout)
+        stream.codec_context.options = options or {}
+        if codec == "libmp3lame":
+            stream.bit_rate = bitrate * 1000
+        scale = np.float32(1 / 0.95 if codec == "libmp3lame" else 1)  # LAME's own factor
+        at = 0
+        for block in blocks(sound):
+            container.mux(stream.encode(as_frame(block * scale, rate, at)))
+            at += len(block)
+        container.mux(stream.encode(None))
+    return path
+
+
+def failing(found: FileFigures, profile: str = "acx") -> list[str]:
+    return [check.name for check in checks(found, PROFILES[profile]) if not check.ok]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("good") / "good.mp3", roomy(speech()))
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def test_a_good_file_passes_every_check(good: Path) -> None:
+    assert failing(figures(good)) == []
+
+
+def test_the_figures_are_the_files(good: Path) -> None:
+    found = figures(good)
+    assert found.loudness.rms == pytest.approx(-21.6, abs=0.2)  # 8 s in 10.25 s, ungated
+    assert found.head == pytest.approx(0.75, abs=0.1)
+    assert found.tail == pytest.approx(1.5, abs=0.1)
+    assert found.noise_floor == pytest.approx(-68, abs=1)
+    assert (found.sample_rate, found.channels, found.codec) == (HZ, 1, "mp3")
+    assert (found.bitrate, found.bitrate_mode) == (192, "constant")
+    assert found.bitrate_note == "Info header"
+    assert found.seconds == pytest.approx(10.25, abs=0.05)
+    assert found.tags["album"] == "A"
+    assert (found.cover, found.marks, found.clipped, found.damaged) == (None, (), 0, 0)
+
+
+@pytest.mark.parametrize("size", [333, 5000, 65536])
+def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
+    from narrator.sound.probe import _Meter
+
+    sound = roomy(speech(3.0), room=None)
+    sound[HZ * 2 : HZ * 2 + HZ // 2] = 0
+    sound[HZ : HZ + 5] = 1
+    seen = []
+    for step in (size, len(sound)):
+        meter = _Meter(HZ)
+        assert sum(len(b) for b in meter.watch(blocks(sound, step))) == len(sound)
+        meter.finish()
+        seen.append(
+            (meter.head, meter.last_sound, meter.gap, meter.gap_at, meter.silent_edge,
+             meter.clipped, meter.clipped_at, meter.floor())
+        )  # fmt: skip
+    assert seen[0] == seen[1]
+    assert 0.49 <= seen[0][2] <= 0.8  # and what the voice pauses beside it
+    assert 1.8 <= seen[0][3] <= 2.01
+    assert seen[0][4] == pytest.approx(1.5, abs=0.02)
+    assert seen[0][5:7] == (1, 1.0)
+
+
+def test_ffmpegs_own_meters_agree(good: Path) -> None:
+    """ebur128 as `ffmpeg -af ebur128=peak=true` runs it, and astats, over the decoded file."""
+    found = figures(good)
+    with av.open(str(good)) as container:
+        rate = container.streams.audio[0].rate
+        sound = list(decoded(container, mono=False))
+    options = "metadata=1:peak=true:framelog=quiet"
+    frames = list(filtered(iter(sound), rate, "ebur128", options))
+    last = [frame for frame in frames if "lavfi.r128.I" in frame.metadata][-1]
+    assert float(last.metadata["lavfi.r128.I"]) == pytest.approx(found.loudness.integrated, abs=0.1)
+    peak = 20 * np.log10(float(last.metadata["lavfi.r128.true_peak"]))
+    assert peak == pytest.approx(found.loudness.true_peak, abs=0.2)
+    last = list(filtered(iter(sound), rate, "astats", "metadata=1"))[-1]
+    facts = {name.rsplit(".", 1)[1]: value for name, value in last.metadata.items()}
+    assert float(facts["RMS_level"]) == pytest.approx(found.loudness.rms, abs=0.2)
+    assert float(facts["Peak_level"]) == pytest.approx(found.loudness.peak, abs=0.2)
+
+
+def test_what_a_coder_pads_at_the_start_is_left_out(tmp_path: Path) -> None:
+    sound = roomy(speech(3.0), head=0.5)
+    found = figures(write(tmp_path / "a.m4a", sound, codec="aac"))
+    exact = figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le"))
+    assert found.head == pytest.approx(exact.head, abs=0.011)  # 23 ms of padding would show
+    assert found.seconds == pytest.approx(exact.seconds, abs=0.03)
+    assert found.missing < 0.15
+
+
+def test_stereo_is_measured_as_stereo(tmp_path: Path) -> None:
+    mono = roomy(speech(4.0))
+    both = write(tmp_path / "s.wav", np.stack([mono, mono], 1), codec="pcm_s16le")
+    one = write(tmp_path / "m.wav", mono, codec="pcm_s16le")
+    found, single = figures(both), figures(one)
+    assert found.channels == 2
+    assert found.loudness.integrated == pytest.approx(single.loudness.integrated + 3.01, abs=0.05)
+    assert found.loudness.rms == pytest.approx(single.loudness.rms, abs=0.01)
+
+
+# -- bad files -------------------------------------------------------------------------------------
+
+
+def clipped(sound: Samples) -> Samples:
+    return np.clip(sound * 30, -1, 1)
+
+
+def gapped(sound: Samples) -> Samples:
+    whole = roomy(sound)
+    whole[4 * HZ : 5 * HZ] = 0
+    return whole
+
+
+BAD: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
+    "too loud": (lambda p: write(p, roomy(speech(level=-16.5))), {"RMS"}),
+    "too quiet": (lambda p: write(p, roomy(speech(level=-30))), {"RMS"}),
+    "wrong rate": (lambda p: write(p, roomy(speech()), rate=48000), {"sample rate"}),
+    "no tail": (lambda p: write(p, roomy(speech(), tail=0.2)), {"tail"}),
+    "long head": (lambda p: write(p, roomy(speech(), head=2)), {"head"}),
+    "digital silence at the edges": (
+        lambda p: write(p, roomy(speech(), room=None)),
+        {"room tone"},
+    ),
+    "a noisy room": (lambda p: write(p, roomy(speech(), room=-55)), {"noise floor"}),
+    "a silent gap": (lambda p: write(p, gapped(speech())), {"gaps"}),
+    "variable bitrate": (
+        lambda p: write(p, roomy(speech()), options={"abr": "1"}),
+        {"bitrate mode"},
+    ),
+    "low bitrate": (lambda p: write(p, roomy(speech()), bitrate=128), {"bitrate"}),
+    "no tags": (lambda p: write(p, roomy(speech()), tags={}), {"tags"}),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_a_bad_file_fails_with_the_right_line(fault: str, tmp_path: Path) -> None:
+    make, lines = BAD[fault]
+    found = set(failing(figures(make(tmp_path / "bad.mp3"))))
+    # what is louder also peaks higher, and `speech` cuts its peaks; a variable bitrate may miss the
+    # least as well
+    beside = {"too loud": {"peak", "clipping"}, "variable bitrate": {"bitrate"}}.get(fault, set())
+    assert lines <= found <= lines | beside
+
+
+@pytest.mark.parametrize("suffix", ["mp3", "wav"])
+def test_a_clipped_file_fails(tmp_path: Path, suffix: str) -> None:
+    codec = {"mp3": "libmp3lame", "wav": "pcm_s16le"}[suffix]
+    path = write(tmp_path / f"clipped.{suffix}", roomy(clipped(speech()), room=None), codec=codec)
+    found = figures(path)
+    assert found.clipped > 10
+    assert 0.7 < found.clipped_at < 1.5
+    assert {"clipping", "peak", "RMS"} <= set(failing(found))
+
+
+def test_a_file_at_full_scale_is_not_called_clipped(tmp_path: Path) -> None:
+    sound = tone(2.0, peak=0, hertz=997, rate=HZ)
+    assert figures(write(tmp_path / "full.wav", sound, codec="pcm_s16le")).clipped <= 1
+    sound = tone(2.0, peak=-0.1, hertz=997, rate=HZ)
+    assert figures(write(tmp_path / "near.wav", sound, codec="pcm_s16le")).clipped == 0
+
+
+def test_true_peaks_between_samples_fail_where_samples_pass(tmp_path: Path) -> None:
+    phase = np.arange(3 * HZ) * np.pi / 2 + np.pi / 4
+    sound = (0.8 * np.sqrt(2) * np.sin(phase)).astype(np.float32)  # 0.8 at every sample
+    path = write(tmp_path / "between.wav", sound * np.hanning(len(sound)).astype(np.float32),
+                 codec="pcm_s24le")  # fmt: skip
+    found = figures(path)
+    assert found.loudness.peak == pytest.approx(-1.94, abs=0.05)
+    assert found.loudness.true_peak == pytest.approx(1.07, abs=0.2)
+    lines = {c.name: c.ok for c in checks(found, PROFILES["apple-podcasts"])}
+    assert not lines["true peak"]
+
+
+def test_a_file_that_is_too_long_fails(good: Path) -> None:
+    short = custom("short", "acx", {"longest": 0.1})
+    assert [c.name for c in checks(figures(good), short) if not c.ok] == ["length"]
+
+
+def test_marks_out_of_place_fail(tmp_path: Path) -> None:
+    marks = [(0, 5, "a"), (5, 900, "b"), (900, 901, "c")]
+    found = figures(write(tmp_path / "m.mp3", roomy(speech()), marks=marks))
+    line = next(c for c in checks(found, None) if c.name == "chapter marks")
+    assert not line.ok
+    assert line.figure == "3 marks; mark 3 at 0:15:00.00 lies outside the file"
+
+
+def test_a_book_without_marks_fails_where_they_are_asked_for(good: Path) -> None:
+    lines = failing(figures(good), "audiobookshelf")
+    assert "chapter marks" in lines
+    assert "codec" in lines
+
+
+def test_a_podcast_without_a_cover_fails(good: Path) -> None:
+    assert "cover" in failing(figures(good), "apple-podcasts")
+
+
+def test_a_damaged_file_fails(good: Path, tmp_path: Path) -> None:
+    data = bytearray(write(tmp_path / "d.flac", roomy(speech()), codec="flac").read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 3000] = bytes(3000)
+    path = tmp_path / "damaged.flac"
+    path.write_bytes(data)
+    found = figures(path)
+    assert found.damaged > 0 or found.missing > 0.05
+    assert "decoding" in failing(found, "archive")
+
+
+def test_files_of_a_book_must_be_alike(good: Path, tmp_path: Path) -> None:
+    mono = roomy(speech())
+    stereo = figures(write(tmp_path / "s.mp3", np.stack([mono, mono], 1)))
+    assert failing(stereo) == []  # all stereo is fine
+    lines = checks(stereo, PROFILES["acx"], figures(good))
+    assert [c.name for c in lines if not c.ok] == ["channels"]
+
+
+def test_a_header_that_lies_about_the_bitrate_is_not_believed(good: Path, tmp_path: Path) -> None:
+    data = good.read_bytes().replace(b"Info", b"Xing", 1)  # Xing says variable
+    path = tmp_path / "lies.mp3"
+    path.write_bytes(data)
+    found = figures(path)
+    assert (found.bitrate_mode, found.bitrate_note) == ("constant", "Xing header")
+
+
+@pytest.mark.parametrize("data", [b"", b"not a sound" * 100, b"\xff\xfb\x90\x64"])
+def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.mp3"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"x\.mp3: "):
+        figures(path)
+
+
+def test_a_picture_is_no_sound(tmp_path: Path) -> None:
+    from tests.test_export import png
+
+    path = tmp_path / "cover.png"
+    path.write_bytes(png(20, 20))
+    with pytest.raises(UserError, match="no sound"):
+        figures(path)
+
+
+def test_silence_has_figures_too(tmp_path: Path) -> None:
+    found = figures(write(tmp_path / "s.wav", silence(2.0, HZ), codec="pcm_s16le"))
+    assert found.noise_floor == -120
+    assert found.head == pytest.approx(2.0, abs=0.01)
+    assert found.silent_edge == pytest.approx(2.0, abs=0.01)
+    assert found.gap == 0
+
+
+def test_several_files_keep_their_order_and_progress_reaches_its_end(
+    good: Path, tmp_path: Path
+) -> None:
+    heard: list[float] = []
+    none = tmp_path / "none.mp3"
+    found = measured([good, none, good], on_progress=heard.append)
+    assert isinstance(found[1], UserError)
+    assert isinstance(found[0], FileFigures)
+    assert found[0] == found[2]
+    assert heard == sorted(heard)
+    assert heard[-1] == 1
+
+
+def test_every_check_has_a_name_of_its_own(good: Path) -> None:
+    names = [check.name for check in checks(figures(good), None)]
+    assert len(names) == len(set(names)) == 21
+    assert all(isinstance(check, Check) for check in checks(figures(good), None))
+
+
+def test_another_library_reads_the_same_bitrate_mode(good: Path, tmp_path: Path) -> None:
+    variable = write(tmp_path / "v.mp3", roomy(speech()), options={"abr": "1"})
+    for path in (good, variable):
+        constant = mutagen.File(path).info.bitrate_mode == BitrateMode.CBR
+        assert (figures(path).bitrate_mode == "constant") is constant
+
+
+# -- files that are broken in odd ways -------------------------------------------------------------
+
+
+def decoding(found: FileFigures) -> Check:
+    return next(check for check in checks(found, None) if check.name == "decoding")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, value: float) -> None:
+    sound = roomy(speech(3.0))
+    sound[HZ : HZ + 7] = value
+    found = figures(write(tmp_path / "x.wav", sound, codec="pcm_f32le"))
+    assert found.invalid == 7
+    assert not decoding(found).ok
+    assert "7 samples are no numbers" in decoding(found).figure
+    json.dumps(as_json(found, checks(found, None)), allow_nan=False)
+    clean = figures(
+        write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0), codec="pcm_f32le")
+    )
+    assert found.loudness.integrated == pytest.approx(clean.loudness.integrated, abs=0.3)
+
+
+def joined(path: Path, *files: Path) -> Path:
+    path.write_bytes(b"".join(file.read_bytes() for file in files))
+    return path
+
+
+def test_channels_that_change_within_a_file_fail(good: Path, tmp_path: Path) -> None:
+    mono = roomy(speech(3.0))
+    stereo = write(tmp_path / "s.mp3", np.stack([mono, mono], 1))
+    for name, files in {"ms": (good, stereo), "sm": (stereo, good)}.items():
+        found = figures(joined(tmp_path / f"{name}.mp3", *files))
+        assert found.changes == 1
+        assert "rate or channels change 1 times" in decoding(found).figure
+        assert not decoding(found).ok
+        assert found.seconds > 13  # both halves are measured
+
+
+def test_a_sample_rate_that_changes_within_a_file_fails(good: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "o.mp3", roomy(speech(3.0)), rate=48000)
+    found = figures(joined(tmp_path / "j.mp3", good, other))
+    assert (found.changes, decoding(found).ok) == (1, False)
+    assert figures(good).changes == 0
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_an_mp3_that_was_cut_off_fails(good: Path, tmp_path: Path, share: float) -> None:
+    data = good.read_bytes()
+    path = tmp_path / "half.mp3"
+    path.write_bytes(data[: round(len(data) * share)])
+    found = figures(path)
+    assert found.missing == pytest.approx(figures(good).seconds * (1 - share), abs=0.1)
+    assert not decoding(found).ok
+    assert figures(good).missing == 0
+
+
+def test_an_mp3_without_a_header_states_no_length(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bare.mp3"
+    path.write_bytes(good.read_bytes().replace(b"Info", b"None", 1))
+    found = figures(path)
+    assert (found.bitrate_note, found.missing) == ("", 0)
+    assert decoding(found).ok
+
+
+def test_one_odd_file_does_not_cost_the_others(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def odd(path: Path, report: Callable[[float], None]) -> FileFigures:
+        if path != good:
+            raise ValueError("odd")
+        return figures(path, report)
+
+    monkeypatch.setattr("narrator.sound.probe.figures", odd)
+    found = measured([tmp_path / "odd.mp3", good])
+    assert isinstance(found[0], UserError)
+    assert "odd.mp3: cannot be measured: odd" in str(found[0])
+    assert isinstance(found[1], FileFigures)
+
+
+def test_a_sample_rate_that_is_no_sounds_is_a_clear_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.wav", roomy(speech(1.0)), codec="pcm_s16le")
+    data = bytearray(path.read_bytes())
+    at = data.index(b"fmt ") + 12
+    data[at : at + 4] = (5).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"x\.wav: cannot be read: .* sample rate of 5 Hz"):
+        figures(path)
+
+
+# -- flat tops and long quiet ----------------------------------------------------------------------
+
+
+@functools.cache
+def read_aloud() -> Samples:
+    """Speech of the draft voice whose loudest peak is at 0.7."""
+    sound = resample(spoken.draft(spoken.TEXT * 2), spoken.RATE, HZ)
+    return sound * np.float32(0.7 / np.abs(sound).max())
+
+
+CODED = [
+    ("wav", "pcm_s16le", 0),
+    ("mp3", "libmp3lame", 64),
+    ("m4a", "aac", 64),
+    ("ogg", "libopus", 48),
+]
+
+
+def coded(path: Path, sound: Samples, codec: str, bitrate: int) -> FileFigures:
+    options = {"b": f"{bitrate}k"} if bitrate else {}
+    if codec == "libopus":
+        sound = resample(sound, HZ, 48000)
+    return figures(write(path, sound, rate=48000 if codec == "libopus" else HZ, codec=codec,
+                         bitrate=bitrate, options=options))  # fmt: skip
+
+
+@pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
+def test_tops_that_were_cut_flat_and_made_quieter_are_found_through_every_codec(
+    tmp_path: Path, suffix: str, codec: str, bitrate: int
+) -> None:
+    sound = read_aloud()
+    cut = np.clip(sound, -0.2, 0.2) * np.float32(0.6)
+    found = coded(tmp_path / f"cut.{suffix}", cut, codec, bitrate)
+    assert found.flat > 20
+    assert found.clipped == 0
+    line = next(check for check in checks(found, None) if check.name == "clipping")
+    assert not line.ok
+    assert "flat tops of lower level, first 0:00:0" in line.figure
+
+
+@pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
+def test_what_is_limited_or_plain_is_not_called_flat(
+    tmp_path: Path, suffix: str, codec: str, bitrate: int
+) -> None:
+    sound = read_aloud()
+    limited = np.concatenate(list(master([sound], HZ, 12, -3.0)))
+    for number, one in enumerate((sound, limited)):
+        assert coded(tmp_path / f"{number}.{suffix}", one, codec, bitrate).flat == 0
+
+
+def test_a_little_clipping_is_found_where_nothing_is_lost(tmp_path: Path) -> None:
+    sound = np.clip(read_aloud(), -0.5, 0.5) * np.float32(0.1)
+    assert coded(tmp_path / "a.wav", sound, "pcm_s16le", 0).flat > 5
+
+
+def test_sines_silence_and_eight_bits_are_not_called_flat(tmp_path: Path) -> None:
+    low = tone(3.0, peak=-6, hertz=30, rate=HZ)
+    for number, sound in enumerate((low, tone(3.0, peak=-9, hertz=997, rate=HZ), silence(3, HZ))):
+        path = write(tmp_path / f"{number}.wav", sound, codec="pcm_s16le")
+        assert figures(path).flat == 0
+    assert figures(write(tmp_path / "u8.wav", read_aloud(), codec="pcm_u8")).flat == 0
+
+
+@pytest.mark.parametrize("size", [333, 5000, 65536])
+def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
+    sound = np.concatenate([np.full(HZ // 2, 0.1, np.float32),
+                            np.clip(read_aloud(), -0.3, 0.3), silence(1, HZ)])  # fmt: skip
+    seen = []
+    for step in (size, len(sound)):
+        meter = Flats(HZ)
+        for block in blocks(sound, step):
+            meter.feed(block)
+        meter.finish()
+        seen.append((meter.count, meter.at))
+    assert seen[0] == seen[1]
+    assert seen[0][0] > 20
+
+
+@pytest.mark.parametrize("room", [None, -68, -45])
+@pytest.mark.parametrize("at", [0, 6, 100])
+def test_forty_seconds_of_a_room_within_a_book_fail(
+    tmp_path: Path, room: float | None, at: int
+) -> None:
+    voice_at = np.tile(speech(8.0), 2)
+    whole = np.concatenate([voice_at[: at * HZ], silence(40, HZ), voice_at[at * HZ :]])
+    if room is not None:
+        whole = np.concatenate(list(with_room_tone(blocks(whole), HZ, room)))
+    found = figures(write(tmp_path / "a.wav", whole, codec="pcm_s16le"))
+    line = next(check for check in checks(found, None) if check.name == "quiet")
+    assert not line.ok
+    assert found.quiet == pytest.approx(40.5, abs=1)
+    meant = next(check for check in checks(found, None, pause=41) if check.name == "quiet")
+    assert meant.ok  # the manuscript says so
+
+
+def test_a_click_does_not_end_a_quiet_and_a_word_does(tmp_path: Path) -> None:
+    sound = np.concatenate([speech(8.0), silence(14, HZ), speech(8.0)])
+    sound = np.concatenate(list(with_room_tone(blocks(sound), HZ, -60)))
+    sound[15 * HZ : 15 * HZ + 2000] += noise(2000 / HZ, rms=-25, rate=HZ)
+    assert figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le")).quiet > 13
+    sound[15 * HZ : 15 * HZ + HZ // 2] += noise(0.5, rms=-25, rate=HZ)
+    assert figures(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
+
+
+def test_marks_that_count_and_leave_one_out_or_say_one_twice_fail(tmp_path: Path) -> None:
+    def faults(*titles: str) -> str:
+        marks = [(n, n + 1, title) for n, title in enumerate(titles)]
+        found = figures(write(tmp_path / "m.mp3", roomy(speech()), marks=marks))
+        return next(c for c in checks(found, None) if c.name == "chapter marks").figure
+
+    assert faults("Chapter 1", "Chapter 2", "Chapter 3: Rain", "Chapter 5") == (
+        "4 marks; 'Chapter 3' is followed by 'Chapter 5'"
+    )
+    assert faults("1", "2", "3", "3", "4") == "5 marks; '3' is followed by '3'"
+    for right in (
+        ["Chapter 1", "Chapter 2", "Part 2", "Chapter 1", "Chapter 2", "Chapter 3"],
+        ["Chapter 1", "Chapter 5", "Chapter 9"],  # a selection
+        ["1984", "1985", "1986", "1988"],
+        ["3 men in a boat", "4 men", "5 men", "7 men"],
+    ):
+        assert faults(*right) == f"{len(right)} marks"

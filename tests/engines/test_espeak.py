@@ -1,0 +1,459 @@
+"""The draft voice: real eSpeak NG throughout, but for a worker that goes wrong on demand."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import espeakng_loader
+import numpy as np
+import pytest
+
+from narrator.engines import Engine, Outcome, Request, Speech, espeak
+from narrator.engines.espeak import DraftEngine, DraftSession
+from narrator.engines.voice import DraftVoice, Voice
+from narrator.errors import EngineUnavailable
+from narrator.speech import checks
+
+FAULTY = Path(__file__).parents[1] / "faulty_espeak_worker.py"
+SENTENCE = "The rain fell in torrents, and nobody came to the door."
+
+
+def request(
+    text: str, voice: Voice | None = None, language: str = "en-GB", key: str = ""
+) -> Request:
+    return Request(
+        key=key or f"{language} {text}",
+        text=text,
+        language=language,
+        voice=voice or Voice("narrator"),
+        style=None,
+        parameters={},
+        seed=0,
+        attempt=0,
+        expected=len(text) / 15,
+    )
+
+
+def run(session: DraftSession, requests: Sequence[Request]) -> dict[str, Outcome]:
+    """Every outcome by key; at most as many requests in the session as it has slots."""
+    waiting = list(reversed(requests))
+    outcomes: dict[str, Outcome] = {}
+    while len(outcomes) < len(requests):
+        while waiting and len(requests) - len(waiting) - len(outcomes) < session.slots:
+            session.add(waiting.pop())
+        outcomes.update((outcome.key, outcome) for outcome in session.advance())
+    return outcomes
+
+
+def run_added(session: DraftSession, count: int) -> list[Outcome]:
+    """The next `count` outcomes of what was added before."""
+    outcomes: list[Outcome] = []
+    while len(outcomes) < count:
+        outcomes += session.advance()
+    return outcomes
+
+
+def say(
+    session: DraftSession, text: str, voice: Voice | None = None, language: str = "en-GB"
+) -> Speech:
+    (outcome,) = run(session, [request(text, voice, language)]).values()
+    assert outcome.speech is not None, outcome.failure
+    return outcome.speech
+
+
+def seconds(speech: Speech) -> float:
+    return len(speech.samples) / DraftEngine.sample_rate
+
+
+def processes(session: DraftSession) -> list[int]:
+    return [worker.process.pid for worker in session._workers]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[DraftSession]:
+    with closing(DraftEngine(workers=1).start()) as session:
+        yield session
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[DraftSession]:
+    monkeypatch.setattr(espeak, "WORKER", FAULTY)
+    with closing(DraftEngine(workers=1).start()) as session:
+        yield session
+
+
+# -- what it says ----------------------------------------------------------------------------------
+
+
+def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> None:
+    cast = [Voice("x", draft=DraftVoice(variant=variant)) for variant in espeak.VARIANTS]
+    lines = [
+        request(text, voice, language, key=f"{text} {voice.draft.variant} {language}")
+        for text in (SENTENCE, "Yes.", "Who goes there? asked the captain, 42 times.")
+        for voice in cast
+        for language in ("en-GB", "fr")
+    ]
+    orders = (lines, lines[::-1], lines[1::2] + lines[::2])
+    runs = []
+    for workers, order in enumerate(orders, 1):
+        with closing(DraftEngine(workers).start()) as session:
+            runs.append(run(session, order))
+    for line in lines:
+        first, *others = (outcomes[line.key].speech for outcomes in runs)
+        assert first is not None
+        for other in others:
+            assert other is not None
+            assert first.samples.tobytes() == other.samples.tobytes(), line.key
+
+
+def test_breath_is_the_same_noise_whatever_the_time(session: DraftSession) -> None:
+    voice = Voice("x", draft=DraftVoice(variant="f5"))
+    breathed = say(session, SENTENCE, voice).samples
+    began = int(time.time())
+    while int(time.time()) == began:  # the library's own seed is the second it was started in
+        say(session, "Yes.")
+    with closing(DraftEngine(workers=1).start()) as fresh:
+        assert np.array_equal(say(fresh, SENTENCE, voice).samples, breathed)
+
+
+def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: DraftSession) -> None:
+    samples = say(session, SENTENCE).samples
+    assert samples.dtype == np.float32
+    assert samples.ndim == 1
+    assert np.array_equal(samples * 32768, np.round(samples * 32768))
+    assert 0.1 < np.abs(samples).max() <= 1
+    assert checks.examine(samples, DraftEngine.sample_rate, len(SENTENCE) / 15)
+
+
+@pytest.mark.parametrize("variant", espeak.VARIANTS)
+def test_a_text_that_ends_in_full_sound_ends_in_silence(
+    session: DraftSession, variant: str
+) -> None:
+    text = "So I said to Mr."
+    voice = Voice("x", draft=DraftVoice(variant=variant))
+    samples = say(session, text, voice).samples
+    assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
+
+
+def test_half_a_minute_is_spoken_whole(session: DraftSession) -> None:
+    one = seconds(say(session, SENTENCE))
+    ten = say(session, " ".join([SENTENCE] * 10))
+    assert ten.stop == "stop"
+    assert seconds(ten) == pytest.approx(10 * one, rel=0.2)
+
+
+def test_markup_is_spoken_as_text(session: DraftSession) -> None:
+    assert seconds(say(session, "so <b>bold</b>")) > seconds(say(session, "so bold")) + 0.5
+    assert seconds(say(session, '<mark name="x"/>')) > 1
+    assert not np.array_equal(say(session, "x &lt; y").samples, say(session, "x < y").samples)
+
+
+def test_phonemes_in_brackets_are_spoken_as_text(session: DraftSession) -> None:
+    assert seconds(say(session, "[[h@l@U]]")) > seconds(say(session, "hello")) + 0.5
+
+
+def test_control_characters_are_no_commands(session: DraftSession) -> None:
+    commanded = say(session, "Hello \x0190P there, \x00 you").samples
+    assert np.array_equal(commanded, say(session, "Hello  90P there,   you").samples)
+
+
+def test_decomposed_letters_are_read_like_composed_ones(session: DraftSession) -> None:
+    composed = say(session, "un été très long", language="fr").samples
+    decomposed = say(session, "un e\u0301te\u0301 tre\u0300s long", language="fr").samples
+    assert np.array_equal(composed, decomposed)
+
+
+@pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
+def test_a_text_without_sound_is_a_failure(session: DraftSession, text: str) -> None:
+    (outcome,) = run(session, [request(text)]).values()
+    assert outcome.speech is None
+    assert "no sound came of it" in str(outcome.failure)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The old house by the river."),
+        ("en-US", "The old house by the river."),
+        ("en-AU", "The old house by the river."),
+        ("fr", "La vieille maison au bord de la rivière."),
+        ("de-AT", "Das alte Haus am Fluss."),
+        ("es-MX", "La casa vieja junto al río."),
+        ("it", "La vecchia casa sul fiume."),
+        ("pt-BR", "A velha casa perto do rio."),
+        ("zh", "河边的老房子里没有人。"),
+        ("zh-Hant-TW", "河邊的老房子裡沒有人。"),
+        ("yue", "河邊嘅老屋入面冇人。"),
+        ("ru", "Старый дом у реки."),
+        ("hi", "नदी के किनारे पुराना घर।"),
+        ("ar-EG", "البيت القديم بجانب النهر."),
+        ("ko", "강가의 오래된 집."),
+    ],
+)
+def test_a_language_is_spoken(session: DraftSession, language: str, text: str) -> None:
+    assert not DraftEngine().problems({}, [language])
+    assert 1 < seconds(say(session, text, language=language)) < 4
+
+
+def test_chinese_is_read_and_not_spelled(session: DraftSession) -> None:
+    readings = {say(session, text, language="zh").samples.tobytes() for text in "河房子里没有人"}
+    assert len(readings) == 7
+
+
+# -- who speaks ------------------------------------------------------------------------------------
+
+
+def test_a_speakers_voice_follows_from_the_name() -> None:
+    content = DraftEngine().voice_content
+    assert content(Voice("Alice"), "en-GB") == {
+        "voice": "gmw/en+Diogo",
+        "pitch": 50,
+        "rate": 179,
+    }
+    assert content(Voice("narrator"), "fr") == {"voice": "roa/fr+f3", "pitch": 36, "rate": 172}
+
+
+def test_names_spread_over_all_variants_pitches_and_rates() -> None:
+    contents = [DraftEngine().voice_content(Voice(f"speaker {n}"), "en") for n in range(300)]
+    assert {c["voice"].partition("+")[2] for c in contents} == set(espeak.VARIANTS)
+    assert {c["rate"] for c in contents} == set(range(espeak.RATES[0], espeak.RATES[1] + 1))
+    for content in contents:
+        low, high = espeak.VARIANTS[content["voice"].partition("+")[2]]
+        assert low <= content["pitch"] <= high
+    assert len({tuple(c.values()) for c in contents}) > 280
+
+
+def test_what_the_author_sets_comes_before_the_name() -> None:
+    voice = Voice("Alice", draft=DraftVoice(variant="f2", pitch=0, rate=150))
+    content = DraftEngine().voice_content(voice, "en-US")
+    assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
+
+
+def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
+    plain = Voice("Alice")
+    fancy = Voice(
+        "Alice", reference=Path("a.wav"), transcript="a", description="b", seed=3, style="sad",
+        gain=2.0, speed=1.2,
+    )  # fmt: skip
+    assert DraftEngine().voice_content(plain, "en") == DraftEngine().voice_content(fancy, "en")
+
+
+def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
+    def voice(pitch: int, rate: int) -> Voice:
+        return Voice("x", draft=DraftVoice("m6", pitch, rate))
+
+    plain = say(session, SENTENCE, voice(50, 170))
+    assert seconds(say(session, SENTENCE, voice(50, 120))) > 1.2 * seconds(plain)
+    assert not np.array_equal(plain.samples, say(session, SENTENCE, voice(60, 170)).samples)
+
+
+def test_every_variant_given_to_speakers_is_in_the_package() -> None:
+    voices = {v: Voice(v, draft=DraftVoice(variant=v)) for v in espeak.VARIANTS}
+    assert not DraftEngine().problems(voices, ["en"])
+
+
+# -- what it cannot do -----------------------------------------------------------------------------
+
+
+def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
+    voices = {"Alice": Voice("Alice", draft=DraftVoice(variant="F2"))}
+    (problem,) = DraftEngine().problems(voices, [])
+    assert problem.message == (
+        'the draft voice has no variant "F2" (speaker "Alice"): did you mean "f2"?'
+    )
+
+
+def test_an_unknown_language_is_a_problem_that_names_the_nearest() -> None:
+    (problem,) = DraftEngine().problems({}, ["en", "frr"])
+    assert problem.message == 'the draft voice does not speak "frr"; the nearest it has is "fr"'
+
+
+def test_a_language_without_rules_in_the_package_is_a_problem() -> None:
+    assert DraftEngine().problems({}, ["fo"])  # listed by the package, but silent
+
+
+def test_japanese_is_a_problem_because_kanji_cannot_be_read() -> None:
+    (problem,) = DraftEngine().problems({}, ["ja-JP"])
+    assert "kanji" in problem.message
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [DraftEngine.identity, DraftEngine.start, lambda engine: engine.problems({}, ["en"])],
+    ids=["identity", "start", "problems"],
+)
+def test_without_the_package_it_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[[DraftEngine], object]
+) -> None:
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setitem(sys.modules, "espeakng_loader", None)
+    with pytest.raises(EngineUnavailable, match=r'pip install "narrator\[draft\]"'):
+        ask(DraftEngine())
+
+
+def test_a_package_without_the_library_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(espeakng_loader, "get_library_path", lambda: str(tmp_path / "lib.so"))
+    with pytest.raises(EngineUnavailable, match="carries no library for this machine"):
+        DraftEngine().start()
+
+
+def test_a_library_that_does_not_load_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    library = tmp_path / "libespeak-ng.so"
+    library.write_text("no library")
+    monkeypatch.setattr(espeak, "_package", lambda: (library, tmp_path))
+    with pytest.raises(EngineUnavailable, match="does not start"):
+        DraftEngine().start()
+
+
+def test_a_package_at_a_long_path_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    library, folder = espeak._package()
+    deep = tmp_path / "/".join(["a folder with a long name"] * 10)
+    data = deep / "espeak-ng-data"
+    shutil.copytree(
+        folder / "espeak-ng-data",
+        data,
+        ignore=lambda _, names: [n for n in names if n.endswith("_dict") and n != "en_dict"],
+    )
+    assert len(str(data)) > 200
+    monkeypatch.setattr(espeak, "_package", lambda: (library, deep))
+    with closing(DraftEngine(workers=1).start()) as session:
+        assert seconds(say(session, SENTENCE)) > 2
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("crash", "espeak-ng crashed (SIGSEGV)"),
+        ("raise", "the draft voice's process failed (exit code 1)"),
+        ("vanish", "its worker was killed (SIGKILL)"),
+    ],
+)
+def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
+    faulty: DraftSession, text: str, why: str
+) -> None:
+    good = ["One.", "Two.", "Three."]
+    outcomes = run(faulty, [request(line) for line in (good[0], text, *good[1:])])
+    failed = outcomes.pop(f"en-GB {text}")
+    assert failed.speech is None
+    assert str(failed.failure) == f"draft voice: {why}: {text!r}"
+    assert all(outcome.speech for outcome in outcomes.values())
+    assert len(outcomes) == 3
+
+
+@pytest.mark.parametrize("text", ["hang", "vanish and hang"])
+def test_a_hang_ends_at_the_watchdog(
+    faulty: DraftSession, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    faulty.add(request(text))
+    faulty.add(request("Yes."))
+    with monkeypatch.context() as hasty:
+        hasty.setattr(espeak, "TIMEOUT", 0.2)
+        (hung,) = run_added(faulty, 1)
+    assert hung.key == f"en-GB {text}"
+    assert "took more than" in str(hung.failure)
+    (spoken,) = run_added(faulty, 1)
+    assert spoken.speech
+
+
+def test_speech_without_end_is_cut_off_and_says_so(faulty: DraftSession) -> None:
+    speech = say(faulty, SENTENCE)
+    assert speech.stop == "cap"
+    assert 1 < seconds(speech) <= 2 + espeak.TAIL
+
+
+def test_texts_larger_than_a_pipe_block_nothing(faulty: DraftSession) -> None:
+    lines = [request(SENTENCE * 5000, key=str(n)) for n in range(faulty.slots)]
+    began = time.monotonic()
+    for line in lines:
+        faulty.add(line)
+    assert time.monotonic() - began < 5
+    outcomes = run_added(faulty, len(lines))
+    assert [outcome.speech.stop for outcome in outcomes if outcome.speech] == ["cap"] * len(lines)
+
+
+def test_a_worker_killed_while_idle_is_replaced(faulty: DraftSession) -> None:
+    (pid,) = processes(faulty)
+    os.kill(pid, signal.SIGKILL)
+    run(faulty, [request("One.")])  # may be lost with the worker
+    assert say(faulty, "Two.")
+    assert processes(faulty) != [pid]
+
+
+def test_a_worker_that_cannot_be_replaced_ends_the_run(
+    faulty: DraftSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(espeak, "WORKER", tmp_path / "gone.py")
+    faulty.add(request("vanish"))
+    with pytest.raises(EngineUnavailable, match="does not start: its worker ended with code 2"):
+        run_added(faulty, 2)
+
+
+def test_ctrl_c_is_left_to_the_parent(session: DraftSession) -> None:
+    before = processes(session)
+    for pid in before:
+        os.kill(pid, signal.SIGINT)
+    assert say(session, "Yes.")
+    assert processes(session) == before
+
+
+def test_a_worker_ends_with_its_parent() -> None:
+    worker = espeak._Worker(*espeak._package())
+    worker.stdin.close()  # what the end of this process would do
+    assert worker.process.wait(10) == 0
+    worker.end()
+
+
+def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty: DraftSession) -> None:
+    faulty.add(request("hang"))
+    groups = processes(faulty)
+    faulty.close()
+    for group in groups:
+        with pytest.raises(ProcessLookupError):
+            os.killpg(group, 0)
+
+
+# -- the seam --------------------------------------------------------------------------------------
+
+
+def test_it_is_an_engine() -> None:
+    engine: Engine = DraftEngine(workers=3)
+    assert engine.identity() == {
+        "name": "draft",
+        "sampler": espeak.SAMPLER,
+        "espeakng-loader": importlib.metadata.version("espeakng-loader"),
+    }
+    assert (engine.sample_rate, engine.continues, list(engine.uses)) == (22050, False, [])
+    assert DraftEngine(workers=3).slots > 3
+    assert DraftEngine(workers=3, slots=5).slots == 5
+
+
+def test_nothing_in_flight_is_nothing_to_wait_for(session: DraftSession) -> None:
+    began = time.monotonic()
+    assert session.advance() == []
+    assert time.monotonic() - began < 0.4
+
+
+def test_a_full_session_keeps_every_worker_busy() -> None:
+    with closing(DraftEngine(workers=2).start()) as session:
+        for number in range(session.slots):
+            session.add(request(SENTENCE, key=str(number)))
+        assert all(len(worker.asked) == espeak.AHEAD for worker in session._workers)
+        assert len(run_added(session, session.slots)) == session.slots

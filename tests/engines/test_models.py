@@ -1,0 +1,544 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import huggingface_hub
+import pytest
+from huggingface_hub import constants, errors
+
+from narrator import files, keys
+from narrator.engines import machine, models
+from narrator.errors import EngineUnavailable, StorageError, UsageError
+from tests import hubs
+
+BIG, LITTLE = 64_000_000_000, 8_000_000_000
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    return hubs.checkpoint(tmp_path_factory.mktemp("source") / "checkpoint")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty hub cache and an empty library."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "library"))
+    memory(monkeypatch, BIG)
+    return tmp_path / "hub"
+
+
+@pytest.fixture
+def hub(cache, source, monkeypatch):
+    """A hub that has the small checkpoint."""
+    hub = hubs.Hub(cache, source)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
+    return hub
+
+
+def memory(monkeypatch, total):
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(total, None))
+
+
+def refused(kind):
+    """A hub's answer as an exception of its library."""
+    answer = SimpleNamespace(headers={}, request=None, status_code=403)
+    return lambda: kind("the hub said no\nand more", response=answer)
+
+
+def test_the_library_is_the_users_own_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    assert files.library() == tmp_path
+    monkeypatch.delenv("NARRATOR_HOME")
+    assert files.library().name == "narrator"
+
+
+# -- finding
+
+
+def test_a_hub_id_is_what_the_cache_says_it_is(cache, source):
+    hubs.cached(cache, source)
+    model = models.find("openbmb/VoxCPM2")
+    assert model.path == cache / "models--openbmb--VoxCPM2" / "snapshots" / hubs.COMMIT
+    assert (model.kind, model.revision, model.note) == ("hub", hubs.COMMIT, "")
+    assert model.precision == "float32"
+    assert model.bytes == sum(f.stat().st_size for f in source.iterdir())
+
+
+def test_nothing_is_asked_of_the_network(cache, source, monkeypatch):
+    def never(*arguments, **options):
+        raise AssertionError("a network call")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", never)
+    monkeypatch.setattr("socket.socket.connect", never)
+    assert models.find("openbmb/VoxCPM2").path is None
+    hubs.cached(cache, source)
+    assert models.find("openbmb/VoxCPM2").path
+
+
+def test_a_model_that_is_not_here_says_how_to_get_it(cache):
+    model = models.find("openbmb/VoxCPM2")
+    assert (model.path, model.weights) == (None, "")
+    assert "`narrator models pull openbmb/VoxCPM2`" in model.note
+
+
+def test_a_revision_is_a_commit_or_a_branch_of_the_cache(cache, source):
+    hubs.cached(cache, source, branch="v2")
+    assert models.find("openbmb/VoxCPM2@v2").revision == hubs.COMMIT
+    assert models.find(f"openbmb/VoxCPM2@{hubs.COMMIT}").path
+    without = models.find("openbmb/VoxCPM2")
+    assert without.path is None
+    assert hubs.COMMIT[:12] in without.note
+
+
+def test_a_newer_snapshot_counts_only_when_the_branch_means_it(cache, source):
+    hubs.cached(cache, source)
+    hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
+    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+
+
+@pytest.mark.parametrize(
+    "torn", [b"\xff\xfe", b"", b"\0", b"../../../etc", b"a" * 5000, b"main"], ids=str
+)
+def test_a_damaged_branch_of_the_cache_is_a_model_that_is_not_here(cache, source, torn):
+    snapshot = hubs.cached(cache, source)
+    (snapshot.parents[1] / "refs" / "main").write_bytes(torn)
+    model = models.find("openbmb/VoxCPM2")
+    assert (model.path, model.weights) == (None, "")
+    assert "`narrator models pull openbmb/VoxCPM2`" in model.note
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
+def test_json_that_is_nested_without_end_is_a_damaged_file(cache, source, tmp_path, name):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_text("[" * 100_000)
+    model = models.find(str(folder))
+    assert model.path is None
+    assert name in model.note
+
+
+def test_the_same_bytes_have_the_same_name_wherever_they_lie(cache, source):
+    hubs.cached(cache, source)
+    assert models.find("openbmb/VoxCPM2").weights == models.find(str(source)).weights
+
+
+def test_one_byte_in_the_midst_of_the_weights_changes_their_name(cache, source, tmp_path):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    before = models.find(str(folder)).weights
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(-12345, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-12345, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(folder / "model.safetensors", ns=(1, 1))
+    after = models.find(str(folder)).weights
+    assert before != after
+    assert models.find(str(folder)).weights == after
+
+
+def test_files_that_are_not_read_do_not_change_the_name(cache, source, tmp_path):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    before = models.find(str(folder)).weights
+    (folder / "README.md").write_text("new")
+    assert models.find(str(folder)).weights == before
+
+
+def test_large_files_are_hashed_once(cache, source, monkeypatch):
+    first = models.find(str(source)).weights
+    monkeypatch.setattr(keys, "file_content", lambda path: pytest.fail(f"hashed again: {path}"))
+    assert models.find(str(source)).weights == first
+
+
+def test_large_files_of_the_cache_are_not_hashed_at_all(cache, source, monkeypatch):
+    hubs.cached(cache, source)
+    hashed = []
+    whole = keys.file_content
+    monkeypatch.setattr(keys, "file_content", lambda path: hashed.append(path) or whole(path))
+    models.find("openbmb/VoxCPM2")
+    assert {path.stat().st_size < 1_000_000 for path in hashed} == {True}
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b"[1]", b'{"x": 1}'])
+def test_a_torn_table_of_hashes_is_made_anew(cache, source, torn):
+    first = models.find(str(source)).weights
+    table = files.library() / "hashes.json"
+    table.write_bytes(torn)
+    assert models.find(str(source)).weights == first
+    assert len(files.read_json(table)) >= 4
+
+
+def test_a_library_that_cannot_be_written_costs_only_time(cache, source, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "file" / "x"))
+    assert models.find(str(source)).weights
+
+
+def test_a_relative_folder_is_looked_for_under_the_root(cache, source, tmp_path):
+    shutil.copytree(source, tmp_path / "project" / "models" / "mine")
+    model = models.find("models/mine", root=tmp_path / "project")
+    assert model.path == tmp_path / "project" / "models" / "mine"
+    assert model.kind == "folder"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "/no/such/place",
+        "~nobody-here/x",
+        "one",
+        "a/b/c",
+        "a/b@../../c",
+        "a/b@/etc",
+        "a/b@/",
+        "a/b@x//etc",
+        "a/b@./x",
+        "a/b@x/../y",
+        "a/b@-x",
+        "a/b@x/",
+    ],
+)
+def test_what_is_neither_folder_nor_hub_id_says_so(cache, spec):
+    model = models.find(spec)
+    assert model.path is None
+    assert "no such directory, and not a hub id" in model.note
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("config.json", "no config.json"),
+        ("tokenizer.json", "tokenizer.json is missing"),
+        ("model.safetensors", "the weights are missing"),
+        ("audiovae.pth", "the codec is missing"),
+    ],
+)
+def test_a_folder_without_one_of_its_files_is_not_here(cache, source, tmp_path, name, said):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / name).unlink()
+    model = models.find(str(folder))
+    assert (model.path, model.weights) == (None, "")
+    assert said in model.note
+
+
+def test_a_file_cut_short_is_not_here(cache, source, tmp_path):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1_000_000)
+    assert "model.safetensors is not whole: 1000000 of" in models.find(str(folder)).note
+
+
+@pytest.mark.parametrize("header", [b"", b"\xff" * 16, b"\x02" + 7 * b"\0" + b"[]"])
+def test_a_damaged_header_is_said(cache, source, tmp_path, header):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").write_bytes(header)
+    assert "model.safetensors is damaged" in models.find(str(folder)).note
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        {"weight_map": {"a": "../../x"}},
+        {"weight_map": {"a": "/etc/passwd"}},
+        {"weight_map": {"a": "a\0.safetensors"}},
+        {"weight_map": {"a": "model-1.safetensors", "b": 3}},
+        {"weight_map": {"a": ["model-1.safetensors"]}},
+        {"weight_map": {}},
+        {"weight_map": "model-1.safetensors"},
+        {},
+        [],
+    ],
+    ids=str,
+)
+def test_shards_that_lie_elsewhere_are_no_model(cache, source, tmp_path, index):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    model = models.find(str(folder))
+    assert model.path is None
+    assert model.note.endswith("is not a list of shards")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"dtype": ["x"] * 9},
+        {"dtype": "x" * 10**5},
+        {"dtype": "\ud800"},
+        {"quantization": {"bits": {"a": 1}}},
+        {"quantization": {"bits": 10**400}},
+        {"quantization": 3},
+    ],
+    ids=lambda facts: str(facts)[:30],
+)
+def test_odd_words_of_a_configuration_are_not_said(cache, source, tmp_path, facts):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "dtype": None, **facts}))
+    assert models.find(str(folder)).precision == ""
+
+
+def test_missing_shards_are_named(cache, source, tmp_path):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    index = {"weight_map": {f"t{n}": f"model-0000{n}-of-00002.safetensors" for n in (1, 2)}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    note = models.find(str(folder)).note
+    assert "1 of 2 shards are missing: model-00002-of-00002.safetensors" in note
+
+
+def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
+    snapshot = hubs.cached(cache, source)
+    blob = (snapshot / "model.safetensors").resolve()
+    blob.rename(blob.with_name(f"{blob.name}.incomplete"))
+    model = models.find("openbmb/VoxCPM2")
+    assert model.path is None
+    assert "not finished" in model.note
+    assert "goes on" in model.note
+
+
+def test_a_lora_is_found_as_a_model_is(cache, tmp_path):
+    folder = tmp_path / "voice"
+    folder.mkdir()
+    assert "no LoRA" in models.find_lora(str(folder)).note
+    same = json.loads((hubs.GOLDEN / "same.json").read_text())
+    for name in ("lora_config.json", "lora_weights.safetensors"):
+        path = f"base_s0/lora/{name}"
+        shutil.copyfile(hubs.GOLDEN / same.get(path, path), folder / name)
+    first = models.find_lora(str(folder))
+    assert first.path == folder
+    (folder / "lora_config.json").write_text('{"r": 4, "alpha": 99}')
+    assert models.find_lora(str(folder)).weights != first.weights
+
+
+def test_it_reads_what_the_loader_reads(cache, source, tmp_path):
+    load = pytest.importorskip("voxcpm2.load")
+    assert list(models.PATTERNS) == load.HUB_FILES
+    assert models.TOKENIZER_FILES == load.TOKENIZER_FILES
+    read = models._model_files(source)
+    assert read[-2:] == load.weight_files(source)
+    assert {file.name for file in read} == set(hubs.NAMES)
+
+
+# -- the default
+
+
+def test_auto_is_the_model_itself_where_memory_allows(cache, source):
+    hubs.cached(cache, source)
+    assert models.find("auto") == models.find("openbmb/VoxCPM2")
+
+
+def test_auto_is_the_8_bit_conversion_on_a_small_machine(cache, source, monkeypatch):
+    memory(monkeypatch, LITTLE)
+    hubs.cached(cache, source)
+    model = models.find("auto")
+    assert model.path is None
+    assert "8 bits" in model.note
+    shutil.copytree(source, models.converted(models.HUB))
+    assert models.find("auto").path == models.converted(models.HUB)
+
+
+@pytest.mark.parametrize(
+    ("total", "small"), [(8 << 30, True), (15_900_000_000, False), (16 << 30, False)]
+)
+def test_a_machine_of_16_gb_is_not_small(total, small):
+    assert (models.default(total) != models.HUB) == small
+
+
+def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_path):
+    hubs.cached(cache, source)
+    hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "config.json").write_text('{"architecture": "another"}')
+    hubs.cached(cache, other, "some/thing")
+    shutil.copytree(source, models.converted(models.HUB))
+    specs = [model.spec for model in models.listed()]
+    assert specs == [
+        "openbmb/VoxCPM2",
+        str(models.converted(models.HUB)),
+        f"openbmb/VoxCPM2@{hubs.NEWER}",
+    ]
+
+
+# -- fetching
+
+
+def test_a_pull_fetches_and_says_the_commit(hub):
+    told = []
+    look = models.look_up("openbmb/VoxCPM2")
+    assert (look.commit, look.missing) == (hubs.COMMIT, 1000)
+    model = models.pull(look, lambda done, total: told.append((done, total)))
+    assert (model.revision, hub.fetched) == (hubs.COMMIT, 1)
+    assert told[-1] == (1000, 1000)
+    assert models.look_up("openbmb/VoxCPM2").missing == 0
+
+
+def test_looking_alone_changes_nothing(hub, source, cache):
+    hubs.cached(cache, source)
+    hub.commit = hubs.NEWER
+    models.look_up("openbmb/VoxCPM2")
+    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+
+
+def test_a_pull_that_fails_leaves_the_model_that_was_there(hub, source, cache):
+    hubs.cached(cache, source)
+    hub.commit = hubs.NEWER
+    look = models.look_up("openbmb/VoxCPM2")
+    hub.error = lambda: OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(StorageError, match="disk is full"):
+        models.pull(look)
+    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+    hub.error = None
+    assert models.pull(look).revision == hubs.NEWER
+    assert models.find("openbmb/VoxCPM2").revision == hubs.NEWER
+
+
+def test_the_disk_is_looked_at_before(hub, monkeypatch):
+    monkeypatch.setattr(machine, "free", lambda path: 999)
+    with pytest.raises(StorageError, match="HF_HOME"):
+        models.pull(models.look_up("openbmb/VoxCPM2"))
+    assert hub.fetched == 0
+
+
+def test_a_repository_of_something_else_is_said(hub, tmp_path):
+    hub.source = tmp_path / "other"
+    hub.source.mkdir()
+    (hub.source / "config.json").write_text("{}")
+    look = models.look_up("some/thing")
+    with pytest.raises(EngineUnavailable, match=r"some/thing: config\.json cannot be read"):
+        models.pull(look)
+    assert models.find("some/thing").path is None
+
+
+def unreached():
+    error = errors.DryRunError("Dry run cannot be performed")
+    error.__cause__ = network("[Errno -3] Temporary failure in name resolution")
+    return error
+
+
+def network(message):
+    return errors.HfHubHTTPError.__mro__[1](message)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (refused(errors.GatedRepoError), EngineUnavailable, "hf auth login"),
+        (refused(errors.RepositoryNotFoundError), UsageError, "no such repository"),
+        (refused(errors.RevisionNotFoundError), UsageError, "no revision 'v9'"),
+        (refused(errors.HfHubHTTPError), EngineUnavailable, "the hub said no)"),
+        (lambda: errors.OfflineModeIsEnabled("offline"), EngineUnavailable, "HF_HUB_OFFLINE"),
+        (lambda: errors.LocalEntryNotFoundError("gone"), EngineUnavailable, "go online"),
+        (lambda: errors.XetDownloadError("broke off"), EngineUnavailable, "broke off"),
+        (lambda: errors.HFValidationError("odd"), UsageError, "not a hub id"),
+        (lambda: network("timed out"), EngineUnavailable, "timed out"),
+        (unreached, EngineUnavailable, "name resolution"),
+    ],
+)
+def test_the_hubs_errors_are_lines(hub, error, kind, said):
+    hub.lookup_error = error
+    with pytest.raises(kind) as caught:
+        models.look_up("some/model@v9")
+    assert type(caught.value) is kind
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    hub.lookup_error = None
+    look = models.look_up("some/model@v9")
+    hub.error = error
+    with pytest.raises(kind):
+        models.pull(look)
+
+
+def test_a_folder_cannot_be_pulled(hub, source):
+    with pytest.raises(UsageError, match="only a hub id"):
+        models.look_up(str(source))
+
+
+# -- converting
+
+
+def test_a_conversion_is_smaller_and_whole(cache, source, tmp_path):
+    target = models.convert(source, tmp_path / "new" / "small")
+    model = models.find(str(target))
+    assert model.path == target
+    assert model.precision == "float32, language models in 8 bits"
+    assert model.weights != models.find(str(source)).weights
+    with pytest.raises(UsageError, match="exists already"):
+        models.convert(source, target)
+
+
+def test_a_conversion_that_fails_is_a_line(cache, source, tmp_path):
+    folder = shutil.copytree(source, tmp_path / "mine")
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(EngineUnavailable, match="cannot be converted") as caught:
+        models.convert(folder, tmp_path / "new")
+    assert "Traceback" not in str(caught.value)
+    assert not (tmp_path / "new").exists()
+
+
+def copying(monkeypatch):
+    """A converter that copies."""
+    made = []
+
+    def run(command, **options):
+        made.append(command)
+        shutil.copytree(command[4], command[5])
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return made
+
+
+def test_the_library_keeps_one_conversion_of_the_commit_that_is_here(
+    cache, source, monkeypatch, tmp_path
+):
+    made = copying(monkeypatch)
+    hubs.cached(cache, source)
+    first = models.shrink(models.find(models.HUB))
+    assert first.path == models.converted(models.HUB)
+    assert made[0][1:4] == ["-m", "voxcpm2", "convert"]
+    assert made[0][6:] == ["--quantize", "8"]
+    models.shrink(models.find(models.HUB))
+    assert len(made) == 1
+    hubs.cached(cache, source, commit=hubs.NEWER)
+    models.shrink(models.find(models.HUB))
+    assert len(made) == 2
+    assert sorted(path.name for path in first.path.parent.iterdir()) == [first.path.name]
+
+
+def test_a_revision_is_converted_beside_what_auto_means(cache, source, monkeypatch):
+    copying(monkeypatch)
+    hubs.cached(cache, source)
+    usual = models.shrink(models.find(models.HUB))
+    hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
+    other = models.shrink(models.find(f"{models.HUB}@{hubs.NEWER}"))
+    assert other.path.name == f"{usual.path.name}-{hubs.NEWER[:12]}"
+    assert models.origin(usual.path) == hubs.COMMIT
+    assert models.origin(other.path) == hubs.NEWER
+
+
+def test_what_is_not_here_cannot_be_made_smaller(cache):
+    with pytest.raises(UsageError, match="not here"):
+        models.shrink(models.find(models.HUB))
+
+
+def test_finding_loads_neither_mlx_nor_the_model(source, tmp_path):
+    script = (
+        "import sys; from narrator import models; models.find(sys.argv[1]);"
+        "print(*{'mlx', 'voxcpm2'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(source)],
+        env={**os.environ, "NARRATOR_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == ""

@@ -1,0 +1,820 @@
+"""VoxCPM2 as an engine: modes, seeds, slots, decoding, and trouble; on a small checkpoint."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+import voxcpm2
+from narrator import files
+from narrator.engines import Outcome, Prompt, Request, Speech, mlx_memory
+from narrator.engines import voxcpm2 as room
+from narrator.engines.voice import Reference, Voice
+from narrator.engines.voxcpm2 import VoxCPM2Engine, VoxCPM2Session, lengths, noise_seed
+from narrator.errors import EngineFailure, EngineUnavailable, StorageError
+from narrator.project.schema import EngineSettings
+from tests import hubs
+from voxcpm2 import generate
+from voxcpm2.prompt import Continuation, Text, build
+
+PATCH = 0.16
+ADA = Voice("Ada")
+OUT = "[metal::malloc] Attempting to allocate 123 bytes which is greater than the maximum"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hubs.checkpoint(tmp_path_factory.mktemp("models") / "small")
+
+
+Make = Callable[..., VoxCPM2Engine]
+
+
+@pytest.fixture
+def make(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """`make(slots=…)`: an engine with a project and a library of its own."""
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
+
+    def make(model: Path = checkpoint, **settings: Any) -> VoxCPM2Engine:
+        chosen = EngineSettings(model=str(model), **{"slots": 3, "steps": 4, **settings})
+        return VoxCPM2Engine(chosen, cache=tmp_path / "voices")
+
+    return make
+
+
+def clip(seconds: float = 0.5, content: str = "c1") -> Reference:
+    count = round(48_000 * seconds)
+    samples = 0.1 * np.random.default_rng(len(content)).standard_normal(count)
+    return Reference(content, samples.astype(np.float32), 48_000, "This is the clip")
+
+
+def latents(count: int = 3, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, 4, 16), np.float32)
+
+
+def request(text: str = "The rain fell.", **changes: Any) -> Request:
+    given = Request(text, text, "en-GB", ADA, None, {}, seed=7, attempt=0, expected=0.1)
+    return replace(given, **changes)
+
+
+def speak(session: VoxCPM2Session, requests: Iterable[Request]) -> dict[str, Outcome]:
+    """Everything by key, given as slots become free."""
+    waiting, outcomes, inside = list(requests), dict[str, Outcome](), 0
+    while waiting or inside:
+        while waiting and inside < session.slots:
+            session.add(waiting.pop(0))
+            inside += 1
+        for outcome in session.advance():
+            outcomes[outcome.key] = outcome
+            inside -= 1
+    return outcomes
+
+
+def said(outcome: Outcome) -> Speech:
+    assert outcome.failure is None
+    assert outcome.speech is not None
+    return outcome.speech
+
+
+MIXED = (
+    request("The rain fell."),
+    request("It fell all night, and then it stopped.", mode="reference", reference=clip()),
+    request("Who?", mode="reference", reference=clip(0.3, "another"), style="whispering"),
+    request("Nobody knew.", mode="anchored", reference=clip(), prompt=Prompt("Before.", latents())),
+    request("So it went.", mode="continuation", prompt=Prompt("Before.", latents(5, 1))),
+    request("And went.", mode="continuation", reference=clip(), expected=0.3),
+    request("A voice.", voice=replace(ADA, description="A warm voice"), expected=0.2),
+    request("It stopped.", parameters={"steps": 7, "cfg": 1.5}),
+    request("It rose.", attempt=1),
+)
+FEW = MIXED[2:7]
+
+
+# -- before it is started --------------------------------------------------------------------------
+
+
+def test_importing_it_loads_no_model() -> None:
+    script = (
+        "import sys, narrator.engines.voxcpm2\n"
+        "print(*sorted({'mlx', 'mlx_lm', 'voxcpm2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_identity_names_weights_and_precision(make: Make) -> None:
+    identity = make().identity()
+    assert set(identity) == {"name", "sampler", "weights", "dtype"}
+    assert not identity["weights"].startswith("absent")
+    assert make(dtype="bfloat16").identity() != identity
+    assert make(slots=7, steps=4).identity() == identity
+
+
+def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> None:
+    settings = EngineSettings(model=str(tmp_path / "gone"))
+    engine = VoxCPM2Engine(settings, cache=tmp_path)
+    assert engine.identity()["weights"] == f"absent:{tmp_path / 'gone'}"
+    assert engine.sample_rate == 48_000
+    for model, expected in ((settings.model, "w1"), ("other/model", f"absent:{settings.model}")):
+        remembered = {"weights": "w1", "model": model}
+        engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
+        assert engine.identity()["weights"] == expected
+
+
+def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path: Path) -> None:
+    remembered = {"model": "nobody/model", "weights": "w1", "lora": "l1", "lora_spec": "me/voice-a"}
+    for lora, expected in (("me/voice-a", "l1"), ("me/voice-b", "absent:me/voice-b")):
+        settings = EngineSettings(model="nobody/model", lora=lora)
+        engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
+        assert (engine.identity()["weights"], engine.identity()["lora"]) == ("w1", expected)
+
+
+@pytest.mark.parametrize("torn", [[], None, "w1", 5, {"weights": ["w1"], "model": "nobody/model"}])
+def test_a_damaged_memory_remembers_nothing(tmp_path: Path, torn: Any) -> None:
+    settings = EngineSettings(model="nobody/model")
+    engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=torn)
+    assert engine.identity()["weights"] == "absent:nobody/model"
+
+
+def test_missing_weights_name_the_three_ways_on(tmp_path: Path) -> None:
+    engine = VoxCPM2Engine(EngineSettings(model=str(tmp_path / "gone")), cache=tmp_path)
+    with pytest.raises(EngineUnavailable) as caught:
+        engine.start()
+    for way in ("narrator models pull", "engine: {model:", "--draft"):
+        assert way in str(caught.value)
+
+
+def test_a_damaged_checkpoint_is_one_error(checkpoint: Path, make: Make, tmp_path: Path) -> None:
+    broken = hubs.checkpoint(tmp_path / "broken")
+    config = (broken / "config.json").read_text().replace('"hidden_size": 64', '"hidden_size": 32')
+    (broken / "config.json").write_text(config)
+    with pytest.raises(EngineUnavailable, match="do not fit"):
+        make(broken).start()
+
+
+def test_a_voice_is_its_clip_or_its_casting(make: Make) -> None:
+    engine = make()
+    heard = replace(ADA, content="abc", description="left out", seed=3)
+    assert engine.voice_content(heard, "en") == {"reference": "abc"}
+    cast = [
+        engine.voice_content(voice, "en")
+        for voice in (
+            replace(ADA, description="old"),
+            replace(ADA, description="old", speaker="Bea"),
+            replace(ADA, description="old", seed=1),
+            ADA,
+            replace(ADA, speaker="Bea"),
+        )
+    ]
+    assert cast[0] == cast[1]
+    assert len({str(content) for content in cast}) == 4
+
+
+def test_languages_that_it_was_not_trained_on_are_problems(make: Make) -> None:
+    tags = ["en-GB", "zh-Hant-TW", "nb", "yue", "cs-CZ", "tlh"]
+    problems = make().problems({"Ada": ADA}, tags)
+    assert [problem.message.split('"')[1] for problem in problems] == ["cs-CZ", "tlh"]
+
+
+def test_the_first_generation_has_no_references(make: Make, tmp_path: Path) -> None:
+    engine = make(hubs.checkpoint(tmp_path / "v1", "v1_s0"))
+    assert not engine.clones
+    cast = {"Ada": replace(ADA, reference=Path("ada.wav")), "Bea": replace(ADA, speaker="Bea")}
+    (problem,) = engine.problems(cast, ["en"])
+    assert "Ada" in problem.message
+    session = engine.start()
+    outcomes = speak(session, [request("It rained.")])
+    session.close()
+    assert len(said(outcomes["It rained."]).samples)
+    assert engine.sample_rate == engine._load(print).sample_rate
+
+
+# -- what the model is given -----------------------------------------------------------------------
+
+
+def given(session: VoxCPM2Session, asked: Request) -> tuple[np.ndarray | None, Any]:
+    """The reference, and all that follows it, that a request's row was made of."""
+    session.add(asked)
+    row = list(session._jobs)[-1]
+    return row.reference, row.tokens
+
+
+def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
+    engine = make(slots=9)
+    session = engine.start()
+    tokenize, shape = session._model.tokenize, (4, 16)
+    voice, prompt = clip(), Prompt("It rained", latents())
+    right = session._model.encode(voice.samples, sample_rate=48_000)
+    left = session._model.encode(voice.samples, sample_rate=48_000, pad="left")
+    assert not np.array_equal(right, left)
+    style = "tired (very)"
+    cases = [
+        (request("It fell"), None, [Text(tokenize("It fell."))]),
+        (
+            request("It fell.", voice=replace(ADA, description="(old)\nman"), style="sad"),
+            None,
+            [Text(tokenize("(old man, sad)It fell."))],
+        ),
+        (
+            request("It fell.", mode="reference", reference=voice),
+            right,
+            [Text(tokenize("It fell."))],
+        ),
+        (
+            request("It fell.", mode="reference", reference=voice, style=style),
+            right,
+            [Text(tokenize("(tired very)It fell."))],
+        ),
+        (
+            request("It fell.", mode="anchored", reference=voice, prompt=prompt, style=style),
+            right,
+            [Text(tokenize("It rained. It fell.")), Continuation(prompt.latents)],
+        ),
+        (
+            request("It fell.", mode="continuation", reference=voice, prompt=prompt),
+            None,
+            [Text(tokenize("It rained. It fell.")), Continuation(prompt.latents)],
+        ),
+        (
+            request("It fell.", mode="continuation", reference=voice),
+            None,
+            [Text(tokenize("This is the clip. It fell.")), Continuation(left)],
+        ),
+        (
+            request(
+                "你好", language="zh-CN", mode="continuation", prompt=Prompt("你好", latents())
+            ),
+            None,
+            [Text(tokenize("你好。你好。")), Continuation(latents())],
+        ),
+    ]
+    for asked, reference, parts in cases:
+        found, tokens = given(session, asked)
+        expected = build(parts, shape)
+        assert tokens.ids.tolist() == expected.ids.tolist(), asked
+        assert tokens.audio.tolist() == expected.audio.tolist()
+        assert np.array_equal(tokens.latents, expected.latents)
+        assert (found is None) == (reference is None)
+        assert reference is None or np.array_equal(found, reference)
+    session.close()
+
+
+def test_solver_guards_and_seed_come_with_the_request(make: Make) -> None:
+    session = make(steps=6, cfg=1.7, earliest_stop=0.5).start()
+    session.add(request(expected=3.0))
+    own = {"steps": 4, "cfg": 2.5, "earliest_stop": 0.1}
+    session.add(request(expected=3.0, parameters=own, attempt=1))
+    first, second = (row.request for row in session._jobs)
+    session.close()
+    assert (first.steps, first.cfg, first.min_len, first.max_len) == (6, 1.7, 9, 57)
+    assert (second.steps, second.cfg, second.min_len) == (4, 2.5, 1 + 1)
+    assert first.retries == 0
+    assert first.seed != second.seed
+
+
+def test_lengths_follow_the_text_and_the_horizon() -> None:
+    assert lengths(10.0, 0.25, 0.0, PATCH) == (15, 166)
+    least, most = lengths(10.0, 0.25, 15.0, PATCH)
+    assert (least, most) == (15, 88)  # 29 s less 15, not 26.5 s
+    assert lengths(10.0, 0.25, 28.0, PATCH)[1] == 88  # never less than the text needs
+    least, most = lengths(0.1, 0.0, 0.0, PATCH)
+    assert least == 2
+    assert most >= 4
+
+
+def test_noise_depends_on_seed_attempt_and_text_alone() -> None:
+    one = request()
+    others = [
+        replace(one, seed=8),
+        replace(one, attempt=1),
+        replace(one, text="It rained."),
+        # neighbours of each other's sums
+        replace(one, seed=6, attempt=1),
+    ]
+    seeds = {noise_seed(each) for each in (one, *others)}
+    assert len(seeds) == 5
+    assert all(0 <= seed < 2**32 for seed in seeds)
+    same = replace(one, key="other", voice=Voice("Bea"), prompt=Prompt("A.", latents()))
+    assert noise_seed(same) == noise_seed(one)
+    assert noise_seed(one) == 3638434416  # a change of this renders everybody's books again
+
+
+def test_what_a_mode_lacks_is_the_requests_failure(make: Make) -> None:
+    session = make().start()
+    wrong = [
+        request("One.", mode="reference"),
+        request("Two.", mode="anchored", reference=clip()),
+        request("Three.", mode="continuation"),
+        request(
+            "Four.", mode="anchored", reference=clip(), prompt=Prompt("A.", latents() * np.nan)
+        ),
+        request(
+            "Five.", mode="reference", reference=replace(clip(content="c0"), samples=np.zeros(1))
+        ),
+        request(" "),
+    ]
+    outcomes = speak(session, [*wrong, request("Six.")])
+    session.close()
+    failed = [key for key, outcome in outcomes.items() if outcome.failure]
+    assert failed == [asked.key for asked in wrong]
+    assert len(said(outcomes["Six."]).samples)
+
+
+# -- side by side ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def alone(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """Every request of MIXED, spoken by a session of one slot."""
+    folder = tmp_path_factory.mktemp("alone")
+    settings = EngineSettings(model=str(checkpoint), slots=1, steps=4)
+    session = VoxCPM2Engine(settings, cache=folder, memory=folder).start()
+    outcomes = speak(session, MIXED)
+    session.close()
+    return outcomes
+
+
+def assert_alike(found: dict[str, Outcome], expected: dict[str, Outcome]) -> None:
+    """`found` has the takes that `expected` has of the same requests."""
+    assert len(found) >= len(FEW) - 1
+    for key, outcome in found.items():
+        one, other = said(outcome), said(expected[key])
+        assert (one.stop, one.patches, one.tokens, one.seed) == (
+            other.stop,
+            other.patches,
+            other.tokens,
+            other.seed,
+        )
+        assert one.latents is not None
+        assert other.latents is not None
+        scale = np.abs(other.latents).max()
+        assert np.abs(one.latents - other.latents).max() < 1e-4 * scale
+        assert np.abs(one.samples - other.samples).max() < 1e-3
+
+
+@pytest.mark.parametrize("slots", [3, 8])
+def test_any_number_of_slots_makes_the_same_takes(
+    make: Make, alone: dict[str, Outcome], slots: int
+) -> None:
+    session = make(slots=slots).start()
+    assert_alike(speak(session, MIXED if slots == 8 else FEW), alone)
+    session.close()
+
+
+def test_order_of_requests_does_not_matter(make: Make, alone: dict[str, Outcome]) -> None:
+    session = make().start()
+    assert_alike(speak(session, reversed(FEW)), alone)
+    session.close()
+
+
+def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) -> None:
+    engine = make()
+    asked = MIXED[3]
+    assert asked.reference is not None
+    assert asked.prompt is not None
+    session = engine.start()
+    least, most = lengths(asked.expected, 0.25, 3 * PATCH, PATCH)
+    speech = session._model.generate(
+        "Nobody knew.",
+        reference=engine.encode(asked.reference),
+        prompt=voxcpm2.Prompt("Before. ", asked.prompt.latents),
+        steps=4,
+        seed=noise_seed(asked),
+        min_len=least,
+        max_len=most,
+    )
+    session.close()
+    found = said(alone[asked.key])
+    assert np.abs(speech.samples - found.samples).max() < 1e-3
+    assert found.patches == len(speech.latents)
+    assert len(found.samples) == found.patches * PATCH * 48_000
+    assert (found.tokens, found.stop) == (speech.token_count, speech.stop_reason)
+
+
+def test_a_slot_is_free_before_its_take_has_come(make: Make) -> None:
+    session = make(slots=2).start()
+    session.add(request("Short.", parameters={"earliest_stop": 0.0}, expected=0.1))
+    session.add(request("Long.", parameters={"earliest_stop": 0.9}, expected=6.0))
+    while session.slots == 2:
+        assert not session.advance()
+    assert session.slots == 3
+    session.add(request("Next."))
+    outcomes = list(session.advance())
+    assert [outcome.key for outcome in outcomes] == ["Short."]
+    assert session.slots == 2
+    session.close()
+
+
+def test_the_last_take_waits_for_nothing(make: Make) -> None:
+    session = make(slots=1).start()
+    session.add(request())
+    while session.slots == 1:
+        assert not session.advance()
+    assert len(session.advance()) == 1
+    assert session.advance() == []
+    assert session.busy > 0.5
+    session.close()
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def test_a_clip_is_encoded_once(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    encode = voxcpm2.VoxCPM2.encode
+
+    def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
+        calls.append(pad)
+        return encode(self, audio, sample_rate=sample_rate, pad=pad)
+
+    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
+    told: list[str] = []
+    first = make()
+    right = first.encode(clip(), tell=told.append)
+    assert told[-1].startswith("encoding")
+    assert np.array_equal(first.encode(clip()), right)
+    first.encode(clip(), "left")
+    assert np.array_equal(make().encode(clip()), right)
+    assert calls == ["right", "left"]
+    first.encode(clip(0.5, "altered"))
+    assert len(calls) == 3
+    for path in (tmp_path / "voices").iterdir():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    assert np.array_equal(make().encode(clip()), right)
+    assert len(calls) == 4
+
+
+def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
+    engine, voice = make(), clip(3.0)
+    (own,) = engine.encoded(voice).values()
+    (tmp_path / "voices").rename(tmp_path / "encoded")
+    theirs = own.copy()
+    theirs[-1] += 0.1  # to be known by
+    given = replace(voice, latents={engine.encoder_fingerprint: theirs})
+    assert np.array_equal(make().encode(given), theirs)
+    assert not (tmp_path / "voices").exists()
+    other = replace(voice, latents={"another encoder": theirs})
+    assert np.array_equal(make().encode(other), own)
+
+
+def test_latents_are_looked_at_for_less_than_encoding_takes(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, voice = make(), clip(8.0)
+    given = replace(voice, latents=engine.encoded(voice))
+    encode, heard = voxcpm2.VoxCPM2.encode, []
+
+    def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
+        heard.append(len(audio) / sample_rate)
+        return encode(self, audio, sample_rate=sample_rate, pad=pad)
+
+    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
+    make().encode(given)
+    assert 1 < sum(heard) < 2
+
+
+WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "negated": lambda own: -own,
+    "louder than numbers are": lambda own: own * np.float32(1e30),
+    "not numbers": lambda own: own * np.float32(np.nan),
+    "one patch": lambda own: own[:1],
+    "none": lambda own: own[:0],
+    "forty times as long": lambda own: np.tile(own, (40, 1, 1)),
+    "of another width": lambda own: np.zeros((len(own), 4, 8), np.float32),
+    "flat": lambda own: own[:, :, 0],
+    "later": lambda own: np.roll(own, 1, axis=0),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(make: Make, kind: str) -> None:
+    engine, voice, told = make(), clip(3.0), list[str]()
+    own = engine.encode(voice)
+    wrong = replace(voice, latents={engine.encoder_fingerprint: WRONG[kind](own)})
+    assert np.array_equal(make().encode(wrong, tell=told.append), own)
+    assert any("not of its sound" in line for line in told)
+
+
+def test_latents_of_our_own_that_do_not_fit_are_made_anew(make: Make, tmp_path: Path) -> None:
+    own = make().encode(clip(3.0))
+    (path,) = (tmp_path / "voices").iterdir()
+    np.savez(path, latents=own[:5])
+    assert np.array_equal(make().encode(clip(3.0)), own)
+
+
+def test_a_full_disk_is_not_hidden(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> Any:
+        raise StorageError(f"{path}: the disk is full")
+
+    monkeypatch.setattr(files, "replacing", full)
+    session = make().start()
+    with pytest.raises(StorageError):
+        session.add(request(mode="reference", reference=clip()))
+    session.close()
+
+
+# -- memory and other trouble ----------------------------------------------------------------------
+
+
+def test_out_of_memory_lowers_the_slots_and_loses_nothing(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = generate.Batch.step
+
+    def small(self: generate.Batch) -> Any:
+        if self.running > 2:
+            raise RuntimeError(OUT)
+        return step(self)
+
+    monkeypatch.setattr(generate.Batch, "step", small)
+    session = make(slots=8).start()
+    assert_alike(speak(session, FEW), alone)
+    assert session.slots == 2
+    assert "lowered to 2" in session.note
+    session.close()
+
+
+def test_out_of_memory_with_one_row_is_the_machines(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(self: generate.Batch) -> Any:
+        raise RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory")
+
+    monkeypatch.setattr(generate.Batch, "step", none)
+    session = make(slots=4).start()
+    with pytest.raises(EngineUnavailable, match="8-bit"):
+        speak(session, MIXED[:4])
+    session.close()
+
+
+def test_a_decode_that_does_not_fit_is_tried_again(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speech, failed = generate.Decoding.speech, []
+
+    def once(self: generate.Decoding) -> Any:
+        if not failed:
+            failed.append(1)
+            raise MemoryError
+        return speech(self)
+
+    monkeypatch.setattr(generate.Decoding, "speech", once)
+    session = make(slots=4).start()
+    assert_alike(speak(session, FEW), alone)
+    assert failed
+    session.close()
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> list[int]:
+    """Decodings, counted from 1, of which some run out of memory."""
+    speech, counted = generate.Decoding.speech, list[int]()
+
+    def scarce(self: generate.Decoding) -> Any:
+        counted.append(len(counted) + 1)
+        if when(counted[-1]):
+            raise RuntimeError(OUT)
+        return speech(self)
+
+    monkeypatch.setattr(generate.Decoding, "speech", scarce)
+    return counted
+
+
+def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the last of them is decoded with nothing beside it
+    tries = failing(monkeypatch, lambda number: number == len(FEW))
+    session = make(slots=8).start()
+    assert_alike(speak(session, FEW), alone)
+    assert len(tries) == len(FEW) + 1
+    assert (session.slots, session.note) == (8, "8 slots")
+    session.close()
+
+
+def test_takes_that_are_decoded_count_as_rows_that_ran(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, lambda number: number == 1)
+    session = make(slots=8).start()
+    monkeypatch.setattr(room, "lengths", lambda *_: (3, 3))  # all of them end with one step
+    assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
+    assert session.slots == 4  # half of eight that were decoded, while no row ran
+    session.close()
+
+
+def test_a_single_slot_is_tried_once_more(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, lambda number: number == 2)
+    session = make(slots=1).start()
+    assert_alike(speak(session, FEW), alone)
+    session.close()
+
+
+def test_a_single_slot_is_not_tried_for_ever(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = failing(monkeypatch, lambda number: number > 1)
+    session = make(slots=1).start()
+    with pytest.raises(EngineUnavailable, match="single chunk"):
+        speak(session, FEW)
+    assert len(tries) <= 4
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        (OUT, True),
+        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", True),
+        ("CUDNN_STATUS_ALLOC_FAILED", True),
+        ("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", True),
+        ("CUDA_ERROR_OUT_OF_MEMORY", True),
+        ("mmap: Cannot allocate memory", True),
+        ("cudaMallocAsync(&data, size, stream) failed: out of memory", True),
+        ("[METAL] Command buffer execution failed: Insufficient Memory", True),
+        ("Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)", False),
+        ("[matmul] Last dimension of first input with shape (1,2)", False),
+    ],
+)
+def test_out_of_memory_is_known_by_its_words(said: str, memory: bool) -> None:
+    assert mlx_memory.is_out_of_memory(RuntimeError(said)) == memory
+
+
+def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """An encoder that runs out of memory so many times."""
+    encode, left = voxcpm2.VoxCPM2.encode, [None] * times
+
+    def scarce(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
+        if left:
+            left.pop()
+            raise RuntimeError(OUT)
+        return encode(self, audio, sample_rate=sample_rate, pad=pad)
+
+    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", scarce)
+
+
+def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make(slots=4).start()
+    first = [each for each in MIXED if each.reference is None][:4]
+    for each in first:
+        session.add(replace(each, expected=3.0, parameters={"earliest_stop": 0.9}))
+    assert not session.advance()
+    cramped(monkeypatch, 1)
+    session.add(MIXED[1])
+    assert (session._growth.slots, session._batch.running) == (2, 0)
+    outcomes = dict[str, Outcome]()
+    while len(outcomes) < 5:
+        outcomes |= {outcome.key: outcome for outcome in session.advance()}
+    assert not any(outcome.failure for outcome in outcomes.values())
+    assert said(outcomes[MIXED[1].key]).patches == said(alone[MIXED[1].key]).patches
+    session.close()
+
+
+def test_a_voice_that_fits_nowhere_is_the_machines(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make(slots=4)
+    session = engine.start()
+    cramped(monkeypatch, 9)
+    with pytest.raises(EngineUnavailable, match="8-bit"):
+        session.add(MIXED[1])
+    session.close()
+    with pytest.raises(EngineUnavailable, match="while a voice is encoded"):
+        engine.encoded(clip())
+
+
+def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make: Make) -> None:
+    with pytest.raises(EngineUnavailable, match="cannot read the reference"):
+        make().encoded(replace(clip(), samples=np.zeros(1, np.float32)))
+
+
+def test_one_poisoned_row_fails_alone(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = generate.Row.draw
+
+    def poisoned(self: generate.Row, shape: tuple[int, int]) -> Any:
+        if self.text == "Nobody knew." and len(self.patches) == 2:
+            raise RuntimeError("[matmul] something odd\nand more")
+        return draw(self, shape)
+
+    monkeypatch.setattr(generate.Row, "draw", poisoned)
+    session = make(slots=4).start()
+    outcomes = speak(session, FEW)
+    failure = outcomes.pop("Nobody knew.").failure
+    assert isinstance(failure, EngineFailure)
+    assert "[matmul] something odd: 'Nobody knew.'" in str(failure)
+    assert_alike(outcomes, alone)
+    assert session.slots == 4
+    session.close()
+
+
+def test_where_nothing_works_the_machine_is_at_fault(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: generate.Batch) -> Any:
+        raise RuntimeError("device lost")
+
+    monkeypatch.setattr(generate.Batch, "step", broken)
+    session = make(slots=4).start()
+    with pytest.raises(EngineUnavailable, match="device lost"):
+        speak(session, FEW)
+    session.close()
+
+
+def test_ctrl_c_passes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: generate.Batch) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(generate.Batch, "step", interrupted)
+    session = make().start()
+    session.add(request())
+    with pytest.raises(KeyboardInterrupt):
+        session.advance()
+    session.close()
+    session.close()
+
+
+def test_limits_are_set_and_restored(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = mx.set_cache_limit(123 << 20)
+    try:
+        wired = [0]
+
+        def set_wired(limit: int) -> int:
+            wired.append(limit)
+            return wired[-2]
+
+        monkeypatch.setattr(mx.metal, "is_available", lambda: True)
+        monkeypatch.setattr(mx, "set_wired_limit", set_wired)
+        session = make().start()
+        assert mx.set_cache_limit(voxcpm2.CACHE_LIMIT) == voxcpm2.CACHE_LIMIT
+        assert wired[-1] > 1 << 28
+        session.add(request())
+        session.advance()
+        session.close()
+        assert wired[-1] == 0
+        assert mx.set_cache_limit(123 << 20) == 123 << 20
+    finally:
+        mx.set_cache_limit(before)
+
+
+def test_one_model_serves_all_sessions(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    engine = make()
+    first = engine.start(told.append)
+    model = first._model
+    first.close()
+    second = engine.start(told.append)
+    assert second._model is model
+    assert len(told) == 1
+    assert said(speak(second, [request()])["The rain fell."]).patches
+    second.close()
+
+
+def test_auto_finds_the_slots_while_it_works_and_keeps_them(
+    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room.Growth, "WARM", 0)
+    monkeypatch.setattr(room.Growth, "STEPS", 2)
+    monkeypatch.setattr(room.Growth, "GAIN", 0.0)
+    monkeypatch.setattr(room.Growth, "MOST", 4)
+    engine = make(slots="auto")
+    session = engine.start()
+    assert (session.slots, session.note) == (2, "2 slots so far")
+    assert_alike(speak(session, FEW), alone)
+    assert (session.slots, session.note) == (4, "4 slots")
+    session.close()
+    again = make(slots="auto").start()
+    assert (again.slots, again.note) == (4, "4 slots")
+    again.close()
+
+
+def test_a_fine_tuned_voice_is_named_and_heard(make: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "lora"
+    folder.mkdir()
+    for path in (hubs.GOLDEN / "base_s0" / "lora").iterdir():
+        shutil.copyfile(path, folder / path.name)
+    plain, tuned = make(), make(lora=str(folder))
+    assert tuned.identity() == {**plain.identity(), "lora": tuned.identity()["lora"]}
+    takes = []
+    for engine in (plain, tuned):
+        session = engine.start()
+        takes.append(said(speak(session, [request()])["The rain fell."]))
+        session.close()
+    assert not np.array_equal(takes[0].samples[:100], takes[1].samples[:100])
+    with pytest.raises(EngineUnavailable, match="gone"):
+        make(lora=str(tmp_path / "gone")).start()

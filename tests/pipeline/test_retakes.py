@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from narrator import errors
+from narrator.engines import Speech
+from narrator.errors import EngineFailure
+from narrator.pipeline import manuscript, retakes, upkeep
+from narrator.speech.plan import Reason
+from narrator.speech.store import Store
+from tests import books
+from tests.books import Watcher
+from tests.fakes import HumEngine, hum
+
+NOON = "By noon they had crossed"
+
+
+def capped(request):
+    return Speech(hum(request).samples, hum(request).latents, stop="cap")
+
+
+def hopeless(request):
+    """One chunk never passes, whole or in halves."""
+    return capped(request) if "noon" in request.text or "forgot" in request.text else None
+
+
+def step_of(path, engine, text=NOON, **options):
+    planned = books.plan(path, engine, **options)
+    return planned, next(s for s in planned.steps if s.text.startswith(text))
+
+
+def retake(path, engine, chunks, **options):
+    watcher = Watcher()
+    return retakes.retake(
+        manuscript.read(path), engine, chunks, observer=watcher, cancel=watcher.cancel,
+        **{"parameters": {}, **options},
+    )  # fmt: skip
+
+
+def test_every_failed_try_is_kept_with_its_faults_and_never_counts_as_good(tmp_path):
+    path = books.write(tmp_path)
+    report, _ = books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    found = retakes.tries_of(planned, step)
+    whole = [one for one in found if one.record.text == step.text]
+    assert len(whole) == 4  # the least bad is the take as well
+    assert all("cut" in " ".join(one.record.faults) for one in found)
+    assert not any(one.good for one in found)
+    assert [one.number for one in found if one.in_use] == [0]
+    assert planned.store.flag(step.key) is None
+    assert planned.why[step.key].reason is Reason.DOUBTFUL
+    assert report.incomplete == ()
+
+
+def test_the_least_bad_try_is_the_take(tmp_path):
+    counts = []
+
+    def worse_and_worse(request):
+        if not request.text.startswith(NOON):
+            return hopeless(request)
+        counts.append(request.attempt)
+        speech = capped(request)
+        if len(counts) == 2:
+            return speech  # cut alone; the others are too short as well
+        return Speech(speech.samples[: len(speech.samples) // 8], speech.latents, stop="cap")
+
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=worse_and_worse))
+    planned, step = step_of(path, HumEngine())
+    assert planned.store.find(step.key).attempt == 1
+
+
+def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    tries = retakes.tries_of(planned, step)
+    written = retakes.write_sounds(planned, step, tries, tmp_path / "listen")
+    assert len(written) == len(tries)
+    assert all(file.stat().st_size > 1000 for file in written)
+
+
+def test_a_pinned_try_is_no_longer_doubtful(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    retakes.pin(planned, step, 0)
+    report, watcher = books.run(path, HumEngine(fault=hopeless))
+    assert report.complete
+    assert report.doubtful == ()
+    assert NOON not in " ".join(watcher.texts)
+    planned, _ = step_of(path, HumEngine())
+    retakes.unpin(planned, [s for s in planned.steps if s.pinned])
+    assert books.run(path, HumEngine(fault=hopeless))[0].doubtful
+
+
+def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    retakes.pin(planned, step, 1)
+    sound = planned.store.read_try(step.key, 1)[0]
+    path.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
+    report, _ = books.run(path, HumEngine(), force=True)
+    upkeep.collect(manuscript.read(path).project)
+    planned, step = step_of(path, HumEngine())
+    assert step.pinned
+    assert planned.why[step.key].reason is Reason.PINNED
+    assert np.abs(planned.store.read(step.key)[0] - sound).max() < 1e-4
+    assert report.complete
+    (tmp_path / "text" / "one.md").write_text(books.ONE.replace("three times", "four times"))
+    planned, step = step_of(path, HumEngine())
+    assert not step.pinned
+    [lost] = planned.lost
+    assert lost.text.startswith(NOON)
+    retakes.forget(planned, planned.lost)
+    assert not books.plan(path, HumEngine()).lost
+
+
+def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    planned = books.plan(path, engine)
+    child = next(s for s in planned.steps if s.parent)
+    parent = next(s for s in planned.steps if s.key == child.parent)
+    [made] = retake(path, engine, [parent.id])
+    assert made.pinned == 1
+    todo = books.todo(path, engine)
+    assert child.chunk.text.strip() in todo
+    assert parent.chunk.text.strip() not in todo
+    books.run(path, engine)
+    [request] = [r for r in engine.requests if r.text == child.text][-1:]
+    store = Store.open(path.parent / "build" / "store")
+    pinned = next(s for s in books.plan(path, engine).steps if s.place == parent.place)
+    assert np.array_equal(request.prompt.latents, store.latents(pinned.key))
+
+
+def test_unpinning_gives_back_the_take_that_was_there(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    planned = books.plan(path, engine)
+    retake(path, engine, [planned.steps[0].id])
+    pinned = books.plan(path, engine)
+    assert retakes.unpin(pinned, [pinned.steps[0]]) == [pinned.steps[0]]
+    assert not books.todo(path, engine)
+    assert retakes.unpin(books.plan(path, engine), [planned.steps[1]]) == []
+
+
+def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    before = next(r for r in engine.requests if r.key == child.key)
+    made = retake(path, engine, [child.id], seed=5, parameters={"cfg": 1.5}, count=2)
+    first, second = [r for r in engine.requests if r.key == child.key][-2:]
+    assert (first.seed, first.parameters["cfg"], first.attempt) == (5, 1.5, 0)
+    assert second.attempt == 1
+    assert np.array_equal(first.prompt.latents, before.prompt.latents)
+    assert [number for number, _ in made[0].tries] == [1, 2]
+    assert made[0].pinned == 1
+
+
+def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    first = books.plan(path, engine).steps[0]
+    made = [retake(path, engine, [first.id], count=2)[0] for _ in range(3)]
+    drawn = [(r.seed, r.attempt) for r in engine.requests if r.text == first.text]
+    assert len(set(drawn)) == len(drawn) == 7
+    records = [record for one in made for _, record in one.tries]
+    assert [(r.seed, r.attempt) for r in records] == drawn[1:]  # to be asked for again
+
+
+def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    part = next(one for one in retakes.tries_of(planned, step) if not one.whole)
+    with pytest.raises(errors.UsageError, match="speaks only a part of it"):
+        retakes.pin(planned, step, part.number)
+
+
+def test_a_pin_of_one_engine_says_nothing_to_another(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    planned = books.plan(path, engine)
+    retakes.pin(planned, planned.steps[0], 0)
+    other = HumEngine(name="another")
+    assert not books.plan(path, other).steps[0].pinned
+    assert not books.plan(path, other).lost
+    assert books.plan(path, engine).steps[0].pinned
+
+
+def test_a_doubtful_take_prompts_once_it_is_pinned(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    engine = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
+    report, _ = books.run(path, engine)
+    retakes.pin(report.plan, report.doubtful[0], 0)
+    report, _ = books.run(path, engine)
+    assert report.complete
+    [asked] = [r for r in engine.requests if r.text == child.text][-1:]
+    assert asked.prompt is not None
+
+
+def test_a_retake_continues_no_doubtful_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    engine.fault = lambda r: capped(r) if r.key == child.parent else None
+    books.run(path, engine)
+    [made] = retake(path, engine, [child.id])
+    assert made.pinned == 1
+    assert engine.requests[-1].prompt is None
+
+
+def test_chunks_that_share_a_take_are_retaken_once(tmp_path):
+    path = books.write(tmp_path, one=books.ONE + "\n***\n\nann: Yes.\n\n***\n\nann: Yes.\n")
+    engine = HumEngine()
+    books.run(path, engine)
+    a, b = [s for s in books.plan(path, engine).steps if s.text == "Yes."]
+    assert a.key == b.key
+    [made] = retake(path, engine, [a.id, b.id])
+    assert made.pinned == 1
+
+
+def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    parent = next(s for s in books.plan(path, engine).steps if s.key == child.parent)
+    engine.fault = lambda r: EngineFailure("no") if r.key == parent.key else None
+    books.run(path, engine)
+    [made] = retake(path, engine, [child.id])
+    assert made.pinned == 1
+    assert engine.requests[-1].prompt is None
+
+
+def test_a_retake_that_fails_its_checks_is_kept_and_not_pinned(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    first = books.plan(path, engine).steps[0]
+    bad = HumEngine(fault=capped)
+    [made] = retake(path, bad, [first.id], count=2)
+    assert made.pinned is None
+    assert len(made.tries) == 2
+    [silent] = retake(path, HumEngine(fault=lambda r: EngineFailure("no")), [first.id])
+    assert (silent.tries, silent.failures) == ((), ("no",))
+    assert not books.todo(path, engine)
+
+
+def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    planned = books.plan(path, engine)
+    with pytest.raises(errors.UsageError, match="has no take to pin"):
+        retakes.pin(planned, planned.steps[0], 0)
+    with pytest.raises(errors.UsageError, match="no try 7; tries: none was kept"):
+        retakes.pin(planned, planned.steps[0], 7)
+    child = next(s for s in planned.steps if s.parent)
+    with pytest.raises(errors.UsageError, match="continues one that has no take yet"):
+        retake(path, engine, [child.id])
+    with pytest.raises(errors.UsageError, match="the engine hum has no steps"):
+        retake(path, engine, [child.id], parameters={"steps": 4})
+    with pytest.raises(errors.UsageError, match=r"no chunk .99\.1."):
+        retake(path, engine, ["99.1"])
+
+
+def test_gc_removes_tries_that_no_step_has(tmp_path: Path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    planned, step = step_of(path, HumEngine())
+    assert planned.store.tried()
+    (tmp_path / "text" / "one.md").write_text(books.ONE.replace("three times", "four times"))
+    store = Store.open(tmp_path / "build" / "store", writing=True)
+    store.remove([step.key])
+    assert step.key not in store.tried()
+
+
+def test_a_torn_list_of_pins_is_an_error_and_nothing_is_lost(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    pins = tmp_path / "build" / "store" / "pins.json"
+    pins.write_text("[{")
+    with pytest.raises(errors.StorageError, match=r"pins\.json: not a list of pins"):
+        books.plan(path, engine)
+    assert pins.read_text() == "[{"

@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from narrator.delivery import export
+from narrator.errors import ManifestError
+from narrator.project import load
+from narrator.project.profiles import ACX, PROFILES, Profile, custom
+from narrator.project.project import Project, credits
+from narrator.project.schema import ProfileSettings
+
+BOOK = """\
+title: "1984: a *story*"
+author: [Ann, Bob, Cy]
+narrated_by: Voice One
+date: 2020-01-02
+speakers: {narrator: {}, ann: {}}
+chapters:
+  - {title: One, lines: [Once.]}
+  - {title: Two, lines: [Twice.]}
+"""
+
+
+def project(folder: Path, more: str = "", book: str = BOOK) -> Project:
+    (folder / "book.yaml").write_text(book + more)
+    return load.load(folder)
+
+
+def problems(folder: Path, more: str, book: str = BOOK) -> list[str]:
+    with pytest.raises(ManifestError) as caught:
+        project(folder, more, book)
+    return [str(problem).replace(f"{folder}/", "") for problem in caught.value.problems]
+
+
+# -- the platforms ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_platforms_formats_and_rates_go_together(name: str) -> None:
+    profile = PROFILES[name]
+    for format in profile.formats:
+        for rate in (22050, 24000, 48000):
+            code = export.encoding(
+                format, rate, sample_rate=profile.sample_rate, bitrate=profile.bitrate
+            )
+            assert not profile.bitrates or not code.bitrate or code.bitrate >= profile.bitrates[0]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_what_is_aimed_at_lies_within_what_is_accepted(name: str) -> None:
+    profile, target = PROFILES[name], PROFILES[name].target
+    assert profile.name == name
+    if profile.loudness is None:
+        assert target.kind == "as it is"
+        return
+    assert profile.loudness - profile.tolerance < target.lowest < target.highest
+    assert target.highest < profile.loudness + profile.tolerance
+    for ceiling in (profile.peak, profile.true_peak):
+        assert ceiling is None or target.true_peak <= ceiling
+
+
+def test_the_manifest_knows_every_platform_and_every_field() -> None:
+    bases = get_args(ProfileSettings.model_fields["base"].annotation)
+    assert set(bases) == set(PROFILES)
+    fields = {field.name for field in dataclasses.fields(Profile)}
+    assert set(ProfileSettings.model_fields) - {"base"} <= fields
+    assert fields - set(ProfileSettings.model_fields) == {
+        "name", "bitrates", "alike", "tags", "marks",
+    }  # fmt: skip
+
+
+def test_acx_is_about_ungated_rms() -> None:
+    assert (ACX.kind, ACX.loudness, ACX.target.kind) == ("RMS", -20.5, "dB RMS")
+    assert (ACX.target.lowest, ACX.target.highest) == (-22.5, -18.5)
+
+
+# -- one's own -------------------------------------------------------------------------------------
+
+
+def test_a_profile_of_ones_own_changes_what_it_says_and_keeps_the_rest(tmp_path: Path) -> None:
+    book = project(
+        tmp_path,
+        "output: {profile: [mine, archive]}\n"
+        "profiles: {mine: {base: apple-podcasts, formats: opus, loudness: -19, cover: false}}\n",
+    )
+    mine, archive = book.deliveries
+    assert archive == PROFILES["archive"]
+    assert (mine.name, mine.formats, mine.loudness, mine.cover) == ("mine", ("opus",), -19, False)
+    assert mine.true_peak == PROFILES["apple-podcasts"].true_peak
+
+
+def test_null_asks_for_nothing(tmp_path: Path) -> None:
+    more = "profiles: {a: {base: acx, longest: null, sample: null, room_tone: null}}\n"
+    mine = project(tmp_path, more).profile("a")
+    assert (mine.longest, mine.sample, mine.room_tone) == (None, None, None)
+    assert mine.peak == -3
+
+
+def test_a_bitrate_of_ones_own_is_demanded() -> None:
+    assert custom("a", "acx", {"bitrate": 256}).bitrates == (256, 256)
+    assert custom("a", "acx", {"longest": 60}).bitrates == ACX.bitrates
+    assert custom("a", "acx", {"bitrate_mode": "variable"}).bitrates is None
+    assert custom("a", "acx", {"bitrate": None}).bitrates is None
+
+
+@pytest.mark.parametrize("formats", [("m4b",), ("opus", "m4b"), ("mp3", "opus"), ("flac", "m4b")])
+def test_bitrates_are_demanded_of_mp3_alone(formats: tuple[str, ...]) -> None:
+    mine = custom("a", "acx", {"formats": formats, "bitrate": 64})
+    assert (mine.bitrate, mine.bitrates, mine.bitrate_mode) == (64, None, None)
+    assert custom("a", "acx", {"formats": ("mp3", "flac")}).bitrates == ACX.bitrates
+
+
+def test_a_rate_of_the_base_gives_way_to_the_one_that_opus_has() -> None:
+    assert custom("a", "acx", {"formats": ("opus",)}).sample_rate == 48000
+    assert custom("a", "acx", {"formats": ("mp3",)}).sample_rate == 44100
+
+
+def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
+    base = "audiobookshelf"
+    assert custom("a", base, {"formats": ("mp3",), "files": "book"}).marks
+    assert custom("a", base, {"files": "chapters"}).marks  # M4B is one book always
+    assert not custom("a", base, {"formats": ("mp3",), "files": "chapters"}).marks
+    assert not custom("a", base, {"formats": ("opus", "m4b"), "files": "both"}).marks
+    assert not custom("a", base, {"formats": ("wav",)}).marks
+    assert not custom("a", "apple-podcasts", {"formats": ("wav",)}).cover
+
+
+WRONG = {
+    "an unknown profile": (
+        "output: {profile: acxx}\n",
+        "book.yaml:9: unknown profile 'acxx'; did you mean 'acx'?",
+    ),
+    "other keys beside a profile": (
+        "output: {profile: archive, loudness: acx}\n",
+        "book.yaml:9: output: `loudness` has no say beside `profile`: put it into a profile of "
+        "your own, under `profiles`, with a `base`",
+    ),
+    "a platform's name": (
+        "profiles: {acx: {base: acx}}\n",
+        "book.yaml:9: 'acx' is a platform's profile: give yours another name",
+    ),
+    "a name that is no folder": (
+        "profiles: {a/b: {base: acx}}\n",
+        "book.yaml:9: a profile names a folder: letters, digits, - and _, not 'a/b'",
+    ),
+    "a span backwards": (
+        "profiles: {a: {base: acx, head: [2, 1]}}\n",
+        "book.yaml:9: profiles.a: `head` is least and most: [2.0, 1.0] runs backwards",
+    ),
+    "an unknown field of a name": (
+        "profiles: {a: {base: acx, chapter_name: '{nr}'}}\n",
+        "book.yaml:9: profiles.a.chapter_name: no field {nr}; use {title}, {author}, {narrator}, "
+        "{series}, {part}, {year}, {publisher}, {language}, {number}, {chapter}, {name}",
+    ),
+    "an unknown chapter": (
+        "output: {profile: archive, sample: {chapter: Tow}}\n",
+        "book.yaml:9: unknown chapter 'Tow'; did you mean 'Two'?",
+    ),
+    "no credits": (
+        "output: {profile: acx}\n",
+        "book.yaml:9: profile acx asks for opening and closing credits: add `credits: {}`, or "
+        "your own under it",
+    ),
+    "a profile twice": (
+        "output: {profile: [spotify, Spotify]}\n",
+        "book.yaml:9: output.profile: 'Spotify' stands twice",
+    ),
+    "a format twice": (
+        "profiles: {a: {base: acx, formats: [mp3, mp3]}}\n",
+        "book.yaml:9: profiles.a.formats: 'mp3' stands twice",
+    ),
+    "a companion twice": (
+        "output: {companions: [vtt, vtt]}\n",
+        "book.yaml:9: output.companions: 'vtt' stands twice",
+    ),
+    "two profiles in one folder": (
+        "profiles:\n  x: {base: acx}\n  X: {base: acx}\n",
+        "book.yaml:11: 'X' and 'x' would share a folder: give one another name",
+    ),
+    "a platform's name in capitals": (
+        "profiles: {ACX: {base: acx}}\n",
+        "book.yaml:9: 'ACX' is a platform's profile: give yours another name",
+    ),
+    "a sample of no number": (
+        "profiles: {a: {base: acx, sample: [5, .nan]}}\n",
+        "book.yaml:9: profiles.a.sample[2]: must be a finite number, not 'nan'",
+    ),
+    "a sample of less than nothing": (
+        "profiles: {a: {base: acx, sample: [-5, 60]}}\n",
+        "book.yaml:9: profiles.a.sample[1]: must be greater than or equal to 0, not '-5'",
+    ),
+    "a cover of less than nothing": (
+        "profiles: {a: {base: acx, cover_pixels: [-1, 9]}}\n",
+        "book.yaml:9: profiles.a.cover_pixels[1]: must be greater than or equal to 1, not '-1'",
+    ),
+    "room tone over the noise floor": (
+        "profiles: {a: {base: acx, room_tone: -55}}\n",
+        "book.yaml:9: profiles.a: a `room_tone` of -55 dB is no quieter than the `noise_floor` of "
+        "-60: -61 or lower",
+    ),
+    "a head that nothing can meet": (
+        "profiles: {a: {base: acx, head: [0.5, 0.5]}}\n",
+        "book.yaml:9: profiles.a: `head` needs 0.2 s between least and most: sound is not found "
+        "to the hundredth, and [0.5, 0.5] leaves no room",
+    ),
+    "a bitrate's mode for AAC": (
+        "profiles: {a: {base: acx, formats: m4b, bitrate_mode: constant}}\n",
+        "book.yaml:9: profiles.a: `bitrate_mode` is not for m4b, which has none to choose: leave "
+        "it out",
+    ),
+    "a rate for Opus": (
+        "profiles: {a: {base: acx, formats: opus, sample_rate: 44100}}\n",
+        "book.yaml:9: profiles.a: opus is 48000 Hz always: leave `sample_rate: 44100` out",
+    ),
+    "a cover for WAV": (
+        "profiles: {a: {base: acx, formats: wav, cover: true}}\n",
+        "book.yaml:9: profiles.a: a WAV file holds no cover: leave `cover` or that format out",
+    ),
+    "a sample that is shorter than what is asked for": (
+        "output: {profile: a, sample: {seconds: 30}}\nprofiles: {a: {base: acx, credits: false}}\n",
+        "book.yaml:9: profile a asks for a sample of 60 s or more: raise output.sample.seconds, "
+        "which is 30",
+    ),
+    "credits with an unknown field": (
+        "credits: {opening: '{titel}'}\n",
+        "book.yaml:9: credits: no field {titel}; use {title}, {subtitle}, {author}, {narrator}, "
+        "{series}, {part}, {publisher}, {year}, {copyright}",
+    ),
+    "credits with a fact that is not there": (
+        "credits: {opening: 'From {publisher}.'}\n",
+        "book.yaml:9: the credits name {publisher}, but the manifest has no `publisher`",
+    ),
+    "credits by nobody": (
+        "credits: {speaker: bob}\n",
+        "book.yaml:9: unknown speaker 'bob'; declare it under `speakers`",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_each_mistake_is_one_line_with_its_place(case: str, tmp_path: Path) -> None:
+    more, message = WRONG[case]
+    assert problems(tmp_path, more) == [message]
+
+
+def test_credits_need_a_speaker_where_there_is_no_narrator(tmp_path: Path) -> None:
+    book = BOOK.replace("narrator: {}", "bob: {}")
+    assert problems(tmp_path, "credits: {}\n", book) == [
+        "book.yaml:9: nobody speaks the credits: name a `speaker`"
+    ]
+    assert project(tmp_path, "credits: {speaker: ann}\n", book).chapters[0].lines
+
+
+# -- credits ---------------------------------------------------------------------------------------
+
+
+def test_credits_come_from_their_templates_with_marks_escaped(tmp_path: Path) -> None:
+    opening, closing = credits(project(tmp_path, "credits: {}\n"))
+    assert opening == (r"1984\: a \*story\*. Written by Ann, Bob and Cy. Narrated by Voice One.")
+    assert closing is not None
+    assert closing.startswith("This has been 1984")
+
+
+def test_a_title_that_is_a_number_begins_no_list(tmp_path: Path) -> None:
+    book = BOOK.replace('"1984: a *story*"', '"1984"')
+    opening, _ = credits(project(tmp_path, "credits: {}\n", book))
+    assert opening is not None
+    assert opening.startswith(r"1984\. Written by")
+
+
+def test_credits_are_chapters_of_their_own_around_the_others(tmp_path: Path) -> None:
+    book = project(tmp_path, "credits: {closing: 'The end. [pause 1s]', speaker: ann}\n")
+    assert [chapter.title for chapter in book.chapters] == [
+        "Opening credits", "One", "Two", "Closing credits",
+    ]  # fmt: skip
+    assert book.chapters[3].lines == ({"ann": "The end. [pause 1s]"},)
+    assert [book.chapter_loc(n) for n in range(4)] == [
+        ("credits", "opening"), ("chapters", 0), ("chapters", 1), ("credits", "closing"),
+    ]  # fmt: skip
+
+
+def test_either_of_the_credits_can_be_left_out(tmp_path: Path) -> None:
+    book = project(tmp_path, "credits: {opening: null}\n")
+    assert [chapter.title for chapter in book.chapters] == ["One", "Two", "Closing credits"]
+    assert book.chapter_loc(0) == ("chapters", 0)
+
+
+def test_without_credits_the_chapters_are_the_manifests(tmp_path: Path) -> None:
+    book = project(tmp_path)
+    assert book.chapters == book.manifest.chapters
+    assert credits(book) == (None, None)

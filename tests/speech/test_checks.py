@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+
+import numpy as np
+import pytest
+
+from narrator.speech.checks import Fault, TakeFigures, Verdict, badness, examine, suspicious
+from tests import sounds
+
+RATE = 16000
+TEXT = "The ferry left at seven, and nobody had ever asked it to wait for them."
+
+
+def noise(seconds: float, level: float = 0.1) -> np.ndarray:
+    return np.random.default_rng(1).normal(0, level, round(seconds * RATE)).astype(np.float32)
+
+
+def silence(seconds: float) -> np.ndarray:
+    return np.zeros(round(seconds * RATE), np.float32)
+
+
+def tone(seconds: float, hertz: float, peak: float = -20) -> np.ndarray:
+    return sounds.tone(seconds, hertz=hertz, peak=peak, rate=RATE)
+
+
+def speech(seconds: float, seed: int = 0) -> np.ndarray:
+    """Vowels, each with formants of its own, hisses, and short pauses: no two passages alike."""
+    draw = np.random.default_rng(seed)
+    pieces: list[np.ndarray] = []
+    while sum(map(len, pieces)) < seconds * RATE:
+        count = round(draw.uniform(0.08, 0.2) * RATE)
+        kind = draw.random()
+        if kind < 0.1:
+            piece = np.zeros(count)
+        elif kind < 0.25:
+            hiss = np.diff(draw.standard_normal(count + 1)) * 0.03
+            piece = hiss * np.hanning(count)
+        else:
+            pitch = np.linspace(draw.uniform(100, 160), draw.uniform(100, 160), count)
+            phase = 2 * np.pi * np.cumsum(pitch) / RATE
+            formants = draw.uniform((300, 900, 2200), (800, 2000, 3000))
+            hertz = np.arange(1, 30) * float(pitch.mean())
+            shape = sum(
+                weight / (1 + ((hertz - formant) / 120) ** 2)
+                for formant, weight in zip(formants, (1.0, 0.5, 0.2), strict=True)
+            )
+            waves = [a * np.sin(n * phase + n) for n, a in enumerate(shape, 1)]
+            piece = 0.15 * np.sum(waves, axis=0) * np.hanning(count) ** 0.3
+        pieces.append(piece)
+    return np.concatenate(pieces)[: round(seconds * RATE)].astype(np.float32)
+
+
+def take(*parts: np.ndarray) -> np.ndarray:
+    return np.concatenate([silence(0.1), *parts, silence(0.2)])
+
+
+def kinds(samples: np.ndarray, expected: float, **more: object) -> list[str]:
+    return [fault.kind for fault in examine(samples, RATE, expected, **more).faults]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_good_take_has_no_faults(seed):
+    assert kinds(take(speech(8, seed)), 8, text=TEXT) == []
+
+
+def test_a_whispered_take_has_no_faults():
+    assert kinds(take(noise(4), silence(0.5), noise(4)), 8) == []
+
+
+@pytest.mark.parametrize("rate", [8000, 22050, 48000])
+def test_every_rate_will_do(rate):
+    assert not examine(sounds.silence(1, rate), rate, 1)
+    assert examine(np.pad(sounds.voice(0.6, rate=rate), rate // 10), rate, 0.6)
+
+
+def test_nothing_is_silent():
+    assert kinds(np.zeros(0, np.float32), 1) == ["silent"]
+
+
+def test_silence_is_silent():
+    assert kinds(take(noise(4, 1e-5)), 4) == ["silent"]
+
+
+def test_a_click_is_no_speech():
+    samples = silence(4)
+    samples[30000] = 0.9
+    assert kinds(samples, 4) == ["silent"]
+
+
+def test_a_handful_of_samples_is_judged_too():
+    assert kinds(np.full(3, 0.5, np.float32), 4) == ["silent"]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_samples_that_are_no_numbers_are_found(bad):
+    samples = take(noise(4))
+    samples[5000] = bad
+    assert kinds(samples, 4) == ["finite"]
+
+
+def test_latents_that_are_no_numbers_are_found():
+    latents = np.zeros((25, 4, 64), np.float32)
+    latents[3, 2, 1] = np.nan
+    assert kinds(take(speech(4)), 4, latents=latents) == ["finite"]
+
+
+def test_a_run_at_full_scale_is_clipped():
+    samples = take(noise(4))
+    samples[8000:8020] = 1.0
+    assert kinds(samples, 4) == ["clipped"]
+
+
+def test_single_full_scale_samples_are_not():
+    samples = take(noise(4))
+    samples[8000:12000:50] = 1.0
+    assert kinds(samples, 4) == []
+
+
+def test_a_sample_beyond_full_scale_is_clipped():
+    samples = take(noise(4))
+    samples[8000] = 1.01
+    assert kinds(samples, 4) == ["clipped"]
+
+
+# -- length
+
+
+def test_far_too_long_is_found():
+    assert kinds(take(noise(30)), 8) == ["long"]
+
+
+def test_far_too_short_is_found():
+    assert kinds(take(noise(2)), 8) == ["short"]
+
+
+def test_short_words_may_be_short():
+    assert kinds(take(noise(0.15)), 0.6) == []
+
+
+def test_a_speaker_who_is_known_may_stray_less():
+    slow, fast = take(speech(13)), take(speech(5))
+    assert kinds(slow, 8) == kinds(fast, 8) == []
+    assert kinds(slow, 8, pace=0.9) == ["long"]
+    assert kinds(fast, 8, pace=1.1) == ["short"]
+
+
+def test_a_slow_speaker_may_be_slow():
+    assert kinds(take(speech(16)), 8, pace=1.9) == []
+
+
+def test_speech_after_long_silence_is_a_runaway():
+    assert kinds(take(speech(4), silence(2.5), speech(2, 1)), 8) == ["gap"]
+
+
+def test_noise_in_the_silence_does_not_hide_it():
+    samples = take(speech(4), silence(2.5), speech(2, 1))
+    hiss = np.random.default_rng(2).normal(0, 1e-3, len(samples)).astype(np.float32)
+    assert kinds(samples + hiss, 8) == ["gap"]
+
+
+def test_silence_at_the_edges_is_not():
+    assert kinds(take(silence(3), speech(8), silence(3)), 8) == []
+
+
+def test_an_end_in_the_middle_of_a_sound_is_cut():
+    assert kinds(np.concatenate([silence(0.1), noise(8)]), 8) == ["cut"]
+
+
+def test_an_engine_that_stopped_at_its_limit_is_cut():
+    assert kinds(take(speech(8)), 8, capped=True) == ["cut"]
+
+
+# -- loudness
+
+
+def test_a_take_far_from_its_speakers_loudness_is_found():
+    samples = take(speech(8))
+    level = examine(samples, RATE, 8).figures.level
+    assert kinds(samples, 8, median=level + 6) == []
+    assert kinds(samples, 8, median=level + 10) == ["level"]
+    assert kinds(samples, 8, median=level - 10) == ["level"]
+    assert kinds(samples, 8, median=level - 10, spread=12.0) == []
+
+
+def test_a_voice_that_swells_is_found():
+    assert kinds(take(0.2 * speech(5), speech(5, 1)), 10) == ["swing"]
+
+
+# -- sounds that are no speech
+
+
+@pytest.mark.parametrize("hertz", [1500, 3000, 6000])
+def test_a_tone_before_the_speech_is_a_chirp(hertz):
+    assert kinds(take(tone(0.08, hertz), silence(0.06), speech(8)), 8) == ["chirp"]
+
+
+def test_a_burst_of_noise_on_its_own_is_a_chirp():
+    assert kinds(take(noise(0.08), silence(0.2), speech(8)), 8) == ["chirp"]
+
+
+def test_an_s_before_a_t_is_none():
+    assert kinds(take(np.diff(noise(0.1)), silence(0.08), speech(8)), 8) == []
+
+
+def test_a_syllable_without_an_onset_is_left_over_from_the_prompt():
+    syllable = speech(0.15, 3)[1800:]  # from the middle of a vowel on
+    samples = np.concatenate([syllable, silence(0.2), speech(8), silence(0.2)])
+    assert kinds(samples, 8) == ["chirp"]
+    assert kinds(np.concatenate([silence(0.1), samples]), 8) == []
+
+
+def test_a_tone_through_speech_is_a_whistle():
+    samples = speech(8)
+    samples[40000:60000] += tone(1.25, 3150, -25)
+    assert kinds(take(samples), 8) == ["whistle"]
+
+
+def test_noise_that_goes_on_is_found():
+    assert "noise" in kinds(take(speech(6), noise(1.5), speech(1, 2)), 8)
+
+
+def test_noise_after_the_speech_is_a_tail():
+    assert "tail" in kinds(take(speech(7), silence(0.3), noise(0.5)), 8)
+
+
+def test_a_murmur_after_the_speech_is_a_tail():
+    assert kinds(take(speech(7), silence(0.4), 0.15 * speech(1, 2)), 8) == ["tail"]
+
+
+def test_a_last_word_after_a_rest_is_none():
+    assert kinds(take(speech(7), silence(0.6), speech(0.5, 2)), 8) == []
+
+
+# -- what comes twice
+
+
+def test_a_passage_that_comes_twice_is_found():
+    said = speech(8)
+    twice = np.concatenate([said[:80000], said[40000:]])
+    assert kinds(take(twice), 8, text=TEXT) == ["repeat"]
+
+
+def test_a_refrain_is_no_repeat():
+    said = speech(4)
+    again = take(said, silence(0.3), said)
+    once = "Row, row, row your boat, gently down the stream."
+    assert kinds(again, 8, text=TEXT) == ["repeat"]
+    assert kinds(again, 8, text=f"{once} {once}") == []
+
+
+def test_without_the_text_only_long_repeats_are_found():
+    said = speech(10)
+    short, long = np.concatenate([said, said[-30000:]]), np.concatenate([said, said[-80000:]])
+    assert kinds(take(short), 10, text=TEXT) == ["repeat"]
+    assert kinds(take(short), 10) == []
+    assert kinds(take(long), 10) == ["repeat"]
+
+
+def test_latents_that_come_twice_are_a_repeat():
+    latents = np.random.default_rng(1).standard_normal((50, 4, 64)).astype(np.float32)
+    samples = take(speech(7.7))
+    assert kinds(samples, 8, text=TEXT, latents=latents) == []
+    latents[30:45] = latents[5:20]
+    assert kinds(samples, 8, text=TEXT, latents=latents) == ["repeat"]
+
+
+# -- figures
+
+
+def test_patches_are_counted_for_each_token():
+    latents = np.random.default_rng(1).standard_normal((50, 4, 64)).astype(np.float32)
+    assert examine(take(speech(8)), RATE, 8, latents=latents, tokens=25).figures.per_token == 2
+
+
+def test_figures_are_finite_and_go_into_json():
+    for samples in (np.zeros(0, np.float32), silence(1), take(speech(3)), take(noise(0.05))):
+        figures = examine(samples, RATE, 3, text=TEXT).figures
+        read = TakeFigures(**json.loads(json.dumps(asdict(figures), allow_nan=False)))
+        assert read == figures
+        assert all(type(getattr(figures, field.name)) is float for field in fields(figures))
+
+
+def test_an_exact_copy_counts_for_its_length():
+    said = speech(9)
+    copied = take(said, said[-32000:])
+    assert examine(copied, RATE, 9).figures.repeat == pytest.approx(2.0, abs=0.4)
+
+
+def test_a_good_take_is_not_bad_at_all():
+    verdict = examine(take(speech(8)), RATE, 8)
+    assert verdict
+    assert badness(verdict) == 0
+
+
+def test_the_worse_the_figure_the_worse_the_take():
+    def bad(*parts: np.ndarray) -> float:
+        return badness(examine(take(*parts), RATE, 8))
+
+    assert 0 < bad(speech(20)) < bad(speech(30)) < bad(silence(8))
+    assert bad(speech(2.5)) < bad(speech(1))
+    assert bad(speech(4), silence(2.2), speech(3)) < bad(speech(4), silence(5), speech(3))
+
+
+def leftover(begin: int, rest: float = 0.25) -> np.ndarray:
+    """A short vowel at once, a rest, and speech: what the draft voice makes of "Oh, …" when the
+    vowel begins with its first wave, a leftover where that is broken."""
+    wave = np.sin(2 * np.pi * 200 * (np.arange(round(0.18 * RATE)) + begin) / RATE + np.pi)
+    pulses = np.where(wave > 0.5, wave, 0.02 * wave) * 0.3
+    pulses[-800:] *= np.linspace(1, 0, 800)
+    return np.concatenate([pulses, silence(rest), speech(8), silence(0.2)]).astype(np.float32)
+
+
+@pytest.mark.parametrize("text", ["Oh, how simple it was.", "“Ah!” she said.", "Eh? What is it?"])
+def test_a_word_alone_at_the_very_start_is_no_chirp_where_the_text_has_one(text):
+    assert kinds(leftover(0), 8, text=text) == []
+    assert kinds(leftover(0), 8, text=TEXT) == ["chirp"]
+    assert kinds(leftover(0), 8, text="Unfortunately, it was not.") == ["chirp"]
+
+
+def test_a_word_that_begins_in_the_middle_of_its_sound_is_a_leftover_whatever_the_text():
+    assert kinds(leftover(50), 8, text="Oh, how simple it was.") == ["chirp"]
+    assert kinds(leftover(50, rest=0.05), 8, text=TEXT) == ["chirp"]
+    assert kinds(leftover(0, rest=0.05), 8, text=TEXT) == []
+
+
+def test_lost_words_are_worse_than_a_chirp():
+    chirp = examine(take(tone(0.08, 3000), silence(0.06), speech(8)), RATE, 8)
+    assert badness(chirp) < badness(examine(take(speech(2)), RATE, 8))
+
+
+def test_two_faults_are_worse_than_one():
+    one, two = Fault("gap", "", 8.0), Fault("tail", "", 4.0)
+    assert badness(Verdict(TakeFigures(), (one,))) < badness(Verdict(TakeFigures(), (one, two)))
+
+
+def test_a_fault_reads_as_its_kind_and_figure():
+    assert str(Fault("gap", "2.4 s of silence inside")) == "gap: 2.4 s of silence inside"
+
+
+def test_takes_near_a_limit_are_suspicious():
+    assert not suspicious(examine(take(speech(8)), RATE, 8).figures)
+    assert suspicious(examine(take(speech(8)), RATE, 5).figures)
+    assert suspicious(examine(take(speech(4), silence(1.2), speech(4)), RATE, 8).figures)
+
+
+def test_a_word_that_the_text_says_over_and_over_is_no_repeat() -> None:
+    word = sounds.voice(0.45, rate=RATE, seed=5)
+    rest = sounds.voice(3.0, rate=RATE, seed=6)
+    pause = sounds.silence(0.25, RATE)
+    said = np.concatenate([*(word, pause) * 3, rest, pause])
+    text = "You, you, you... So far from cooling him it seemed to warm him."
+    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=text).faults]
+    assert "repeat" not in kinds
+    other = "Now then, sir... So far from cooling him it seemed to warm him."
+    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=other).faults]
+    assert "repeat" in kinds

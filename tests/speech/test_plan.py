@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from narrator.engines.voice import Voice
+from narrator.speech.plan import (
+    ChainRules,
+    EngineFacts,
+    EngineParameters,
+    Utterance,
+    ledger_of,
+    link,
+    survey,
+)
+from narrator.text.chunks import Chunk, Piece
+from narrator.text.lines import Line
+from narrator.text.normalize import SpokenText
+
+CAST = {"ann": Voice("ann"), "bob": Voice("bob")}
+
+
+def utterance(text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=None, n=1):
+    line = Line(speaker, text, Path("a.md"), 1, style)
+    chunk = Chunk(speaker, style, (Piece(line, 0, len(text)),), "line")
+    return Utterance(
+        f"{chapter + 1}.{n}", chapter, scene, chunk, SpokenText(text, ()), "en", seconds
+    )
+
+
+def steps(
+    *said, mode="anchored", most=8, continues=True, clones=False, identity=None, modes=(), pins=()
+):
+    """`modes` are those of single speakers, `pins` keys of takes by place."""
+    facts = EngineFacts(
+        identity or {"name": "x"}, continues, clones, lambda voice, _: {"of": voice.speaker}
+    )
+    chapters = max(u.chapter for u in said) + 1
+    return link(
+        said,
+        cast=CAST,
+        engine=facts,
+        rules=lambda _, speaker: ChainRules(dict(modes).get(speaker, mode), most),
+        settings=[EngineParameters({}, 0)] * chapters,
+        pins=dict(pins),
+    )
+
+
+def many(count, seed=0):
+    draw = random.Random(seed)
+    return [utterance(f"Sentence {draw.random()}.", n=i) for i in range(count)]
+
+
+def chains(made):
+    """Lengths of the chains, in order."""
+    lengths, of = [], {}
+    for step in made:
+        if step.parent is None:
+            of[step.key] = len(lengths)
+            lengths.append(1)
+        else:
+            of[step.key] = of[step.parent]
+            lengths[of[step.parent]] += 1
+    return lengths
+
+
+def test_a_literal_step_key_is_pinned():
+    [step] = steps(utterance("Hello there."))
+    assert step.key == "3a4a6433833b1ff47328659a434f3c24008fed8f"
+
+
+def test_each_chunk_continues_the_one_before_of_its_speaker():
+    a, b, c = steps(utterance("One."), utterance("Two.", "bob"), utterance("Three."), most=64)
+    assert (a.parent, b.parent) == (None, None)
+    assert c.parent in (a.key, None)
+
+
+def test_no_chain_is_longer_than_the_rule():
+    for most in (1, 2, 5, 8):
+        assert max(chains(steps(*many(300), most=most))) <= most
+
+
+def test_chains_are_not_much_shorter_than_the_rule_either():
+    lengths = chains(steps(*many(300), most=8))
+    assert sum(lengths) / len(lengths) > 3
+
+
+def test_an_inserted_chunk_moves_few_cuts():
+    said = many(200)
+    before = {s.key for s in steps(*said)}
+    for place in range(20, 180, 10):
+        after = steps(*said[:place], utterance("A new sentence."), *said[place:])
+        assert len({s.key for s in after} - before) <= 16
+
+
+def test_reference_mode_and_engines_that_do_not_continue_have_no_parents():
+    assert all(s.parent is None for s in steps(*many(50), mode="reference"))
+    assert all(s.parent is None for s in steps(*many(50), continues=False))
+
+
+def test_a_prompt_and_its_continuation_stay_within_the_models_horizon():
+    said = [utterance(f"Sentence {i}.", seconds=13.0) for i in range(50)]
+    assert all(s.parent is None for s in steps(*said))
+
+
+def test_a_styled_line_stands_alone():
+    said = [utterance("a."), utterance("b.", style="soft"), utterance("c.")]
+    assert [s.parent for s in steps(*said)] == [None, None, None]
+
+
+def test_no_chain_crosses_a_scene():
+    said = [utterance(f"{i}.", scene=i // 3) for i in range(30)]
+    by_key = {s.key: s for s in steps(*said)}
+    for step in by_key.values():
+        if step.parent:
+            assert by_key[step.parent].utterance.scene == step.utterance.scene
+
+
+def test_equal_chunks_of_a_scene_are_told_apart_and_equal_scenes_share():
+    a, b, c = steps(
+        utterance("Yes."), utterance("Yes."), utterance("Yes.", scene=1), continues=False
+    )
+    assert a.key != b.key
+    assert a.key == c.key
+
+
+def test_places_titles_and_files_are_not_in_the_key():
+    [a] = steps(utterance("Hello."))
+    [b] = steps(utterance("Hello.", scene=4, n=9))
+    assert a.key == b.key
+
+
+@dataclass(frozen=True)
+class Take:
+    content: str
+    prompted_by: str | None
+    voiced_by: str | None = None
+    faults: tuple[str, ...] = ()
+
+
+class Shelf:
+    """Takes by key: (content, prompted_by, voiced_by), and voices by speaker."""
+
+    def __init__(self, takes=None, damaged=(), faults=None, voices=()):
+        self.takes, self.damaged, self.flags = takes or {}, damaged, faults or {}
+        self.voices = dict(voices)
+
+    def take(self, key):
+        return Take(*self.takes[key]) if key in self.takes else None
+
+    def voice(self, speaker):
+        return self.voices.get(speaker)
+
+    def is_damaged(self, key):
+        return key in self.damaged
+
+    def faults(self, key):
+        return self.flags.get(key)
+
+
+def pair():
+    """Two steps in one chain."""
+    for i in range(100):
+        made = steps(utterance(f"One {i}."), utterance(f"Two {i}."), most=64)
+        if made[1].parent:
+            return made
+    raise AssertionError("no chain of two")
+
+
+def reasons(made, shelf, ledger=(), forced=lambda s: False):
+    why = survey(made, shelf, ledger, forced)
+    return [why[s.key].reason.value for s in made]
+
+
+def test_takes_that_fit_are_cached():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A", None), b.key: ("B", "A")})
+    assert reasons((a, b), shelf) == ["cached", "cached"]
+
+
+def test_a_take_prompted_by_other_sound_is_stale():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A2", None), b.key: ("B", "A")})
+    assert reasons((a, b), shelf) == ["cached", "cascade"]
+
+
+def test_a_take_whose_parent_was_given_up_fits_while_it_has_no_prompt():
+    a, b = pair()
+    shelf = Shelf({b.key: ("B", None)}, faults={a.key: ("cut: x",)})
+    assert reasons((a, b), shelf) == ["retry", "cached"]
+
+
+def test_a_doubtful_take_is_there_and_prompts_nobody():
+    a, b = pair()
+    doubtful = ("A", None, None, ("chirp: x",))
+    shelf = Shelf({a.key: doubtful, b.key: ("B", None)})
+    assert reasons((a, b), shelf) == ["doubtful", "cached"]
+    assert str(survey([a], shelf, (), lambda s: False)[a.key]).endswith("(chirp: x)")
+    assert reasons((a, b), Shelf({a.key: doubtful, b.key: ("B", "A")})) == ["doubtful", "cascade"]
+
+
+def test_what_was_spoken_after_a_doubtful_take_is_stale_once_a_good_one_is_there():
+    a, b = pair()
+    shelf = Shelf({a.key: ("A2", None), b.key: ("B", None)})
+    assert reasons((a, b), shelf) == ["cached", "cascade"]
+
+
+def test_damage_and_flags_are_told_apart():
+    a, b = steps(utterance("One."), utterance("Two.", "bob"))
+    shelf = Shelf({}, damaged=[a.key], faults={b.key: ("cut: x",)})
+    assert reasons((a, b), shelf) == ["damaged", "retry"]
+
+
+def test_what_was_planned_but_not_rendered_is_pending():
+    made = steps(utterance("One."))
+    ledger = [{"key": made[0].key, "text": "One.", "speaker": "ann", "recipe": {}}]
+    assert reasons(made, Shelf(), ledger) == ["pending"]
+
+
+def test_forced_is_forced_though_it_is_cached():
+    made = steps(utterance("One."))
+    assert reasons(made, Shelf({made[0].key: ("A", None)}), forced=lambda s: True) == ["forced"]
+
+
+# -- engines that clone ----------------------------------------------------------------------------
+
+
+def two(mode, **more):
+    """Two chunks in one chain, of an engine that clones."""
+    for i in range(100):
+        said = [utterance(f"One {i}."), utterance(f"Two {i}.")]
+        made = steps(*said, mode=mode, most=64, clones=True, **more)
+        if made[1].parent or mode == "reference":
+            return made
+    raise AssertionError("no chain of two")
+
+
+@pytest.mark.parametrize(
+    ("mode", "given"),
+    [
+        ("anchored", ["reference", "anchored"]),
+        ("continuation", ["continuation", "continuation"]),
+        ("reference", ["reference", "reference"]),
+    ],
+)
+def test_each_chain_mode_gives_its_steps_what_it_says(mode, given):
+    assert [step.mode for step in two(mode)] == given
+
+
+def test_a_chains_mode_is_in_the_key_of_an_engine_that_clones_where_it_changes_what_is_given():
+    modes = ("anchored", "continuation", "reference")
+    anchored, continuation, reference = (two(mode)[0] for mode in modes)
+    assert anchored.key == reference.key
+    assert anchored.key != continuation.key
+
+
+def test_a_styled_line_has_a_reference_even_in_continuation():
+    [step] = steps(utterance("Hush.", style="soft"), mode="continuation", clones=True)
+    assert step.mode == "reference"
+
+
+def test_a_speakers_own_mode_is_its_own():
+    said = [u for i in range(40) for u in (utterance(f"A {i}."), utterance(f"B {i}.", "bob"))]
+    made = steps(*said, clones=True, modes=[("bob", "reference")])
+    assert all(s.parent is None for s in made if s.chunk.speaker == "bob")
+    assert any(s.parent for s in made if s.chunk.speaker == "ann")
+
+
+def test_a_take_of_a_voice_that_was_cast_anew_is_stale():
+    [a] = steps(utterance("One."), clones=True)
+    shelf = Shelf({a.key: ("A", None, "old")}, voices={"ann": "new"})
+    why = survey([a], shelf, (), lambda s: False)
+    assert str(why[a.key]) == (
+        "cascade: the take it continues, or its voice, changed (its voice was cast anew)"
+    )
+
+
+def test_a_take_is_good_while_its_voice_is_not_cast():
+    [a] = steps(utterance("One."), clones=True)
+    assert reasons([a], Shelf({a.key: ("A", None, "old")})) == ["cached"]
+
+
+# -- pins ------------------------------------------------------------------------------------------
+
+
+def test_a_pinned_take_stays_whatever_the_recipe_and_force_say():
+    [plain] = steps(utterance("One."))
+    pinned = {plain.place: "f" * 40}
+    for identity in ({"name": "x"}, {"name": "x", "version": 2}):
+        made = steps(utterance("One."), identity=identity, pins=pinned)
+        assert made[0].key == "f" * 40
+        shelf = Shelf({made[0].key: ("A", "whatever", "whoever")})
+        assert reasons(made, shelf, forced=lambda s: True) == ["pinned"]
+
+
+def test_what_continues_a_pinned_take_changes_with_it():
+    a, b = pair()
+    pinned = steps(a.utterance, b.utterance, most=64, pins={a.place: "f" * 40})
+    assert pinned[1].parent == "f" * 40
+    assert pinned[1].key != b.key
+
+
+def test_a_place_is_its_speaker_its_text_and_the_text_before_it():
+    a, b, c, d = steps(
+        utterance("Yes."), utterance("Yes."), utterance("Yes.", "bob"), utterance("No.")
+    )
+    assert len({step.place for step in (a, b, c, d)}) == 4
+    assert a.words == b.words != c.words
+    [moved] = steps(utterance("Yes.", scene=7, n=3), identity={"name": "x", "version": 2})
+    assert moved.place == a.place
+    [other] = steps(utterance("Yes."), identity={"name": "another engine"})
+    assert other.place != a.place
+
+
+def test_a_pin_stays_with_its_line_when_an_equal_one_is_put_before_it():
+    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*said)[1]
+    pinned = dict.fromkeys((plain.place, plain.words), "f" * 40)
+    more = [utterance("Ready?", "bob"), utterance("Yes."), *said]
+    assert [step.pinned for step in steps(*more, pins=pinned)] == [False, False, False, True]
+
+
+def test_a_pin_of_what_is_said_once_stays_when_the_text_before_it_changes():
+    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*said)[1]
+    pinned = dict.fromkeys((plain.place, plain.words), "f" * 40)
+    other = [utterance("Is it you?", "bob"), utterance("Yes.")]
+    assert [step.pinned for step in steps(*other, pins=pinned)] == [False, True]
+
+
+def test_a_step_that_is_pinned_no_more_says_so():
+    [plain] = steps(utterance("One."))
+    [pinned] = steps(utterance("One."), pins={plain.place: "f" * 40})
+    ledger = ledger_of([pinned])
+    why = survey([plain], Shelf(), ledger, lambda s: False)
+    assert why[plain.key].changes == ("it was pinned",)

@@ -1,0 +1,638 @@
+from __future__ import annotations
+
+import os
+import re
+import threading
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from narrator import errors
+from narrator.engines import Speech
+from narrator.errors import EngineFailure, EngineUnavailable, StorageError
+from narrator.pipeline import run
+from narrator.speech.plan import Reason
+from narrator.speech.store import Store
+from tests import books, sounds
+from tests.books import Watcher
+from tests.fakes import RATE, HumEngine, hum
+
+BAD = "By noon they had crossed"
+TRIES = 3  # of the manifest, unless it says otherwise
+
+
+def failing(make, *, times=10**6, where=BAD):
+    """An engine whose takes of one chunk go wrong, the first `times` times."""
+    left = [times]
+
+    def fault(request):
+        if not request.text.startswith(where) or left[0] <= 0:
+            return None
+        left[0] -= 1
+        return make(request)
+
+    return HumEngine(fault=fault)
+
+
+def nan(request):
+    samples = hum(request).samples
+    samples[100] = np.nan
+    return Speech(samples)
+
+
+def chirp():
+    return sounds.tone(0.08, hertz=3000, peak=-6, rate=RATE)
+
+
+def silence(seconds):
+    return sounds.silence(seconds, RATE)
+
+
+def noise(seconds):
+    return sounds.noise(seconds, rms=-30, rate=RATE)
+
+
+def spoken(request):
+    return sounds.voice(request.expected * 0.8, rate=RATE)
+
+
+def crash(request):
+    return EngineFailure("the library crashed")
+
+
+FAULTS = {
+    "finite": nan,
+    "silent": lambda r: Speech(np.zeros(round(r.expected * RATE), np.float32)),
+    "clipped": lambda r: Speech(np.clip(hum(r).samples * 1000, -1, 1)),
+    "short": lambda r: Speech(hum(r).samples[: RATE // 2]),
+    "long": lambda r: Speech(np.tile(hum(r).samples, 6)),
+    "gap": lambda r: Speech(
+        np.concatenate([hum(r).samples, np.zeros(3 * RATE, np.float32), hum(r).samples])
+    ),
+    "cut": lambda r: Speech(hum(r).samples, stop="cap"),
+    "chirp": lambda r: Speech(np.concatenate([chirp(), silence(0.2), spoken(r), silence(0.2)])),
+    "tail": lambda r: Speech(np.concatenate([spoken(r), silence(0.6), noise(1.5), silence(0.1)])),
+    "repeat": lambda r: Speech(np.concatenate([spoken(r), spoken(r), silence(0.2)])),
+    "level": lambda r: Speech(0.05 * hum(r).samples, hum(r).latents),
+    "engine": crash,
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
+    engine = failing(FAULTS[kind], times=1)
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())  # so that the speakers have a usual level
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, engine)
+    assert report.complete
+    assert report.result.retries == len(watcher.retries) == 1
+    assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
+    record = [r for s, r in watcher.takes if s.text.startswith(BAD)][-1]
+    assert (record.attempt, record.halves) == (1, 1)
+
+
+UNHEARD = ("finite", "silent", "engine")
+
+
+@pytest.mark.parametrize("kind", UNHEARD)
+def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, failing(FAULTS[kind]))
+    assert not report.complete
+    [step] = watcher.flags
+    assert step.text.startswith(BAD)
+    assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
+    assert report.incomplete == (0,)
+    assert report.doubtful == ()
+    assert ["Evening" in file.name for file in report.finished.files] == [True]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind not in UNHEARD])
+def test_each_fault_that_stays_is_delivered_as_doubtful(kind, tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
+    report, watcher = books.run(path, failing(FAULTS[kind]))
+    assert not report.complete
+    assert not watcher.flags
+    [step] = report.doubtful
+    assert step.text.startswith(BAD)
+    [row] = run.summary(report)["doubtful"]
+    assert row["chunk"] == step.id
+    assert row["source"].startswith("one.md:")
+    assert any(fault.startswith(f"{kind}: ") for fault in row["faults"])
+    assert report.incomplete == ()
+    assert len(report.finished.files) == 2
+
+
+def test_an_engine_that_cannot_go_on_ends_the_run_and_costs_no_take(tmp_path):
+    path = books.write(tmp_path)
+
+    def spent(request):
+        raise EngineUnavailable("out of memory with a single chunk")
+
+    with pytest.raises(EngineUnavailable):
+        books.run(path, HumEngine(fault=lambda r: spent(r) if r.text.startswith(BAD) else None))
+    done = {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
+    assert done
+    report, watcher = books.run(path, HumEngine())
+    assert report.complete
+    assert not done & {step.key for step, _ in watcher.takes}
+
+
+def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
+    engine = failing(crash, times=TRIES)
+    report, watcher = books.run(books.write(tmp_path), engine)
+    assert report.complete
+    [(step, record)] = [(s, r) for s, r in watcher.takes if s.text.startswith(BAD)]
+    assert record.halves == 2
+    halves = [r.text for r in engine.requests if r.key == step.key and r.text != step.text]
+    words = re.findall(r"\w+", step.text)
+    assert re.findall(r"\w+", " ".join(halves[-2:])) == words
+
+
+def test_the_second_half_continues_the_first(tmp_path):
+    engine = failing(crash, times=TRIES)
+    _, watcher = books.run(books.write(tmp_path), engine)
+    [key] = [step.key for step, record in watcher.takes if record.halves == 2]
+    first, second = [r for r in engine.requests if r.key == key][-2:]
+    assert second.prompt is not None
+    assert second.prompt.text == first.text
+
+
+def test_a_hopeless_chunk_is_flagged_and_the_run_goes_on(tmp_path):
+    engine = failing(crash, where="By noon")
+    fault = engine.fault
+    engine.fault = lambda r: crash(r) if "forgot" in r.text or "noon" in r.text else fault(r)
+    path = books.write(tmp_path)
+    report, watcher = books.run(path, engine)
+    assert not report.complete
+    assert [step.text[:7] for step in watcher.flags] == ["By noon"]
+    assert report.incomplete == (0,)
+    assert report.accounting["given_up"] > 20
+    assert report.accounting["source"] == sum(
+        count for name, count in report.accounting.items() if name != "source"
+    )
+    # the other chapter is finished; of the one with the hole there is no file at all
+    names = [path.name for path in report.finished.files]
+    assert len(names) == 1
+    assert "Evening" in names[0]
+    assert all(why.reason is Reason.RETRY for why in books.todo(path, HumEngine()).values())
+
+
+def test_what_was_given_up_is_tried_again(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=lambda r: crash(r) if "noon" in r.text else None))
+    report, watcher = books.run(path, HumEngine())
+    assert report.complete
+    assert any("noon" in text for text in watcher.texts)
+
+
+def test_a_child_of_a_given_up_take_starts_its_own_chain(tmp_path):
+    engine = HumEngine(fault=lambda r: crash(r) if "left at seven" in r.text else None)
+    engine.fault = lambda r: crash(r) if "ferry left" in r.text or "Nobody had" in r.text else None
+    books.run(books.write(tmp_path), engine)
+    texts = {r.prompt.text for r in engine.requests if r.prompt}
+    assert not any("ferry left" in text for text in texts)
+
+
+def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
+    engine = HumEngine()
+    path = books.write(tmp_path)
+    books.run(path, engine)
+    steps = {step.key: step for step in books.plan(path, engine).steps}
+    continued = [r for r in engine.requests if r.prompt]
+    assert continued
+    for request in continued:
+        step = steps[request.key]
+        parent = steps[step.parent]
+        assert request.prompt.text == parent.text
+        assert parent.chunk.speaker == step.chunk.speaker
+        assert parent.utterance.scene == step.utterance.scene
+
+
+def test_a_styled_line_is_neither_prompted_nor_a_prompt(tmp_path):
+    engine = HumEngine()
+    books.run(books.write(tmp_path), engine)
+    [styled] = [r for r in engine.requests if r.style == "whispering"]
+    assert styled.prompt is None
+    assert all(r.prompt is None or r.prompt.text != styled.text for r in engine.requests)
+
+
+def test_no_request_has_both_a_style_and_a_prompt(tmp_path):
+    manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
+    engine = HumEngine()
+    books.run(books.write(tmp_path, manifest), engine)
+    assert any(r.style == "slowly" for r in engine.requests)
+    assert not any(r.style and r.prompt for r in engine.requests)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8])
+def test_the_number_of_slots_changes_no_take(slots, tmp_path):
+    def contents(folder, engine):
+        path = books.write(folder)
+        books.run(path, engine)
+        store = Store.open(folder / "build" / "store")
+        return {s.key: store.find(s.key).content for s in books.plan(path, engine).steps}
+
+    assert contents(tmp_path / "a", HumEngine(slots=slots)) == contents(
+        tmp_path / "b", HumEngine(slots=3)
+    )
+
+
+def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
+    path, first, second = books.write(tmp_path), HumEngine(), HumEngine()
+    report, watcher = books.run(path, first, Watcher(stop_after=4))
+    assert report.result.cancelled
+    assert report.finished is None
+    done = {step.key for step, _ in watcher.takes}
+    report, again = books.run(path, second)
+    assert report.complete
+    assert not done & {step.key for step, _ in again.takes}
+    assert len(done) + len(again.takes) == len(report.plan.steps)
+
+
+def test_the_engine_is_not_started_when_all_is_cached(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    books.run(path, engine)
+    assert len(engine.sessions) == 1
+
+
+def test_every_session_is_closed_even_when_the_disk_is_full(tmp_path, monkeypatch):
+    engine = HumEngine()
+
+    def full(*args, **kwargs):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(Store, "put", full)
+    with pytest.raises(StorageError):
+        books.run(books.write(tmp_path), engine)
+    assert all(session.closed for session in engine.sessions)
+    assert threading.active_count() < 10
+
+
+def test_force_renders_what_is_chosen_again(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine(continues=False)
+    books.run(path, engine)
+    _, watcher = books.run(path, engine, force=True, speakers=["ann"])
+    assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
+    assert len(watcher.takes) == 3
+
+
+def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
+    path = books.write(tmp_path)
+    report, watcher = books.run(path, HumEngine(), chapters=["evening"])
+    assert {step.chapter for step, _ in watcher.takes} == {1}
+    assert [path.name for path in report.finished.files] == ["02 - Evening.wav"]
+
+
+def test_a_renewed_parent_with_other_sound_renews_its_child(tmp_path):
+    path = books.write(tmp_path)
+    engine = HumEngine()
+    books.run(path, engine)
+    child = next(step for step in books.plan(path, engine).steps if step.parent)
+    store = Store.open(path.parent / "build" / "store", writing=True)
+    store.remove([child.parent])
+    engine.fault = lambda r: Speech(hum(r).samples * 0.7, np.ones((2, 4, 3), np.float32))
+    _, watcher = books.run(path, engine)
+    assert child.key in {step.key for step, _ in watcher.takes}
+
+
+def test_a_renewed_parent_with_the_same_sound_keeps_its_child(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(step for step in books.plan(path, engine).steps if step.parent)
+    Store.open(path.parent / "build" / "store", writing=True).remove([child.parent])
+    _, watcher = books.run(path, engine)
+    assert [step.key for step, _ in watcher.takes] == [child.parent]
+
+
+def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
+    with pytest.raises(errors.UsageError, match="chapters 1, 2 lack takes"):
+        books.run(books.write(tmp_path), HumEngine(), speak=False)
+
+
+M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b")
+
+
+def test_a_chapter_of_an_m4b_alone_is_a_file_to_listen_to(tmp_path):
+    path = books.write(tmp_path, M4B)
+    report, _ = books.run(path, HumEngine(), chapters=["2"])
+    assert [path.name for path in report.finished.files] == ["02 - Evening.m4b"]
+
+
+def test_a_chapter_of_a_complete_book_brings_the_whole_book_up_to_date(tmp_path):
+    path = books.write(tmp_path, M4B)
+    books.run(path, HumEngine(continues=False))
+    books.write(tmp_path, M4B, two=books.TWO.replace("both banks", "one bank"))
+    report, watcher = books.run(path, HumEngine(continues=False), chapters=["2"])
+    assert len(watcher.takes) == 1
+    assert [file.fresh for file in report.finished.exported.files] == [True]
+    assert report.finished.files[0].name == "A. Author - The Ferry.m4b"
+
+
+def test_one_speaker_alone_is_no_failure_and_no_chapter(tmp_path):
+    report, watcher = books.run(books.write(tmp_path), HumEngine(), speakers=["ann"])
+    assert report.complete
+    assert report.incomplete == (0, 1)
+    assert report.finished is None
+    assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
+
+
+def test_a_halved_take_prompts_with_the_words_that_its_latents_speak(tmp_path):
+    path = books.write(tmp_path)
+    steps = {step.key: step for step in books.plan(path, HumEngine()).steps}
+    child = next(s for s in steps.values() if s.parent and len(steps[s.parent].text) > 80)
+    tries = []
+
+    def fault(request):
+        tries.append(request.key)
+        again = request.key == child.parent and tries.count(child.parent) <= TRIES
+        return crash(request) if again else None
+
+    engine = HumEngine(fault=fault)
+    books.run(path, engine)
+    last_half = [r for r in engine.requests if r.key == child.parent][-1]
+    [request] = [r for r in engine.requests if r.key == child.key]
+    assert request.prompt.text == last_half.text
+
+
+def test_a_child_of_a_given_up_take_keeps_its_style(tmp_path):
+    manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
+    path = books.write(tmp_path, manifest)
+    child = next(step for step in books.plan(path, HumEngine()).steps if step.parent)
+    parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
+    engine = HumEngine(fault=lambda r: crash(r) if r.key == parent.key else None)
+    books.run(path, engine)
+    [request] = [r for r in engine.requests if r.key == child.key]
+    assert (request.prompt, request.style) == (None, "slowly")
+
+
+def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
+    report, _ = books.run(books.write(tmp_path), HumEngine())
+    assert report.complete
+    report.accounting["spoken"] -= 1
+    assert not report.complete
+
+
+# -- what an attack found --------------------------------------------------------------------------
+
+
+def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
+    path, engine = books.write(tmp_path), failing(crash)
+    for _ in range(3):
+        books.run(path, engine)
+    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    asked = [r.attempt for r in engine.requests if r.text == whole]
+    assert asked == list(range(3 * TRIES))
+
+
+def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.run(path, engine)
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
+    real = Store.latents
+    left = [1]
+
+    def rot(store, key):
+        if key == child.parent and left:
+            left.pop()
+            stat = torn.stat()
+            torn.write_bytes(bytes([torn.read_bytes()[0] ^ 1]) + torn.read_bytes()[1:])
+            os.utime(torn, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        return real(store, key)
+
+    with mock.patch.object(Store, "latents", rot):
+        report, watcher = books.run(path, engine, force=True)
+    assert not left
+    assert report.complete
+    assert {step.key for step, _ in watcher.takes} == {s.key for s in report.plan.steps}
+
+
+def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    report, _ = books.run(path, HumEngine(fault=crash), force=True)
+    assert not report.complete
+
+
+def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
+    def soft(request):
+        loud = 0.2 if "lamps" in request.text or "left at seven" in request.text else 1.0
+        speech = hum(request)
+        return Speech(speech.samples * np.float32(loud), speech.latents)
+
+    found = []
+    for slots, chapters in ((1, ()), (3, ()), (8, ()), (3, ("2", "1"))):
+        path = books.write(tmp_path / f"{slots}{len(chapters)}")
+        engine = HumEngine(slots=slots, fault=lambda r: None if r.attempt else soft(r))
+        for chapter in chapters or (None,):
+            books.run(path, engine, chapters=[chapter] if chapter else [])
+        book = books.plan(path, engine)
+        found.append([book.store.find(s.key).attempt for s in book.steps])
+    assert found[0] == found[1] == found[2]
+    assert sum(found[0]) == 2
+
+
+def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
+    path = books.write(tmp_path)
+    engine = HumEngine()
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+
+    def soft(request):
+        if request.key != child.parent or request.attempt:
+            return None
+        speech = hum(request)
+        return Speech(speech.samples * np.float32(0.1), speech.latents * 2)
+
+    engine.fault = soft
+    report, _ = books.run(path, engine)
+    assert report.complete
+    store = Store.open(path.parent / "build" / "store")
+    assert store.find(child.parent).attempt == 1
+    assert store.find(child.key).prompted_by == store.find(child.parent).content
+    [number] = store.tries(child.parent)
+    assert "level" in store.tries(child.parent)[number].faults[0]
+    assert report.result.rendered == len({s.key for s in report.plan.steps})
+
+
+# -- doubtful takes --------------------------------------------------------------------------------
+
+
+def capped(request):
+    return Speech(hum(request).samples, hum(request).latents, stop="cap")
+
+
+def hopeless(request):
+    """One chunk never passes, whole or in halves."""
+    return capped(request) if "noon" in request.text or "forgot" in request.text else None
+
+
+STRICT = books.MANIFEST + "checks: {strict: true}\n"
+
+
+def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    engine = HumEngine(fault=hopeless)
+    for speak in (True, False):
+        report, _ = books.run(path, engine, speak=speak)
+        assert not engine.requests
+        assert not report.complete
+        assert [step.text[:7] for step in report.doubtful] == ["By noon"]
+        assert "WARNING doubtful" in report.log.read_text("utf-8")
+        assert len(report.finished.files) == 2
+
+
+def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_change(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine(fault=hopeless))
+    engine = HumEngine(fault=hopeless)
+    for manifest, incomplete in ((STRICT, (0,)), (books.MANIFEST, ()), (STRICT, (0,))):
+        path.write_text(manifest, encoding="utf-8")
+        for speak in (True, False):
+            report, _ = books.run(path, engine, speak=speak)
+            assert report.incomplete == incomplete
+            assert len(report.doubtful) == 1
+            assert not report.complete
+            facts = dict(report.accounting)
+            assert facts.pop("source") == sum(facts.values())
+            assert bool(facts["given_up"]) == bool(incomplete)
+    assert not engine.requests
+
+
+def test_a_strict_book_without_doubts_is_complete(tmp_path):
+    report, _ = books.run(books.write(tmp_path, STRICT), HumEngine())
+    assert report.complete
+
+
+def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    bad = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
+    report, _ = books.run(path, bad)
+    assert [step.key for step in report.doubtful] == [child.parent]
+    [asked] = [r for r in bad.requests if r.key == child.key]
+    assert asked.prompt is None
+    assert report.plan.store.find(child.key).prompted_by is None
+    good = HumEngine()
+    report, _ = books.run(path, good, force=True)
+    assert report.complete
+    [asked] = [r for r in good.requests if r.key == child.key]
+    assert asked.prompt is not None
+
+
+def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine(fault=hopeless)
+    for _ in range(3):
+        books.run(path, engine, force=True)
+    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    assert [r.attempt for r in engine.requests if r.text == whole] == list(range(3 * TRIES))
+
+
+def test_what_is_forced_and_fails_leaves_a_good_take_in_place(tmp_path):
+    path = books.write(tmp_path)
+    books.run(path, HumEngine())
+    report, watcher = books.run(path, HumEngine(fault=hopeless), force=True)
+    assert [step.text[:7] for step in watcher.flags] == ["By noon"]
+    assert report.doubtful == report.incomplete == ()
+    assert not report.complete
+    assert books.run(path, HumEngine())[0].complete
+
+
+def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_path):
+    def fault(request):
+        half = len(request.text) < 120
+        return (capped(request) if half else crash(request)) if hopeless(request) else None
+
+    path = books.write(tmp_path)
+    engine = HumEngine(fault=fault)
+    report, _ = books.run(path, engine)
+    [step] = report.doubtful
+    record = report.plan.store.find(step.key)
+    assert (record.halves, record.text, len(record.faults)) == (2, step.text, 1)
+    second = [r for r in engine.requests if r.key == step.key][-1]
+    assert second.prompt is None  # nor does a bad half prompt the other
+    assert abs(record.figures["ratio"] - 1) < 0.2  # of the whole, not of its last half
+
+
+def test_an_engine_that_says_the_same_again_is_asked_once_for_the_whole_and_each_half(tmp_path):
+    engine = HumEngine(uses=("cfg",), fault=hopeless)
+    report, watcher = books.run(books.write(tmp_path), engine)
+    [step] = report.doubtful
+    asked = [r.text for r in engine.requests if r.key == step.key]
+    assert len(asked) == len(set(asked)) <= 3
+    assert len(watcher.retries) == 1
+
+
+def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing(tmp_path):
+    left = [2]
+
+    def fault(request):
+        left[0] -= request.text.startswith(BAD)
+        return crash(request) if request.text.startswith(BAD) and left[0] >= 0 else None
+
+    report, _ = books.run(books.write(tmp_path), HumEngine(uses=("cfg",), fault=fault))
+    assert report.complete
+
+
+def soft(request):
+    return Speech(hum(request).samples * np.float32(0.1), hum(request).latents)
+
+
+def test_an_outlier_that_cannot_be_bettered_is_delivered_as_doubtful(tmp_path):
+    path = books.write(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
+    engine = HumEngine(fault=lambda r: soft(r) if r.key == parent.key else None)
+    report, _ = books.run(path, engine)
+    assert report.incomplete == ()
+    assert [step.key for step in report.doubtful] == [parent.key]
+    record = report.plan.store.find(parent.key)
+    assert record.faults[0].startswith("level: ")
+    assert report.plan.store.find(child.key).prompted_by is None
+    again = HumEngine(fault=engine.fault)
+    assert books.run(path, again)[0].doubtful
+    assert not again.requests
+
+
+def test_a_halved_outlier_is_doubtful(tmp_path):
+    def fault(request):
+        if not request.text.startswith(BAD) and "forgot" not in request.text:
+            return None
+        return crash(request) if len(request.text) > 120 else soft(request)
+
+    report, _ = books.run(books.write(tmp_path), HumEngine(fault=fault))
+    [step] = report.doubtful
+    record = report.plan.store.find(step.key)
+    assert record.halves == 2
+    assert record.faults[0].startswith("level: ")
+
+
+@pytest.mark.parametrize("stop", [1, 3, 6, 9])
+def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, tmp_path):
+    def contents(folder, slots, watcher):
+        path = books.write(folder)
+        child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+
+        def fault(request):
+            if request.key == child.parent or hopeless(request):
+                speech = hum(request)
+                return Speech(speech.samples, speech.latents, stop="cap")
+            return None
+
+        engine = HumEngine(slots=slots, fault=fault)
+        books.run(path, engine, watcher)
+        report, _ = books.run(path, engine)
+        takes = [report.plan.store.find(s.key) for s in report.plan.steps]
+        return [(t.content, t.faults, t.prompted_by) for t in takes], len(report.doubtful)
+
+    straight = contents(tmp_path / "a", 3, Watcher())
+    assert straight == contents(tmp_path / "b", 1 + stop % 4, Watcher(stop_after=stop))
+    assert straight[1] == 2

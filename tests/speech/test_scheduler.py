@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import random
+
+from narrator.speech.scheduler import Scheduler, Task
+
+
+def tasks(*rows: tuple[str, str | None, float]) -> dict[str, Task]:
+    return {key: Task(key, parent, seconds) for key, parent, seconds in rows}
+
+
+def drain(scheduler: Scheduler) -> list[str]:
+    order = []
+    while (key := scheduler.take()) is not None:
+        order.append(key)
+        scheduler.done(key)
+    return order
+
+
+def test_the_longest_remaining_chain_goes_first():
+    scheduler = Scheduler(tasks(("a", None, 9), ("b", None, 5), ("c", "b", 5), ("d", "c", 5)))
+    assert [scheduler.take(), scheduler.take(), scheduler.take()] == ["b", "a", None]
+
+
+def test_a_child_waits_for_its_parent():
+    scheduler = Scheduler(tasks(("a", None, 1), ("b", "a", 1)))
+    assert scheduler.take() == "a"
+    assert scheduler.take() is None
+    scheduler.done("a")
+    assert scheduler.take() == "b"
+
+
+def test_where_nothing_waits_the_order_is_the_books():
+    rows = [(name, None, float(i % 7)) for i, name in enumerate("hgfedcba")]
+    assert drain(Scheduler(tasks(*rows))) == list("hgfedcba")
+
+
+def test_a_parent_outside_the_tasks_is_done():
+    assert Scheduler(tasks(("b", "a", 1))).take() == "b"
+
+
+def test_what_is_put_back_comes_next():
+    scheduler = Scheduler(tasks(("a", None, 9), ("b", None, 5), ("c", "b", 1)))
+    assert scheduler.take() == "a"
+    scheduler.put_back("a")
+    assert scheduler.take() == "a"
+
+
+def test_two_children_of_one_step_both_become_ready():
+    scheduler = Scheduler(tasks(("a", None, 1), ("b", "a", 1), ("c", "a", 2)))
+    assert drain(scheduler) == ["a", "c", "b"]
+
+
+def test_every_task_of_a_large_forest_comes_once_and_after_its_parent():
+    draw = random.Random(7)
+    rows = [("0", None, 1.0)]
+    for i in range(1, 2000):
+        parent = str(draw.randrange(i)) if draw.random() < 0.8 else None
+        rows.append((str(i), parent, draw.random() * 14))
+    parents = {key: parent for key, parent, _ in rows}
+    scheduler, seen, flight = Scheduler(tasks(*rows)), [], []
+    while scheduler.left:
+        while len(flight) < 8 and (key := scheduler.take()) is not None:
+            assert parents[key] is None or parents[key] in seen
+            flight.append(key)
+        ended = flight.pop(draw.randrange(len(flight)))
+        scheduler.done(ended)
+        seen.append(ended)
+    assert sorted(seen, key=int) == [row[0] for row in rows]

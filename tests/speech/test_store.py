@@ -1,0 +1,432 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from narrator import keys
+from narrator.errors import DamagedTake, StorageError
+from narrator.speech.store import Flag, Pin, Record, Store
+
+RATE = 8000
+KEY = "ab" + "0" * 38
+OTHER = "cd" + "1" * 38
+
+
+def record(key: str = KEY, samples: int = RATE) -> Record:
+    return Record(
+        key=key, content="", samples=samples, sample_rate=RATE, start=10, stop=samples - 10,
+        level=-20.0, peak=-3.0, text="Naïve “text” 你好",
+    )  # fmt: skip
+
+
+def sound(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, 0.1, RATE).astype(np.float32)
+
+
+def put(root: Path, key: str = KEY, seed: int = 0, latents: np.ndarray | None = None) -> Record:
+    return Store.open(root, writing=True).put(record(key), sound(seed), latents)
+
+
+def file_of(root: Path, key: str = KEY) -> Path:
+    return root / key[:2] / f"{key}.take"
+
+
+def test_what_is_put_is_found_and_read_again(tmp_path):
+    kept = put(tmp_path)
+    store = Store.open(tmp_path)
+    assert store.find(KEY) == kept
+    samples, rate = store.read(KEY)
+    assert rate == RATE
+    np.testing.assert_allclose(samples, sound(), atol=2**-22)
+
+
+def test_latents_come_back_exactly(tmp_path):
+    latents = np.random.default_rng(1).normal(size=(5, 4, 64)).astype(np.float32)
+    put(tmp_path, latents=latents)
+    np.testing.assert_array_equal(Store.open(tmp_path).latents(KEY), latents)
+
+
+def test_a_take_without_latents_has_none(tmp_path):
+    put(tmp_path)
+    assert Store.open(tmp_path).latents(KEY) is None
+
+
+def test_equal_takes_are_equal_bytes(tmp_path):
+    put(tmp_path / "a")
+    put(tmp_path / "b")
+    assert file_of(tmp_path / "a").read_bytes() == file_of(tmp_path / "b").read_bytes()
+
+
+def test_content_depends_on_samples_and_latents(tmp_path):
+    ones = np.ones((1, 4, 3), np.float32)
+    contents = {
+        put(tmp_path / "a").content,
+        put(tmp_path / "b", seed=1).content,
+        put(tmp_path / "c", latents=ones).content,
+        put(tmp_path / "d", latents=2 * ones).content,
+    }
+    assert len(contents) == 4
+
+
+def test_a_take_that_is_not_there_is_not_found(tmp_path):
+    store = Store.open(tmp_path, writing=True)
+    assert store.find(KEY) is None
+    with pytest.raises(DamagedTake):
+        store.read(KEY)
+
+
+@pytest.mark.parametrize("journal", [True, False], ids=["journal", "no journal"])
+@pytest.mark.parametrize("harm", ["truncated", "empty", "one bit", "another take", "not a zip"])
+def test_a_harmed_take_is_noted_and_counts_as_missing(harm, journal, tmp_path):
+    put(tmp_path)
+    put(tmp_path, OTHER, seed=1)
+    path = file_of(tmp_path)
+    data = bytearray(path.read_bytes())
+    if harm == "truncated":
+        data = data[: len(data) // 2]
+    elif harm == "empty":
+        data = bytearray()
+    elif harm == "one bit":
+        data[len(data) // 2] ^= 1
+    elif harm == "another take":
+        data = bytearray(file_of(tmp_path, OTHER).read_bytes())
+    else:
+        data = bytearray(b"RIFF" * 100)
+    path.write_bytes(data)
+    if not journal:
+        (tmp_path / "journal.jsonl").unlink()
+    store = Store.open(tmp_path)
+    assert store.find(KEY) is None
+    assert store.damaged == [KEY]
+    assert store.find(OTHER) is not None
+
+
+def test_a_bit_flipped_behind_the_clocks_back_is_found_when_read(tmp_path):
+    put(tmp_path)
+    path = file_of(tmp_path)
+    stat = path.stat()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    store = Store.open(tmp_path)
+    with pytest.raises(DamagedTake):
+        store.read(KEY)
+    assert store.damaged == [KEY]
+
+
+def test_times_that_changed_alone_cost_nothing(tmp_path):
+    kept = put(tmp_path)
+    os.utime(file_of(tmp_path), (0, 0))
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+def test_a_copied_store_without_its_journal_is_whole(tmp_path):
+    kept = put(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b" / "journal.jsonl").unlink()
+    assert Store.open(tmp_path / "b").find(KEY) == kept
+
+
+def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
+    put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + whole[: len(whole) // 2])
+    put(tmp_path, OTHER)
+    assert journal.read_bytes().startswith(whole)
+    assert journal.read_bytes().count(b"\n") == 2
+    store = Store.open(tmp_path)
+    assert store.find(KEY)
+    assert store.find(OTHER)
+
+
+def test_a_digit_altered_in_the_journal_cuts_no_speech(tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole.replace(b'"stop":7990', b'"stop":3990'))
+    assert journal.read_bytes() != whole
+    store = Store.open(tmp_path)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+    assert journal.read_bytes() == whole  # mended
+
+
+def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    row["record"]["stop"] -= 4000
+    del row["seal"]
+    data = keys.canonical(row)
+    seal = keys.content_of(data)[:40]
+    journal.write_text(f'{data.decode()[:-1]},"seal":"{seal}"}}\n')
+    store = Store.open(tmp_path, writing=True)
+    assert store.find(KEY) != kept
+    with pytest.raises(DamagedTake, match="journal"):
+        store.read(KEY)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert len(store.read(KEY)[0]) == RATE
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
+    kept = put(tmp_path)
+    Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 6))
+    journal = tmp_path / "journal.jsonl"
+    data = journal.read_bytes()
+    for place in range(len(data)):
+        bit = (1, 2, 4, 8, 16, 32, 64, 128, 255)[place % 9]
+        journal.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+        store = Store.open(tmp_path)
+        assert store.find(KEY) == kept
+        assert store.flag(OTHER) in (flag, None)
+        assert store.flag(KEY) is None
+
+
+def test_a_journal_from_before_there_were_seals_is_checked_once_and_sealed(tmp_path):
+    kept = put(tmp_path)
+    put(tmp_path, OTHER)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    rows = [json.loads(line) for line in whole.splitlines()]
+    flag = Flag("ef" + "2" * 38, ("cut: x",), 3)
+    rows.append({"flag": flag.key, "faults": ["cut: x"], "best": 1, "attempts": 3})
+    rows[0]["record"]["stop"] = 17  # nobody could have noticed
+    for row in rows:
+        row.pop("seal", None)
+    journal.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    store = Store.open(tmp_path, writing=True)
+    assert (store.find(KEY), store.misled, store.damaged) == (kept, 0, [])
+    assert store.find(OTHER)
+    assert set(whole.splitlines()) < set(journal.read_bytes().splitlines())
+    size = journal.stat().st_size
+    again = Store.open(tmp_path, writing=True)
+    assert (again.find(KEY), again.flag(flag.key)) == (kept, flag)
+    assert journal.stat().st_size == size
+
+
+def test_a_row_that_the_disk_has_no_room_for_leaves_no_half(tmp_path, monkeypatch):
+    put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    whole = journal.read_bytes()
+    store = Store.open(tmp_path, writing=True)
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 50, was[1]))
+    try:
+        with pytest.raises(StorageError):
+            store.give_up(Flag(OTHER, ("cut: x",)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert journal.read_bytes() == whole
+
+
+def test_a_journal_of_rubbish_costs_nothing_but_time(tmp_path):
+    kept = put(tmp_path)
+    (tmp_path / "journal.jsonl").write_bytes(b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n')
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+
+
+def test_what_a_killed_writer_left_is_cleared_by_the_next_writer_alone(tmp_path):
+    put(tmp_path)
+    left = tmp_path / "ab" / f".{16 * 'a'}.part"
+    left.write_bytes(b"half")
+    Store.open(tmp_path)
+    assert left.exists()
+    Store.open(tmp_path, writing=True)
+    assert not left.exists()
+
+
+def test_a_flag_stays_until_a_good_take_comes(tmp_path):
+    store = Store.open(tmp_path, writing=True)
+    store.give_up(Flag(KEY, ("cut: x",)))
+    assert Store.open(tmp_path).flag(KEY) == Flag(KEY, ("cut: x",))
+    put(tmp_path)
+    assert Store.open(tmp_path).flag(KEY) is None
+
+
+def test_removing_frees_the_bytes_it_says(tmp_path):
+    put(tmp_path)
+    put(tmp_path, OTHER)
+    size = file_of(tmp_path).stat().st_size
+    store = Store.open(tmp_path, writing=True)
+    assert store.remove([KEY]) == size
+    assert [key for key, _ in Store.open(tmp_path).stored()] == [OTHER]
+
+
+def test_a_full_disk_is_said_in_words(tmp_path, monkeypatch):
+    store = Store.open(tmp_path, writing=True)
+
+    def full(fd):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        store.put(record(), sound())
+    assert store.find(KEY) is None
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or os.geteuid() != 0, reason="needs a tmpfs")
+def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)], capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("no right to mount a tmpfs here")
+    try:
+        store = Store.open(disk / "store", writing=True)
+        kept = []
+
+        def fill() -> None:
+            for i in range(100):
+                key = f"{i:02x}" + "0" * 38
+                store.put(record(key), sound(i))
+                kept.append(key)
+
+        with pytest.raises(StorageError, match="the disk is full"):
+            fill()
+        assert kept
+        fresh = Store.open(disk / "store")
+        assert all(fresh.find(key) for key in kept)
+        assert not list(disk.rglob("*.part"))
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+# -- rows and headers that hold something else -----------------------------------------------------
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("offset", "bit", "central"),
+    [(10, 64, True), (10, 8, True), (8, 1, True), (6, 1, False), (6, 64, False), (6, 255, True)],
+    ids=["compressed", "deflated", "encrypted", "a bit of its head", "strong", "a later version"],
+)
+def test_a_take_whose_head_was_altered_is_damaged(offset, bit, central, tmp_path):
+    put(tmp_path)
+    path = file_of(tmp_path)
+    data = bytearray(path.read_bytes())
+    start = data.rfind(b"PK\x01\x02") if central else 0
+    data[start + offset] ^= bit
+    path.write_bytes(data)
+    (tmp_path / "journal.jsonl").unlink()
+    store = Store.open(tmp_path)
+    found = store.find(KEY)  # not all of the head says anything of what is in it
+    assert (found is None) == (store.damaged == [KEY])
+    assert found is None or store.read(KEY)
+
+
+def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
+    Store.open(tmp_path, writing=True).put(record(samples=200), sound()[:200])
+    data = file_of(tmp_path).read_bytes()
+    ends = [*range(120), *range(len(data) - 250, len(data))]
+    store, damaged = Store.open(tmp_path), 0
+    for place in ends:
+        for bit in (1, 8, 64, 255):
+            altered = bytearray(data)
+            altered[place] ^= bit
+            (tmp_path / "ab" / f"{KEY}.1.try").write_bytes(altered)
+            try:
+                store.read_try(KEY, 1)
+            except DamagedTake:
+                damaged += 1
+    assert damaged > len(ends)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"level": None}, {"level": True}, {"figures": None}, {"figures": {"end": "x"}},
+        {"samples": "x"}, {"samples": 1.5}, {"content": 5}, {"parameters": [1]}, {"faults": [1]},
+        {"sample_rate": 0}, {"text": None}, {"prompted_by": 3}, {"key": ["x"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_of_the_wrong_types_is_read_from_its_take_again(change, tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    row["record"] |= change
+    journal.write_text(json.dumps(row) + "\n")
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
+@pytest.mark.parametrize("change", [{"sha256": 5}, {"size": "x"}, {"mtime": None}, {"record": 3}])
+def test_a_row_of_the_wrong_types_costs_nothing_but_time(change, tmp_path):
+    kept = put(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    row = json.loads(journal.read_bytes())
+    journal.write_text(json.dumps(row | change) + "\n")
+    store = Store.open(tmp_path)
+    assert (store.find(KEY), store.damaged) == (kept, [])
+
+
+@pytest.mark.parametrize("row", ['{"flag": 3, "faults": []}', '{"flag": "k", "faults": [1]}',
+                                 '{"flag": "k", "faults": ["x"], "attempts": "1"}'])  # fmt: skip
+def test_a_flag_of_the_wrong_types_is_none(row, tmp_path):
+    put(tmp_path)
+    (tmp_path / "journal.jsonl").write_text(row + "\n")
+    Store.open(tmp_path, writing=True).remove([])
+    assert (tmp_path / "journal.jsonl").read_bytes() == b""
+
+
+def test_a_journal_that_nests_without_end_costs_nothing_but_time(tmp_path):
+    kept = put(tmp_path)
+    (tmp_path / "journal.jsonl").write_bytes(DEEP + b"\n")
+    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+
+
+PIN = {
+    "place": "p", "take": OTHER, "step": KEY, "number": 1, "chunk": "1.1", "speaker": "ann",
+    "text": "Yes.",
+}  # fmt: skip
+
+
+def test_a_pin_from_before_engines_and_manifests_were_noted_is_read(tmp_path):
+    (tmp_path / "pins.json").write_text(json.dumps([PIN]))
+    assert Store.open(tmp_path).pins() == {"p": Pin(**PIN, manifest="", engine="")}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {}, None, 5, [5], [{"place": "p"}], [PIN | {"take": 5}], [PIN | {"place": ["p"]}],
+        [PIN | {"take": "\0abc"}], [PIN | {"take": "../../etc/passwd"}], [PIN | {"step": ""}],
+        [PIN | {"number": "1"}], [PIN | {"number": True}], [PIN | {"text": None}],
+        [PIN | {"engine": 1}], [PIN | {"other": 1}],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pins_of_the_wrong_types_are_one_line_with_the_way_on(rows, tmp_path):
+    (tmp_path / "pins.json").write_text(json.dumps(rows))
+    with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .* delete it"):
+        Store.open(tmp_path).pins()
+
+
+def test_pins_that_were_altered_are_one_line_and_nothing_is_dropped(tmp_path):
+    put(tmp_path)
+    Store.open(tmp_path, writing=True).pin(pin := Pin(**PIN | {"number": 0}))
+    assert Store.open(tmp_path).pins() == {"p": pin}
+    path = tmp_path / "pins.json"
+    path.write_bytes(altered := path.read_bytes().replace(b'"chunk": "1.1"', b'"chunk": "1.2"'))
+    with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .*altered.*delete it"):
+        Store.open(tmp_path).pins()
+    assert path.read_bytes() == altered
+
+
+def test_pins_that_nest_without_end_are_one_line(tmp_path):
+    (tmp_path / "pins.json").write_bytes(DEEP)
+    with pytest.raises(StorageError, match="not a list of pins"):
+        Store.open(tmp_path).pins()

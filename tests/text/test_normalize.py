@@ -1,0 +1,365 @@
+"""Stages, changes, says, lexicon and marks; words are in the tests of the languages."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from narrator.text.normalize import TYPOGRAPHY, Change, Entry, Lexicon, SpokenText, normalize
+from narrator.text.normalize.edits import Edit, apply, compose
+
+NONE = Lexicon()
+
+
+def spoken(
+    text: str,
+    *entries: Entry,
+    language: str = "en-GB",
+    speaker: str = "narrator",
+    says: tuple[tuple[int, int, str], ...] = (),
+) -> str:
+    return normalize(
+        text, language=language, speaker=speaker, lexicon=Lexicon(entries), says=says
+    ).text
+
+
+def applied(text: str, changes: tuple[Change, ...]) -> str:
+    out, at = [], 0
+    for change in changes:
+        assert at <= change.start <= change.stop
+        assert text[change.start : change.stop] == change.written != change.spoken
+        out += [text[at : change.start], change.spoken]
+        at = change.stop
+    return "".join(out) + text[at:]
+
+
+# Changes
+
+
+def test_a_plain_text_is_spoken_unchanged() -> None:
+    text = "It is not so, he said; is it? I don't know... Well!"
+    assert normalize(text, language="en-GB", speaker="n", lexicon=NONE) == SpokenText(text, ())
+
+
+def test_a_change_names_what_was_written_where_and_why() -> None:
+    text = "“Mr. Ukridge\u2060—”"
+    result = normalize(text, language="en-GB", speaker="n", lexicon=NONE)
+    assert result.text == "Mister Ukridge."
+    title = Change(1, 4, "Mr.", "Mister", "title")
+    assert title in result.changes
+    assert {change.rule for change in result.changes} - TYPOGRAPHY == {"title"}
+    assert applied(text, result.changes) == result.text
+
+
+def test_offsets_count_from_the_source_behind_characters_that_vanish() -> None:
+    text = "A\u200bb\u00ad e\u0301 No. 5"
+    changes = normalize(text, language="en-GB", speaker="n", lexicon=NONE).changes
+    assert [text[c.start : c.stop] for c in changes if c.rule == "number"] == ["5"]
+
+
+# What an author says
+
+
+def test_a_say_wins_over_rules_and_lexicon_and_is_not_read_again() -> None:
+    text = "Dr. Smith lives on St. Mary St."
+    says = ((0, 3, "Dr. 7"), (19, 22, "Saint"))
+    entries = (Entry("Smythe", word="Smith"), Entry("doc", word="Dr."))
+    assert spoken(text, *entries, says=says) == "Dr. 7 Smythe lives on Saint Mary Street."
+
+
+def test_a_say_may_cover_part_of_what_a_rule_would_read() -> None:
+    assert spoken("in 1984", says=((5, 7, "X"),)) == "in nineteenX."
+
+
+def test_the_marks_of_a_say_are_made_plain() -> None:
+    assert spoken("Well then.", says=((5, 9, "“now—then!”"),)) == "Well now, then!"
+
+
+@pytest.mark.parametrize("say", [(-1, 2, "x"), (2, 2, "x"), (3, 99, "x")])
+def test_a_say_outside_of_the_text_is_refused(say: tuple[int, int, str]) -> None:
+    with pytest.raises(ValueError, match="not in a text"):
+        spoken("Hello", says=(say,))
+
+
+def test_a_say_for_invisible_characters_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing visible"):
+        spoken("a\u2060b", says=((1, 2, "x"),))
+
+
+def test_says_that_overlap_are_refused() -> None:
+    with pytest.raises(ValueError, match="overlaps"):
+        spoken("Hello there", says=((0, 5, "x"), (4, 8, "y")))
+
+
+# The lexicon
+
+CHUMLEY = Entry("Chumley", word="Cholmondeley")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("Cholmondeley came.", "Chumley came."),
+        ("CHOLMONDELEY!", "Chumley!"),
+        ("Cholmondeley's and Cholmondeley’s", "Chumley's and Chumley's."),
+        ("Cholmondeley-like", "Chumley-like."),
+        ("“Cholmondeley,” he said", "Chumley, he said."),
+        ("Cholmondeleyish", "Cholmondeleyish."),
+        ("McCholmondeley", "McCholmondeley."),
+    ],
+)
+def test_a_word_is_found_whole_in_any_case(written: str, said: str) -> None:
+    assert spoken(written, CHUMLEY) == said
+
+
+def test_a_word_is_not_found_before_an_apostrophe_but_a_possessive() -> None:
+    entry = Entry("XX", word="can")
+    assert spoken("can, can't and can's", entry) == "XX, can't and XX's."
+
+
+def test_a_word_in_capitals_is_found_in_capitals_only() -> None:
+    assert spoken("US and us", Entry("U S A", word="US")) == "U S A and us."
+
+
+def test_case_can_be_asked_for() -> None:
+    entry = Entry("Rhys", word="Reece", case=True)
+    assert spoken("Reece or reece", entry) == "Rhys or reece."
+
+
+def test_a_word_may_have_spaces_and_marks() -> None:
+    entry = Entry("Saint Gwynne", word="St. Gwyn’s")
+    assert spoken("at St. Gwyn's\u00a0today", entry) == "at Saint Gwynne today."
+
+
+@pytest.mark.parametrize(
+    ("entry", "written", "said"),
+    [
+        (Entry("doctor Who", word="Dr."), "Dr. Jones", "doctor Who Jones."),
+        (Entry("one nine eight four", word="1984"), "in 1984", "in one nine eight four."),
+        (Entry("bee bee cee", word="BBC"), "the BBC", "the bee bee cee."),
+        (Entry("Majors", word="WW2"), "in WW2", "in Majors."),
+    ],
+)
+def test_a_word_is_found_where_a_rule_would_rewrite_it(
+    entry: Entry, written: str, said: str
+) -> None:
+    assert spoken(written, entry) == said
+
+
+@pytest.mark.parametrize(
+    ("entry", "written", "said"),
+    [
+        (Entry("Doc", word="Doctor"), "Dr. Jones", "Doc Jones."),
+        (Entry("Doc Joe", word="Doctor Jones"), "Dr. Jones", "Doc Joe."),
+        (Entry("FIVE", word="five"), "$5.05", "FIVE dollars and FIVE cents."),
+        (Entry("sterling", pattern=r"pounds\b"), "£20", "twenty sterling."),
+    ],
+)
+def test_the_lexicon_reads_what_the_rules_said(entry: Entry, written: str, said: str) -> None:
+    assert spoken(written, entry) == said
+
+
+def test_the_lexicon_does_not_read_its_own_words() -> None:
+    entries = (Entry("Alice", word="Bob"), Entry("Bob", word="Alice"))
+    assert spoken("Bob and Alice", *entries) == "Alice and Bob."
+
+
+def test_a_rule_reads_around_the_words_of_the_lexicon() -> None:
+    entry = Entry("eighteen-eleven", word="1811")
+    assert spoken("12 March 1811", entry) == "the twelfth of March eighteen-eleven."
+    assert spoken("St. Foo", Entry("Fu", word="Foo")) == "Saint Fu."
+
+
+def test_the_longer_word_wins() -> None:
+    entries = (Entry("A", word="New"), Entry("B", word="New York"))
+    assert spoken("New York, New Delhi", *entries) == "B, A Delhi."
+
+
+def test_a_pattern_speaks_the_groups_it_caught() -> None:
+    entry = Entry(r"H P \1", pattern=r"\bHP(\d+)\b")
+    assert spoken("HP12, hp3", entry) == "H P twelve, H P three."
+    named = Entry(r"\g<who> the \\ great", pattern=r"great (?P<who>\w+)", case=True)
+    assert spoken("great Fred", named) == "Fred the great."
+
+
+def test_a_compiled_pattern_keeps_its_flags() -> None:
+    entry = Entry("x", pattern=re.compile(r"hp\d"))
+    assert spoken("HP1 hp1", entry) == "HP-one x."
+
+
+def test_a_pattern_wins_over_a_word() -> None:
+    entries = (Entry("word", word="Dr."), Entry("pattern", pattern=r"Dr\.(?= No)"))
+    assert spoken("Dr. No, Dr. Yes", *entries) == "pattern No, word Yes."
+
+
+def test_entries_are_for_a_language_or_a_speaker() -> None:
+    entries = (
+        Entry("all", word="foo"),
+        Entry("english", word="foo", language="en"),
+        Entry("american", word="bar", language="en-US"),
+        Entry("alice", word="foo", speaker="alice"),
+    )
+    assert spoken("foo bar", *entries) == "english bar."
+    assert spoken("foo bar", *entries, language="en-us") == "english american."
+    assert spoken("foo bar", *entries, language="de") == "all bar."
+    assert spoken("foo bar", *entries, language="en-GB", speaker="alice") == "alice bar."
+
+
+def test_an_entry_may_silence_its_word() -> None:
+    assert spoken("one two three", Entry("", word="two")) == "one three."
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([Entry("x")], "either"),
+        ([Entry("x", word="a", pattern="b")], "either"),
+        ([Entry("x", word=" ")], "empty"),
+        ([Entry("x", pattern="(")], "not valid"),
+        ([Entry("x", pattern="a*")], "empty text"),
+        ([Entry(r"\2", pattern="(a)")], "group 2"),
+        ([Entry(r"\g<b>", pattern="(?P<a>a)")], "group b"),
+        ([Entry("x", word="a"), Entry("y", word="A")], "twice"),
+    ],
+)
+def test_an_entry_that_cannot_work_is_refused(entries: list[Entry], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Lexicon(entries)
+
+
+# Marks
+
+
+@pytest.mark.parametrize("text", ["", " ", "…", "“—”", "?!", "***", "😀", "\u200b", "___"])
+def test_a_text_without_words_has_nothing_to_say(text: str) -> None:
+    result = normalize(text, language="en-GB", speaker="n", lexicon=NONE)
+    assert result.text == ""
+    assert applied(text, result.changes) == ""
+
+
+def test_a_line_break_is_a_stop() -> None:
+    assert spoken("Smoke\nIt was dark, and\nstill.") == "Smoke. It was dark, and. still."
+
+
+@pytest.mark.parametrize(
+    ("language", "stop"), [("xx", "."), ("ja", "。"), ("zh-Hant", "。"), ("hi", "।"), ("ur", "۔")]
+)
+def test_every_language_ends_on_its_own_stop(language: str, stop: str) -> None:
+    assert spoken("x", language=language) == f"x{stop}"
+
+
+# Properties
+
+PIECES = [
+    *" .,;:!?…—–-'’‘“”\"()[]0123456789£$€%&@#/°½²\u2060\u200b\u00a0\n⸺*_~|+=<>´×",
+    *("Mr. ", "Dr. ", "St. ", "1984", "12 March 1920", " a.m.", "Henry VIII", "I ", "IV "),
+    *("U.S. ", "J. ", "Doctor", "HP12", "hello", "HELLO", "£25 1s. 8½d.", "’90s", "e.g. "),
+    *("http://a.b/c", "a@b.com", "3:30", "10–20", "😀", "e\u0301", "œ", "No. 5", "日本", "。"),
+    *("「", "」", "¿Qué", "21", "3,5", "XIXe", "1.234", "５", "٢", "ﬁ", "No", "www.x.org"),
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=20).map("".join) | st.text(max_size=30)
+LANGUAGES = st.sampled_from(
+    "en-GB en-US de fr es-MX it pt-BR sv ru tr zh ja ar hi el th xx".split()
+)
+ENTRIES = Lexicon(
+    [
+        Entry("Doc—“tor”", word="Doctor"),
+        Entry(r"H P \1", pattern=r"\bHP(\d+)"),
+        Entry("nineteen eighty four!", word="1984"),
+        Entry("", word="e.g."),
+    ]
+)
+
+
+def check(text: str, result: SpokenText, language: str) -> None:
+    assert applied(text, result.changes) == result.text
+    if result.text:
+        assert re.fullmatch(r"(?s)(?:\S.*)?[^.?!。？！؟।;\s][.?!。？！؟।;]", result.text)
+    assert not re.search('[“”‘’«»—…⸺\u200b\u2060\u00a0\n"()]|  ', result.text)
+    if language.startswith("en"):
+        assert not re.search("[0-9£$%&@#½°]", result.text)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, LANGUAGES, st.booleans())
+def test_changes_make_the_spoken_text(text: str, language: str, heading: bool) -> None:
+    result = normalize(text, language=language, speaker="n", lexicon=ENTRIES, heading=heading)
+    check(text, result, language)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS.filter(bool), LANGUAGES, st.data())
+def test_a_say_is_always_heard(text: str, language: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    stop = data.draw(st.integers(start + 1, len(text)))
+    assume(re.search(r"[\w .]", text[start:stop]))
+    result = normalize(
+        text, language=language, speaker="n", lexicon=ENTRIES, says=[(start, stop, "zork")]
+    )
+    check(text, result, language)
+    assert "zork" in result.text
+
+
+@st.composite
+def two_stages(draw: st.DrawFn) -> tuple[str, list[Edit], list[Edit]]:
+    def edits(text: str) -> list[Edit]:
+        count = draw(st.integers(0, 4))
+        cuts = st.lists(st.integers(0, len(text)), min_size=2 * count, max_size=2 * count)
+        ends = sorted(draw(cuts))
+        news = st.text("xyz", max_size=3)
+        return [Edit(a, b, draw(news), "r") for a, b in zip(ends[::2], ends[1::2], strict=True)]
+
+    text = draw(st.text("abc", max_size=12))
+    first = edits(text)
+    return text, first, edits(apply(text, first))
+
+
+@settings(max_examples=500, deadline=None)
+@given(two_stages())
+def test_composed_edits_do_what_both_stages_do(case: tuple[str, list[Edit], list[Edit]]) -> None:
+    text, first, second = case
+    middle = apply(text, first)
+    both = compose(first, middle, second, {})
+    assert apply(text, both) == apply(middle, second)
+    assert all(a.stop <= b.start for a, b in pairwise(both))
+
+
+# The real novel
+
+
+def novel() -> list[str]:
+    """The paragraphs of the chapters of the test book, roughly."""
+    folder = Path(__file__).parents[3] / "shared" / "books"
+    path = os.environ.get("NARRATOR_TEST_EPUB") or next(folder.glob("*.epub"), None)
+    if path is None:
+        pytest.skip("no novel: set NARRATOR_TEST_EPUB to an EPUB")
+    with zipfile.ZipFile(path) as book:
+        pages = [book.read(name).decode() for name in book.namelist() if "chapter" in name]
+    found = [
+        re.sub(r"<[^>]+>", "", p) for page in pages for p in re.findall(r"<p\b.*?</p>", page, re.S)
+    ]
+    return [" ".join(text.split()) for text in found]
+
+
+def test_the_novel_is_spoken_whole_and_fast() -> None:
+    paragraphs = novel()
+    start = time.process_time()
+    results = [normalize(p, language="en-GB", speaker="n", lexicon=NONE) for p in paragraphs]
+    seconds = time.process_time() - start
+    size = sum(map(len, paragraphs))
+    assert size > 100_000
+    assert seconds < 5 * size / 1e6 + 1, f"{seconds:.2f} s for {size} characters"
+    for text, result in zip(paragraphs, results, strict=True):
+        check(text, result, "en")
+        words = re.findall(
+            r"[a-z]{2,}", re.sub(r"\W’|’\w+|[A-Z]\w*|\w*\.|\w*œ\w*|\w*\d\w*", " ", text)
+        )
+        assert not set(words) - set(re.findall(r"[a-z]+", result.text.lower())), text

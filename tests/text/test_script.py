@@ -1,0 +1,625 @@
+"""Chapter text -> lines, with nothing lost and every mistake reported where it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from narrator.errors import ScriptError
+from narrator.text.lines import Chapter, Line, Rest, Say
+from narrator.text.script import LONGEST_PARAGRAPH, Roles, decode, read_chapter, read_lines
+
+PATH = Path("text/01.md")
+CAST = Roles(
+    {
+        "narrator": "narrator",
+        "alice": "alice",
+        "alice liddell": "alice",
+        "hatter": "hatter",
+        "小明": "小明",
+    },
+    "narrator",
+)
+
+
+def read(
+    text: str,
+    roles: Roles = CAST,
+    *,
+    language: str = "en",
+    speaker: str | None = None,
+    first_line: int = 1,
+) -> Chapter:
+    return read_chapter(
+        text,
+        path=PATH,
+        title="One",
+        language=language,
+        roles=roles,
+        speaker=speaker,
+        first_line=first_line,
+    )
+
+
+def lines(text: str, roles: Roles = CAST, **options: str | None) -> list[Line]:
+    return [line for scene in read(text, roles, **options).scenes for line in scene.lines]  # type: ignore[arg-type]
+
+
+def texts(text: str) -> list[str]:
+    return [line.text for line in lines(text)]
+
+
+def spoken(text: str, roles: Roles = CAST) -> list[tuple[str, str]]:
+    return [(line.speaker, line.text) for line in lines(text, roles)]
+
+
+def left_out(text: str) -> list[tuple[int, str, str]]:
+    return [(found.line, found.reason, found.text) for found in read(text).left_out]
+
+
+def problems(text: str, roles: Roles = CAST, **options: str | None) -> list[tuple[int | None, str]]:
+    with pytest.raises(ScriptError) as caught:
+        read(text, roles, **options)  # type: ignore[arg-type]
+    assert {problem.path for problem in caught.value.problems} == {PATH}
+    return [(problem.line, problem.message) for problem in caught.value.problems]
+
+
+# -- paragraphs
+
+
+def test_paragraphs_are_lines_with_their_line_numbers() -> None:
+    assert [(line.text, line.line) for line in lines("One.\n\nTwo\nwrapped.\n\n\nThree.")] == [
+        ("One.", 1),
+        ("Two wrapped.", 3),
+        ("Three.", 7),
+    ]
+
+
+def test_line_numbers_count_from_the_first_line_given() -> None:
+    assert [
+        line.line for scene in read("a\n\nb", first_line=10).scenes for line in scene.lines
+    ] == [
+        10,
+        12,
+    ]
+
+
+def test_line_ends_of_windows_count_once() -> None:
+    assert [(line.text, line.line) for line in lines("One.\r\n\r\nTwo.\r\n")] == [
+        ("One.", 1),
+        ("Two.", 3),
+    ]
+
+
+def test_emphasis_links_and_code_leave_their_text() -> None:
+    assert texts("It was *very* **odd**, [said](http://x.org 'y') `she`.") == [
+        "It was very odd, said she."
+    ]
+
+
+def test_white_space_runs_are_single_spaces() -> None:
+    assert texts("  One \t two\\\nthree  \nfour&nbsp; five\u2003six") == [
+        "One two three four five six"
+    ]
+
+
+def test_entities_are_decoded() -> None:
+    assert texts("caf&eacute; &amp; &#39;bar&#39;") == ["café & 'bar'"]
+
+
+def test_headings_keep_their_level() -> None:
+    found = lines("# One\n\n### Two\n\nThree\n=====\n\nFour\n----\n\nfive")
+    assert [(line.text, line.heading) for line in found] == [
+        ("One", 1),
+        ("Two", 3),
+        ("Three", 1),
+        ("Four", 2),
+        ("five", 0),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["***", "---", "* * *", "⁂", "• • •", "❦"])
+def test_scene_breaks_part_scenes(mark: str) -> None:
+    scenes = read(f"{mark}\n\nOne.\n\n{mark}\n\n{mark}\n\nTwo.\n\nThree.\n\n{mark}\n").scenes
+    assert [[line.text for line in scene.lines] for scene in scenes] == [
+        ["One."],
+        ["Two.", "Three."],
+    ]
+
+
+def test_dashes_under_a_paragraph_are_asked_about() -> None:
+    [(line, message)] = problems("He left.\n---\nShe stayed.")
+    assert line == 2
+    assert "blank line" in message
+
+
+def test_quotes_and_lists_are_lines() -> None:
+    assert texts("> one\n> two\n>\n> > three\n\n- four\n  - five\n- six") == [
+        "one two",
+        "three",
+        "four",
+        "five",
+        "six",
+    ]
+
+
+def test_numbers_of_lists_are_spoken() -> None:
+    # "1984." at the start of a paragraph is a list to Markdown.
+    assert texts("1984. It was April.\n\n2) two\n3) three\n\n7.\n") == [
+        "1984. It was April.",
+        "2) two",
+        "3) three",
+        "7.",
+    ]
+
+
+def test_indented_paragraphs_are_spoken() -> None:
+    assert texts("    Indented by four.\n\n\tBy a tab.") == ["Indented by four.", "By a tab."]
+
+
+def test_tags_around_text_do_not_hide_it() -> None:
+    assert texts("<div>\n\nOne\n\n</div>\n\n<p>Two <i>three</i><br>four</p>") == [
+        "One",
+        "Two three four",
+    ]
+
+
+# -- speakers
+
+
+def test_labels_name_the_speaker_in_any_case_and_by_alias() -> None:
+    assert spoken("Alice: Hi.\n\nALICE LIDDELL: Ho.\n\n**Hatter:** Tea.\n\n**Hatter**: More.") == [
+        ("alice", "Hi."),
+        ("alice", "Ho."),
+        ("hatter", "Tea."),
+        ("hatter", "More."),
+    ]
+
+
+def test_labels_work_in_quotes_and_lists() -> None:
+    assert spoken("> Alice: Hi.\n\n- Hatter: Ho.\n\n1. Alice: One") == [
+        ("alice", "Hi."),
+        ("hatter", "Ho."),
+        ("alice", "1. One"),
+    ]
+
+
+def test_a_script_needs_no_blank_lines() -> None:
+    found = lines("Alice: Hi,\nyou.\nHatter (dryly): Ho.\nAlice: Ha.")
+    assert [(line.speaker, line.style, line.text, line.line) for line in found] == [
+        ("alice", None, "Hi, you.", 1),
+        ("hatter", "dryly", "Ho.", 3),
+        ("alice", None, "Ha.", 4),
+    ]
+
+
+def test_text_above_a_label_is_another_speakers() -> None:
+    roles = Roles({"alice": "alice", "hatter": "hatter"}, None)
+    assert spoken("Hatter: One.\n\nTwo.\nAlice: Three.\n\n![x](y)\nHatter: Four.", roles) == [
+        ("hatter", "One."),
+        ("hatter", "Two."),
+        ("alice", "Three."),
+        ("hatter", "Four."),
+    ]
+
+
+def test_full_width_colons_and_brackets_mark_labels() -> None:
+    [line] = lines("小明（轻声）：你好", language="zh")
+    assert (line.speaker, line.style, line.text) == ("小明", "轻声", "你好")
+
+
+def test_text_without_a_label_is_the_chapters_speakers_then_the_narrators() -> None:
+    assert [line.speaker for line in lines("One.", speaker="hatter")] == ["hatter"]
+    assert [line.speaker for line in lines("Alice: Hi.\n\nTwo.")] == ["alice", "narrator"]
+
+
+def test_without_a_narrator_text_is_the_last_labels() -> None:
+    roles = Roles({"alice": "alice", "hatter": "hatter"}, None)
+    assert spoken("Hatter: One.\n\nTwo.", roles) == [("hatter", "One."), ("hatter", "Two.")]
+
+
+def test_text_that_nobody_speaks_is_an_error() -> None:
+    [(line, message)] = problems("\n# Title\n\nOne.", Roles({"alice": "alice"}, None))
+    assert line == 2
+    assert "in 1 more line" in message
+    assert "`narrator`" in message
+
+
+def test_an_undeclared_label_names_the_nearest_speaker() -> None:
+    [(line, message)] = problems("Alice: Hi.\n\nHater: Ho.\n\nHater: Ha.")
+    assert line == 3
+    assert "“Hater”" in message
+    assert "“hatter”" in message
+    assert "in 1 more line" in message
+    assert "Hater\\:" in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: this.",
+        "The Royal Society: minutes",
+        "alcie: hi",
+        "Host 2 (softly): hi",
+        "**Guest:** hi",
+        "Alice: Hi.\nGuest: Ho.",
+        "小红：你好",
+    ],
+)
+def test_what_looks_like_a_label_has_to_be_in_the_cast(text: str) -> None:
+    [(_, message)] = problems(text, language="zh" if text[0] == "小" else "en")
+    assert "is not in the cast" in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note\\: this.",
+        "He said: this.",
+        "At 10:30 they left.",
+        "http://example.org",
+        "Dear Sir:",
+        "“Note: this.”",
+        "She went to the\nRoyal Society: a place",
+        "他说：“你好。”",
+        "`Note: this`",
+        "Note&#58; this",
+    ],
+)
+def test_prose_with_a_colon_is_prose(text: str) -> None:
+    assert [line.speaker for line in lines(text, language="zh" if text[0] == "他" else "en")] == [
+        "narrator"
+    ]
+
+
+def test_a_label_without_words_is_an_error() -> None:
+    assert problems("Alice:\n\nHi.") == [(1, "nothing is said after “Alice:”")]
+
+
+def test_headings_have_no_labels() -> None:
+    [line] = lines("# Alice: a life")
+    assert (line.speaker, line.text) == ("narrator", "Alice: a life")
+
+
+def test_a_label_in_brackets_is_an_error_and_no_link() -> None:
+    [(line, message)] = problems("Hi.\n\n[Alice]: Hello")
+    assert line == 3
+    assert "no brackets" in message
+
+
+# -- pauses and spoken forms
+
+
+def test_pauses_keep_their_place_in_the_text() -> None:
+    [line] = lines("Wait. [pause 1.5s] Go[pause 800ms] on. [Pause 2 s]")
+    assert line.text == "Wait. Go on."
+    assert line.rests == (Rest(6, 1.5), Rest(9, 0.8), Rest(12, 2.0))
+
+
+def test_a_pause_after_a_label_comes_before_the_words() -> None:
+    assert lines("Alice: [pause 1s] Hi.")[0].rests == (Rest(0, 1.0),)
+    assert lines("[pause 1s] Alice: Hi.")[0].rests == (Rest(0, 1.0),)
+
+
+def test_a_pause_between_paragraphs_ends_the_one_before() -> None:
+    first, second = lines("One.\n\n[pause 3s]\n\nTwo.")
+    assert (first.rests, second.rests) == ((Rest(4, 3.0),), ())
+
+
+def test_a_pause_before_a_scene_begins_its_first_line() -> None:
+    assert [line.rests for line in lines("One.\n\n***\n\n[pause 3s]\n\nTwo.")] == [
+        (),
+        (Rest(0, 3.0),),
+    ]
+
+
+@pytest.mark.parametrize(
+    "mark", ["[pause]", "[pause 2m]", "[pause x]", "[pause 1,5s]", "[pause 1s"]
+)
+def test_a_malformed_pause_names_the_right_form(mark: str) -> None:
+    [(line, message)] = problems(f"One\ntwo {mark}")
+    assert line == 2
+    assert "[pause 1.5s]" in message
+
+
+def test_an_overlong_pause_is_an_error() -> None:
+    [(_, message)] = problems("One [pause 1500s] two.")
+    assert "60 s at most" in message
+
+
+def test_a_word_may_be_said_otherwise() -> None:
+    [line] = lines("Dr. {St. John|Sinjun} *{read|red}*  it.")
+    assert line.text == "Dr. St. John read it."
+    assert line.says == (Say(4, 12, "Sinjun"), Say(13, 17, "red"))
+
+
+def test_offsets_hold_after_a_label_and_a_number() -> None:
+    [line] = lines("1. Alice: a [pause 1s] {b|c}")
+    assert line.text == "1. a b"
+    assert (line.rests, line.says) == ((Rest(5, 1.0),), (Say(5, 6, "c"),))
+
+
+@pytest.mark.parametrize("mark", ["{word}", "{word|}", "{|word}", "{word"])
+def test_a_malformed_spoken_form_names_the_right_one(mark: str) -> None:
+    [(line, message)] = problems(f"One\n{mark}")
+    assert line == 2
+    assert "{written|spoken}" in message
+
+
+def test_backslashes_make_marks_text() -> None:
+    [line] = lines(r"\{a|b} \[pause 1s] \*c\* {x\|y|z}")
+    assert line.text == "{a|b} [pause 1s] *c* x|y"
+
+
+# -- what is left out
+
+
+def test_what_is_not_spoken_is_listed_with_its_reason() -> None:
+    text = (
+        "One ![alt](a.png)[^1]<!-- hush --><sigh>.\n\n"
+        "<!-- a comment\n\nof two paragraphs -->\n\n"
+        "[^1]: A note\n    goes on.\n\n    And on.\n\n"
+        "| a | b |\n|---|---|\n| c | d |\n\n"
+        "```\ncode\n```\n\n"
+        "[ref]: http://x.org 'title'\n\n"
+        "Two^[in place].\n"
+    )
+    assert texts(text) == ["One .", "Two."]
+    assert left_out(text) == [
+        (1, "image", "![alt](a.png)"),
+        (1, "footnote mark", "[^1]"),
+        (1, "comment", "<!-- hush -->"),
+        (1, "HTML tag", "<sigh>"),
+        (3, "comment", "<!-- a comment\n\nof two paragraphs -->"),
+        (7, "footnote", "[^1]: A note\n    goes on.\n\n    And on."),
+        (12, "table", "| a | b |\n|---|---|\n| c | d |"),
+        (16, "code block", "```\ncode\n```"),
+        (20, "link definition", "[ref]: http://x.org 'title'"),
+        (22, "footnote", "^[in place]"),
+    ]
+
+
+def test_front_matter_is_left_out() -> None:
+    text = "---\ntitle: One\ntags:\n  - a\n---\n\nText."
+    assert [(line.text, line.line) for line in lines(text)] == [("Text.", 7)]
+    [(line, reason, what)] = left_out(text)
+    assert (line, what) == (1, "---\ntitle: One\ntags:\n  - a\n---")
+    assert "book.yaml" in reason
+
+
+def test_a_scene_break_at_the_top_is_no_front_matter() -> None:
+    assert spoken("---\nAlice: Hi.\n\n---\n\nOne.") == [("alice", "Hi."), ("narrator", "One.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("One.\n\n~~~\n\nTwo.", 3), ("One. <!-- two\n\nthree", 1)]
+)
+def test_what_would_swallow_the_rest_of_a_chapter_is_an_error(text: str, line: int) -> None:
+    [(found, _)] = problems(text)
+    assert found == line
+
+
+WORDS = st.integers(0, 999).map(lambda n: f"w{n:03}x")
+INLINE = st.sampled_from(
+    [
+        "{}",
+        "*{}*",
+        "**{}**",
+        "`{}`",
+        "[{}](u)",
+        "![{}](u)",
+        "<!--{}-->",
+        "<i>{}</i>",
+        "<{}>",
+        "{{{}|u}}",
+        "[pause 1s]{}",
+        "[^{}]",
+        "^[{}]",
+        "\\[{}\\]",
+        "“{}”",
+        "{}\n",
+        "{}  \n",
+        "{}\\\n",
+    ]
+)
+BLOCKS = st.sampled_from(
+    [
+        "{}",
+        "# {}",
+        "> {}",
+        "> > {}",
+        "- {}",
+        "1. {}",
+        "1. > - {}",
+        "Alice: so {}",
+        "    {}",
+        "```\n{}\n```",
+        "<!-- {} -->",
+        "<div>\n{}\n</div>",
+        "[^a]: {}",
+        "| {} |\n|---|\n| u |",
+        "***\n\n{}",
+        "{}\n===",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(BLOCKS, st.lists(st.tuples(INLINE, WORDS), min_size=1, max_size=5)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_word_is_spoken_or_left_out(blocks: list[tuple[str, list[tuple[str, str]]]]) -> None:
+    written: list[str] = []
+    parts: list[str] = ["begin"]
+    for block, content in blocks:
+        single = block.count("\n") or block.startswith(("#", "<!--", "|"))
+        inline = [form.format(word) for form, word in content]
+        text = " ".join(inline)
+        parts.append(block.format(re.sub(r"\s*\n\s*", " ", text) if single else text.strip()))
+        written += re.findall(r"w\d{3}x", parts[-1])
+    chapter = read("\n\n".join(parts))
+    read_back = [line.text for scene in chapter.scenes for line in scene.lines]
+    read_back += [found.text for found in chapter.left_out]
+    assert sorted(re.findall(r"w\d{3}x", "\n".join(read_back))) == sorted(written)
+
+
+@settings(deadline=None)
+@given(st.text("ab \n\t*_`[]()<>!#>-+=~|\\&;.:1^{}é中“", max_size=60))
+def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
+    refused: list[int | None] = []
+    try:
+        chapter = read(text)
+    except ScriptError as error:
+        refused = [problem.line for problem in error.problems]
+    assert all(line and 1 <= line <= text.count("\n") + 1 for line in refused)
+    if refused:
+        return
+    found = [line for scene in chapter.scenes for line in scene.lines]
+    for line in found:
+        assert line.text == " ".join(line.text.split())
+        assert line.text
+    # Labels, link targets and tags are markup; letters are there or left out, or in one of these.
+    if not re.search(r"[\]<:&]", text):
+        kept = "".join(line.text for line in found) + "".join(o.text for o in chapter.left_out)
+        assert sorted(re.findall(r"[abé中“]", text)) == sorted(re.findall(r"[abé中“]", kept))
+
+
+# -- bad input
+
+
+def test_a_chapter_without_words_is_an_error() -> None:
+    for text in ["", "\n\n***\n", "<!-- nothing -->\n\n![image](a.png)", "&nbsp;\n\n…"]:
+        [(line, message)] = problems(text)
+        assert line == 1
+        assert "“One” has no text to speak" in message
+
+
+def test_all_problems_come_at_once_in_order_of_lines() -> None:
+    found = problems("[pause x]\n\nGuest: {a}\n\nAlice:\n\n~~~\n")
+    assert [line for line, _ in found] == [1, 3, 3, 5, 7]
+
+
+def test_a_paragraph_of_megabytes_is_refused_at_its_line() -> None:
+    [(line, message)] = problems("One.\n\n" + "word " * (LONGEST_PARAGRAPH // 5 + 1) + "\n\nTwo.")
+    assert line == 3
+    assert "1,000,0" in message
+
+
+def test_nesting_without_end_is_an_error() -> None:
+    for text in [">" * 100 + " a", "- " * 100 + "a"]:
+        [(line, message)] = problems(text)
+        assert line == 1
+        assert "nested" in message
+
+
+def test_bytes_that_are_not_utf_8_are_named() -> None:
+    with pytest.raises(ScriptError, match=r"01.md:2: is not UTF-8: byte 0xE9 at offset 8"):
+        decode("one\ncaf\xe9 two".encode("latin-1").replace(b"caf", b"cafe"), PATH)
+    with pytest.raises(ScriptError, match="UTF-16"):
+        decode("one".encode("utf-16"), PATH)
+
+
+def test_zero_bytes_are_refused() -> None:
+    with pytest.raises(ScriptError, match=r"01.md:3: has the control character U\+0000"):
+        decode(b"one\n\ntw\0o", PATH)
+    assert decode(b"\xef\xbb\xbfone\r\n\ttwo", PATH) == "one\r\n\ttwo"
+
+
+def test_control_characters_are_no_reason_to_refuse_a_text() -> None:
+    found = read("Don\x92t\x07 go\x0cthere,\x1b[31m she said.\n\n\u3164\n\nNo\u202e.")
+    assert [line.text for scene in found.scenes for line in scene.lines] == [
+        "Don’t go there,[31m she said.", "No\u202e.",
+    ]  # fmt: skip
+    assert [(c, line, places) for c, _, line, places in found.unseen] == [
+        ("\x92", 1, 1), ("\x07", 1, 1), ("\x1b", 1, 1), ("\u3164", 3, 1),
+        ("\u202e", 5, 1),
+    ]  # fmt: skip
+
+
+def test_a_label_is_known_whatever_cannot_be_seen_in_it() -> None:
+    assert [line.speaker for line in lines("ali\u200bce: Yes, I will.")] == ["alice"]
+
+
+CYRILLIC = "Это предложение написано по-русски."
+CHINESE = "这是一个用中文写成的很长的句子，里面有很多很多的字，完全没有英文。"
+
+
+def test_a_script_that_the_language_does_not_use_is_an_error() -> None:
+    [(line, message)] = problems(f"One.\n\n{CYRILLIC}\n\n{CYRILLIC}")
+    assert line == 3
+    assert "Cyrillic" in message
+    assert "in 1 more line" in message
+    assert "`language`" in message
+    [(_, message)] = problems("It was a bright cold day in April.", language="ja")
+    assert "Latin" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (CYRILLIC, "ru"),
+        (CYRILLIC, "sr"),
+        (CYRILLIC, "x-unknown"),
+        (CHINESE, "zh-Hant-TW"),
+        (CHINESE, "ja"),
+        ("Привет, he said, and again: Привет, which is short for a long word.", "en"),
+        ("Спасибо!", "en"),
+        ("It was a bright cold day in April.", "sr-Latn"),
+    ],
+)
+def test_scripts_of_the_language_and_short_foreign_words_are_fine(text: str, language: str) -> None:
+    assert lines(text, language=language)
+
+
+def test_a_speakers_own_language_counts() -> None:
+    roles = Roles({"boris": "boris"}, "boris", {"boris": "ru"})
+    assert lines(CYRILLIC, roles)
+    assert problems("It was a bright cold day in April.", roles)
+
+
+# -- lines of a manifest
+
+
+def test_lines_of_a_manifest_are_read_as_chapter_text() -> None:
+    chapter = read_lines(
+        [
+            (7, ("Alice (softly)", "Hello: there.")),
+            (8, "hatter: Tea? [pause 1s]"),
+            (9, "***"),
+            (10, "One.\n\nTwo."),
+        ],
+        path=PATH,
+        title="Intro",
+        language="en",
+        roles=CAST,
+        speaker=None,
+    )
+    found = [
+        [(x.speaker, x.style, x.text, x.line) for x in scene.lines] for scene in chapter.scenes
+    ]
+    assert found == [
+        [("alice", "softly", "Hello: there.", 7), ("hatter", None, "Tea?", 8)],
+        [("narrator", None, "One.", 10), ("narrator", None, "Two.", 10)],
+    ]
+
+
+def test_an_undeclared_label_in_a_manifest_is_an_error_at_its_line() -> None:
+    with pytest.raises(
+        ScriptError, match=r"01.md:7: “alcie” is not in the cast; did you mean “ali"
+    ):
+        read_lines(
+            [(7, ("alcie", "Hi."))],
+            path=PATH,
+            title="Intro",
+            language="en",
+            roles=CAST,
+            speaker=None,
+        )
