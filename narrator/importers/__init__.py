@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, ImportedChapter, Skipped
+from narrator.importers.book import Book, CoverImage, ImportedChapter, Skipped
 from narrator.importers.epub import read_epub
 from narrator.importers.markdown import read_markdown
 from narrator.importers.project import Written, starter, write_project
@@ -20,7 +20,7 @@ from narrator.importers.text import read_plain_text
 
 __all__ = [
     "Book",
-    "Cover",
+    "CoverImage",
     "ImportedChapter",
     "Skipped",
     "Written",

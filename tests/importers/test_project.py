@@ -16,7 +16,7 @@ import yaml
 from narrator.errors import StorageError, UserError
 from narrator.importers import (
     Book,
-    Cover,
+    CoverImage,
     ImportedChapter,
     Skipped,
     import_book,
@@ -46,7 +46,7 @@ BOOK = Book(
     source="door.epub",
     characters=52,
     identifiers={"isbn": "0123456789", "uuid": "1e3"},
-    cover=Cover(PNG, ".png"),
+    cover=CoverImage(PNG, ".png"),
     subtitle="No: a Tale",
     series="Doors",
     series_part="2",
