@@ -28,7 +28,7 @@ from narrator.report.facts import MARK, ProjectFacts, gather
 from narrator.report.sound import ChapterSound, Kept
 from narrator.sound.probe import FileFigures
 
-__all__ = ["MARK", "Facts", "PageObserver", "gather", "path_of", "write"]
+__all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
 
 
 class PageObserver(Protocol):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.test_verify import roomy, speech, write
 from typer.testing import CliRunner
 
 from narrator import cli
 from narrator.cli import delivery
 from narrator.errors import UserError
+from tests.delivery.test_verify import roomy, speech, write
 
 assert delivery  # its command is part of the app
 

@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import feedparser
 import pytest
 from lxml import etree
-from tests.test_verify import write
 from typer.testing import CliRunner
 
 from narrator.cli import companions as commands
@@ -23,6 +22,7 @@ from narrator.errors import UserError
 from narrator.pipeline import bookplan
 from narrator.sound.loudness import target
 from tests import books
+from tests.delivery.test_verify import write
 from tests.fakes import HumEngine
 from tests.sounds import tone
 from tests.spoken_books import spoken

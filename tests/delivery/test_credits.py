@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.test_finish import PLAIN, finished
 
 from narrator.errors import ScriptError
 from narrator.pipeline.manuscript import read
 from tests import books
+from tests.delivery.test_finish import PLAIN, finished
 from tests.fakes import HumEngine
 
 BOOK = PLAIN.replace("title: The Ferry", 'title: "1984: *Ferry* [x]"\nnarrated_by: A Voice')

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.test_finish import PLAIN
-from tests.test_music import wav
 
 from narrator.delivery import demands
 from narrator.delivery.verify import checks
@@ -14,6 +12,8 @@ from narrator.errors import ManifestError
 from narrator.pipeline.manuscript import read
 from narrator.sound.probe import figures
 from tests import books
+from tests.delivery.test_finish import PLAIN
+from tests.delivery.test_music import wav
 from tests.fakes import RATE, HumEngine
 from tests.sounds import tone
 

@@ -9,7 +9,6 @@ import mutagen
 import numpy as np
 import pytest
 import soundfile
-from tests.test_export import png
 
 from narrator.delivery import demands, finish, products
 from narrator.delivery.finish import Finished
@@ -19,6 +18,7 @@ from narrator.pipeline import bookplan, estimate, manuscript, run
 from narrator.project.profiles import PROFILES
 from narrator.sound.probe import figures
 from tests import books
+from tests.delivery.test_export import png
 from tests.fakes import HumEngine
 from tests.sounds import RATE, tone
 

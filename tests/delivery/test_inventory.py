@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.test_export import png
-from tests.test_verify import write
 from typer.testing import CliRunner
 
 from narrator import cli
@@ -19,6 +17,8 @@ from narrator.cli import delivery
 from narrator.project.profiles import PROFILES
 from narrator.sound.audio import Samples
 from tests import books
+from tests.delivery.test_export import png
+from tests.delivery.test_verify import write
 from tests.fakes import HumEngine
 from tests.sounds import noise, voice
 

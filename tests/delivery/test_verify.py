@@ -305,7 +305,7 @@ def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_picture_is_no_sound(tmp_path: Path) -> None:
-    from tests.test_export import png
+    from tests.delivery.test_export import png
 
     path = tmp_path / "cover.png"
     path.write_bytes(png(20, 20))

@@ -20,7 +20,7 @@ from narrator.engines import Request, Speech
 from narrator.errors import EnvironmentFailed
 from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import characters
-from narrator.report import Facts, facts, sound
+from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, Kept
 from tests import books
 from tests.fakes import RATE, HumEngine, hum
@@ -68,7 +68,7 @@ def book(tmp_path_factory) -> bookplan.BookPlan:
 
 
 @pytest.fixture(scope="module")
-def written(book) -> tuple[Facts, str]:
+def written(book) -> tuple[ProjectFacts, str]:
     path = report.path_of(book.manuscript.project, draft=False)
     found = report.write(
         book, path, draft=False, spectrograms=[0], on_progress=lambda what, share: None, now=NOW

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.test_report import rendered
 
 from narrator import cli, report
 from tests import books
 from tests.fakes import HumEngine
+from tests.report.test_report import rendered
 
 image = pytest.importorskip("matplotlib.image", reason="the extra `report` is not installed")
 
