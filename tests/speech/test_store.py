@@ -179,6 +179,22 @@ def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
     assert Store.open(tmp_path).find(KEY) == kept
 
 
+@pytest.mark.parametrize("harm", ["lost", "altered"])
+def test_a_take_that_was_put_anew_outlives_the_row_of_it(harm, tmp_path):
+    put(tmp_path)
+    kept = put(tmp_path, seed=1)
+    journal = tmp_path / "journal.jsonl"
+    first, second = journal.read_bytes().splitlines(keepends=True)
+    altered = second.replace(b'"stop":7990', b'"stop":3990')
+    assert altered != second
+    journal.write_bytes(first if harm == "lost" else first + altered)
+    store = Store.open(tmp_path, writing=True)
+    assert store.find(KEY) == kept
+    assert store.damaged == []
+    store.read(KEY)
+    assert Store.open(tmp_path).find(KEY) == kept
+
+
 def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
     kept = put(tmp_path)
     Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 6))
