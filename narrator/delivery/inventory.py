@@ -46,7 +46,7 @@ Made = Mapping[Path, MadeFile]
 def sounds(folder: Path) -> list[Path]:
     """The sound files of a folder, in order: but for hidden ones (such as the "._x.mp3" that Macs
     leave on foreign disks) and for what a project builds from and has delivered before."""
-    builds = [path.parent for path in folder.rglob("made*.json")]
+    builds = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
     found = []
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts
@@ -57,10 +57,15 @@ def sounds(folder: Path) -> list[Path]:
     return found
 
 
+def _is_list(path: Path) -> bool:
+    """Whether a file is a list of a build, and no notes on a book named "made in summer"."""
+    return (path.parent / "store").is_dir() or bool(shelf.entries(path))
+
+
 def _is_work(path: Path, build: Path) -> bool:
-    """Whether a file of a build is none of its finished ones."""
+    """Whether a file of a build, or of the project around it, is none of its finished ones."""
     if not path.is_relative_to(build):
-        return False
+        return build.name == "build" and path.is_relative_to(build.parent)
     return not re.match(r"(book|draft)(-|$)", path.relative_to(build).parts[0])
 
 

@@ -187,6 +187,18 @@ def test_a_folder_whose_only_file_is_gone_fails_and_says_so(ours: Path, tmp_path
     assert result.output.splitlines()[-1] == "0 files: 2 faults of folders"
 
 
+def test_music_and_clips_that_a_project_builds_from_are_none_of_its_files(
+    ours: Path, tmp_path: Path
+) -> None:
+    folder = copied(ours, tmp_path)
+    for name in ("music/theme.wav", "voices/ann.wav"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(folder / "02 - Evening.wav", tmp_path / name)
+    code, found = verify(tmp_path)
+    assert (code, found["folders"]) == (0, [])
+    assert [Path(row["file"]).parent for row in found["files"]] == [folder, folder]
+
+
 # -- of anyone's -----------------------------------------------------------------------------------
 
 
@@ -195,6 +207,12 @@ def test_a_folder_that_is_whole_has_no_findings(tmp_path: Path) -> None:
         chapter(tmp_path / "tags", number)
         chapter(tmp_path / "names", number, 0, name=f"My book, chapter {number}.flac")
     assert said(tmp_path / "tags") == said(tmp_path / "names") == []
+
+
+def test_a_file_that_is_named_like_a_list_of_ours_hides_no_sound(tmp_path: Path) -> None:
+    chapter(tmp_path / "tags", 1)
+    (tmp_path / "made in summer.json").write_text('{"title": "Made in Summer"}')
+    assert len(verify(tmp_path)[1]["files"]) == 1
 
 
 @pytest.mark.parametrize("total", [0, 5])
