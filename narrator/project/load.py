@@ -48,6 +48,8 @@ def load(path: Path) -> Project:
 
 def is_manifest(path: Path) -> bool:
     """Whether a YAML file means to be a narrator manifest; in doubt it does."""
+    if path.exists() and not path.is_file():
+        return False  # a folder, a device; a pipe would be waited for
     try:
         return "chapters" in read_yaml(path)[1]
     except ManifestError:

@@ -18,6 +18,7 @@ from unittest import mock
 import pytest
 import yaml
 
+from narrator import manifest, upkeep
 from narrator.errors import UsageError
 from narrator.speech.store import Store
 from tests import books, faults
@@ -401,6 +402,13 @@ def test_status_knows_its_files_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "there")
     facts = json.loads(narrator("status", "--draft", "--json")[1])
     assert len(facts["files"]) == 1
+
+
+def test_gc_waits_for_no_pipe_and_takes_no_folder_for_a_manifest(tmp_path):
+    path = books.write(tmp_path)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    assert upkeep.unreferenced(manifest.load(path)) == []
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
