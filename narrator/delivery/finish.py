@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
@@ -54,8 +55,9 @@ class Finished:
     """What people should know of the files."""
     states: Mapping[str, str]
     """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
-    pauses: Mapping[int, float]
-    """Seconds of the longest pause that is planned within each chapter, and after it."""
+    pauses: Mapping[int, tuple[float, float, float]]
+    """Seconds that are planned in each chapter: before its first chunk, anywhere at most, and
+    after its last."""
     folder: Path
     """Where the files are."""
     draft: bool
@@ -90,11 +92,17 @@ class Finished:
             facts = {
                 "sha256": keys.file_content(file.path),
                 "seconds": round(file.seconds, 3),
-                "pause": max(self.pauses.get(number, 0.0) for number in file.chapters),
+                "pause": self._longest_pause(file.chapters),
             }
             chapters = tuple(number - 1 for number in file.chapters)
             found[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)
         return found
+
+    def _longest_pause(self, chapters: Sequence[int]) -> float:
+        """Seconds that are planned in a file of these chapters, one after the other."""
+        found = [self.pauses[number] for number in chapters if number in self.pauses]
+        joins = [one[2] + other[0] for one, other in pairwise(found)]
+        return round(max((*joins, *chain.from_iterable(found)), default=0.0), 3)
 
     def to_json(self) -> dict[str, Any]:
         rows = []
@@ -189,18 +197,21 @@ def finish(
         project, book, steps, sounds, exported, whole, draft, shelf, observer
     )
     remarks = (*exported.remarks, *(unsampled if whole else ()), *remarks)
-    pauses = {sound.number: _longest_pause(sound) for sound in sounds}
+    pauses = {sound.number: _pauses_of(sound) for sound in sounds}
     where = folder(project, draft=draft)
     return Finished(exported, made, remarks, states, pauses, where, draft)
 
 
-def _longest_pause(sound: ChapterAudio) -> float:
-    """Seconds between chunks, or from the last to the first of a next chapter that is alike."""
+def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
+    """`Finished.pauses` of a chapter."""
     timeline = sound.timeline
     edges = [0, *(edge for cue in timeline.cues for edge in (cue.start, cue.stop))]
     edges.append(timeline.length)
-    gaps = [stop - start for start, stop in zip(edges[::2], edges[1::2], strict=True)]
-    return round(max(*gaps, gaps[0] + gaps[-1]) / timeline.sample_rate, 3)
+    gaps = [
+        (stop - start) / timeline.sample_rate
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    ]
+    return gaps[0], max(gaps), gaps[-1]
 
 
 def _companions(

@@ -268,6 +268,16 @@ def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
     assert -73 < found.noise_floor < -69
 
 
+def test_a_pause_that_two_chapters_make_together_is_known_to_be_meant(tmp_path: Path) -> None:
+    manifest = books.MANIFEST.replace("[wav], files: chapters", "m4b")
+    one = "# Morning\n\nThe ferry left at seven.\n\n[pause 6s]\n"
+    path = books.write(tmp_path, manifest, one, "[pause 5s]\n\nThe lamps were lit.\n")
+    report, _ = books.run(path, HumEngine())
+    assert report.finished is not None
+    (entry,) = report.finished.made().values()
+    assert entry.facts["pause"] == 11.75  # with the head of the second
+
+
 def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
     named, credited = ", ".join(PROFILES), "credits: {}\nnarrated_by: N.\n"
     read = manuscript.read(project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}"))
