@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from narrator.delivery.companions import SpokenChapter, Word
+from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.sound.assemble import Region, lay
 from narrator.text.chunks import cut
@@ -23,7 +23,6 @@ def speak(
     rate: int = RATE,
     pace: float = 1.0,
     head: float = 0.5,
-    words: Mapping[str, Sequence[Word]] | None = None,
 ) -> SpokenChapter:
     """A chapter whose takes last as long as they are expected to, times `pace`."""
     chunks = [c for scene in chapter.scenes for c in cut(scene, chapter.language)]
@@ -45,7 +44,7 @@ def speak(
         for place, c in enumerate(chunks, 1)
     ]
     timeline = lay(clips, sample_rate=rate, head=head, tail=0.5)
-    return SpokenChapter(number, chapter, tuple(chunks), timeline, words or {})
+    return SpokenChapter(number, chapter, tuple(chunks), timeline)
 
 
 def spoken(
@@ -57,7 +56,6 @@ def spoken(
     speakers: Iterable[str] = ("ann", "bob"),
     pace: float = 1.0,
     head: float = 0.5,
-    words: Mapping[str, Sequence[Word]] | None = None,
 ) -> SpokenChapter:
     """A chapter of these words. Without a label, the narrator speaks."""
     names = {name.casefold(): name for name in ("narrator", *speakers)}
@@ -65,7 +63,7 @@ def spoken(
         text, path=Path(f"{number}.md"), title=title, language=language,
         roles=Roles(names, "narrator"), speaker=None,
     )  # fmt: skip
-    return speak(chapter, number, pace=pace, head=head, words=words)
+    return speak(chapter, number, pace=pace, head=head)
 
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:

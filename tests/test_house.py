@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,31 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT / "narrator").parts[0].removesuffix(".py")
 
 
+def module_of(path: Path) -> str:
+    """Its dotted name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def imports(path: Path) -> Iterator[str]:
     """Every module a file imports, dotted, wherever in the file the import stands."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    yield from imported(path, ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def loaded_with(path: Path) -> Iterator[str]:
+    """What a file imports when it is loaded: what stands outside of its functions."""
+
+    def outside(node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield child
+                yield from outside(child)
+
+    yield from imported(path, outside(ast.parse(path.read_text("utf-8"))))
+
+
+def imported(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,6 +123,21 @@ def test_imports_run_downwards_only(path: Path) -> None:
     below = {other for other, height in FLOOR.items() if height < FLOOR[room]}
     names = {name for name in rooms_imported(path) if name in FLOOR}
     assert names - {room} <= below
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """As they are loaded: an import within a function comes later."""
+    modules = {module_of(path): path for path in sources("narrator")}
+    below = {
+        module: {
+            name if name in modules else name.rpartition(".")[0] for name in loaded_with(path)
+        } & modules.keys()
+        for module, path in modules.items()
+    }  # fmt: skip
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
 def test_rooms_that_are_gone_have_no_floor() -> None:

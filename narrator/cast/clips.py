@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -493,9 +492,3 @@ def _ending(sound: _Levels) -> list[ClipFinding]:
         return []
     message = "it ends in the middle of a sound; cut it after a sentence, with its pause"
     return [ClipFinding("warn", message)]
-
-
-def describe(findings: Sequence[ClipFinding]) -> list[str]:
-    """Findings as lines for people, the worst first."""
-    ordered = sorted(findings, key=lambda finding: finding.severity)
-    return [f"{'refused' if f.severity == 'refuse' else 'warning'}: {f}" for f in ordered]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -31,7 +30,6 @@ reaches it."""
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _MEMINFO = Path("/proc/meminfo")
-_CPUINFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +83,6 @@ def _available_macos() -> int | None:
         if name in ("free", "inactive", "speculative", "purgeable")
     ]
     return sum(pages) * int(size[1]) if size and pages else None
-
-
-def chip() -> str:
-    """The processor's name: "Apple M4 Pro", "AMD EPYC 7B13"."""
-    if sys.platform == "darwin":
-        return _output(["sysctl", "-n", "machdep.cpu.brand_string"]).strip() or "Apple"
-    with contextlib.suppress(OSError):
-        if found := re.search(r"^model name\s*:\s*(.+)$", _CPUINFO.read_text(), re.MULTILINE):
-            return found[1].strip()
-    return platform.machine()
 
 
 def _output(command: list[str]) -> str:

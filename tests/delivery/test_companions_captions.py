@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.delivery import companions
-from narrator.delivery.companions import SpokenChapter, Word
+from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.companions.captions import Caption, between_graphemes, captions, cut, measure
 from narrator.delivery.export import Tags
 from tests.spoken_books import delivered, of_lines, spoken
@@ -192,16 +192,6 @@ def test_takes_far_too_short_for_their_text_still_run_forwards() -> None:
     check(spoken(LONG * 3, pace=0.0001, head=0.0), 32, labels=True)
 
 
-def test_an_aligner_knows_better() -> None:
-    text = "One two three four five six seven, eight nine ten. Eleven twelve."
-    heard = [Word(0.1, 0.2, 0, 3), Word(1.25, 1.5, text.index("Eleven"), text.index(" twelve"))]
-    guessed = check(spoken(text), 32)
-    found = check(spoken(text, words={"take 1.1": heard}), 32)
-    assert [c.lines for c in found] == [c.lines for c in guessed]
-    assert found[-1].lines == ("Eleven twelve.",)
-    assert found[-1].start == 500 + 1250 != guessed[-1].start
-
-
 def test_chunks_of_another_render_are_refused() -> None:
     one, other = spoken("One."), spoken("Two.")
     with pytest.raises(ValueError, match="not of one render"):
@@ -257,9 +247,7 @@ def test_names_of_speakers_are_escaped(tmp_path: Path) -> None:
 
 
 def test_webvtt_says_how_its_times_came_about(tmp_path: Path) -> None:
-    heard = spoken("One two.", words={"take 1.1": [Word(0, 0.1, 0, 3)]})
     assert "times within a take are estimated from the text" in made(tmp_path, spoken("One two."))
-    assert "times within a take are heard by an aligner" in made(tmp_path, heard)
 
 
 def test_a_title_cannot_break_out_of_its_note(tmp_path: Path) -> None:

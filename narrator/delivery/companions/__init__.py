@@ -1,8 +1,8 @@
 """Companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along book.
 
 They lie beside the files that they belong to, and their times are that file's own. Texts within a
-take are timed by estimate, unless an aligner has heard the words. Where a file is as it should be
-already, it is not written again. Knows nothing of manifests and takes.
+take are timed by estimate. Where a file is as it should be already, it is not written
+again. Knows nothing of manifests and takes.
 
     spoken.py     a chapter and its timeline; when each part of a take is heard
     captions.py   text in pieces of a caption's size
@@ -21,26 +21,20 @@ from pathlib import Path
 from narrator import files as disk
 from narrator.delivery.companions import cue, labels, podcast, readalong, srt, vtt
 from narrator.delivery.companions.captions import Caption, captions
-from narrator.delivery.companions.spoken import Aligner, SpokenChapter, Word
+from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile, Tags
 from narrator.delivery.export.names import folded
 from narrator.delivery.shelf import Shelf
 from narrator.errors import UserError
 
 __all__ = [
-    "KINDS",
-    "Aligner",
     "Made",
     "SpokenChapter",
-    "Word",
     "check",
     "plays",
     "update",
     "write",
 ]
-
-KINDS = ("vtt", "srt", "chapters", "cue", "labels", "readalong")
-"""What can be asked for. `chapters` and `cue` belong to files that hold several chapters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ def write(
     shelf: Shelf | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Made:
-    """Write what is `wanted` (of KINDS) for finished files; equal input gives equal bytes.
+    """Write what `output.companions` wants for finished files; equal input gives equal bytes.
 
     `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
     is the EPUB that the project came from. `shelf` is told of files before they are written, and
@@ -143,14 +137,13 @@ def _texts(
     several = len({chunk.speaker for spoken in chapters for chunk in spoken.chunks}) > 1
     wide = _Captions(vtt.WIDTH, labels=False)
     narrow = _Captions(srt.WIDTH, labels=several)
-    heard = all(spoken.words for spoken in chapters)
     numbered = {spoken.number: spoken for spoken in chapters}
     for file in files:
         own = [numbered[number] for number in file.chapters]
         title = own[0].title if file.chapter is not None else tags.title
         marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
         makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide, own, file, title, heard)),
+            "vtt": (".vtt", partial(_vtt, wide, own, file, title)),
             "srt": (".srt", partial(_srt, narrow, own, file)),
             "labels": (".labels.txt", partial(_labels, own, file)),
         }
@@ -185,10 +178,8 @@ class _Captions:
         return placed
 
 
-def _vtt(
-    wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str, heard: bool
-) -> str:
-    return vtt.text(wide.of(chapters, file), title, measured=heard)
+def _vtt(wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str) -> str:
+    return vtt.text(wide.of(chapters, file), title)
 
 
 def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:

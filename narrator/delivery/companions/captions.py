@@ -62,8 +62,7 @@ def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list
         room = measure(label)
         parts = cut(cue.text, spoken.language, width, seconds[1] - seconds[0], room)
         spans = [(part.first, part.last) for part in parts]
-        words = spoken.words.get(cue.key, ())
-        times = moments(cue.text, spans, *seconds, spoken.language, words)
+        times = moments(cue.text, spans, *seconds, spoken.language)
         for n, part in enumerate(parts):
             # A millisecond is the least that every format can say.
             start = max(round(times[n] * 1000), found[-1].stop if found else 0)

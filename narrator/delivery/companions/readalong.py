@@ -139,9 +139,8 @@ def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
                     parts.append((piece.line, piece.start + first, piece.start + last))
                     spans.append((shift + first, shift + last))
                 shift += len(piece.text) + 1
-            words = spoken.words.get(cue.key, ())
             seconds = cue.start / rate, cue.stop / rate
-            times = moments(cue.text, spans, *seconds, spoken.language, words)
+            times = moments(cue.text, spans, *seconds, spoken.language)
             units += [
                 HeardSentence(spoken.number, line, first, last, start, stop)
                 for (line, first, last), start, stop in zip(parts, times, times[1:], strict=False)

@@ -1,38 +1,18 @@
 """A chapter as it was spoken, and when each part of a take is heard.
 
 Where a take lies is exact. Within a take, times are shared out by how long a narrator needs for
-the words, unless an aligner has heard them: then they are the words' own. Knows no file format.
+the words. Knows no file format.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from narrator.sound.assemble import Timeline
-from narrator.sound.audio import Samples
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter
 from narrator.text.pace import expected_seconds
-
-
-class Word(NamedTuple):
-    """A word that was heard: seconds in its take, and `text[first:last]` of the take's text."""
-
-    start: float
-    stop: float
-    first: int
-    last: int
-
-
-class Aligner(Protocol):
-    """Whatever hears where the words of a take are. None comes with narrator."""
-
-    def align(self, samples: Samples, rate: int, text: str, language: str) -> Sequence[Word]:
-        """The words of `text` in the order they are spoken; words that it missed may be absent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +25,6 @@ class SpokenChapter:
     chunks: tuple[Chunk, ...]
     """What each cue of the timeline says. Their lines are the chapter's own objects."""
     timeline: Timeline
-    words: Mapping[str, Sequence[Word]] = field(default_factory=dict)
-    """Of takes that an aligner has heard, by their keys; seconds count from the cue's start, on
-    the timeline."""
 
     def __post_init__(self) -> None:
         if [cue.text for cue in self.timeline.cues] != [chunk.text for chunk in self.chunks]:
@@ -66,34 +43,25 @@ class SpokenChapter:
 
 
 def moments(
-    text: str,
-    spans: Sequence[tuple[int, int]],
-    start: float,
-    stop: float,
-    language: str,
-    words: Sequence[Word] = (),
+    text: str, spans: Sequence[tuple[int, int]], start: float, stop: float, language: str
 ) -> list[float]:
     """When each of the `spans` of a take's text begins, and when the last one ends.
 
     `start` and `stop` are the take's bounds in seconds; the answers lie within them and never run
-    backwards. `words` may be empty.
+    backwards.
     """
     weights = [_weight(text[first:last], language) for first, last in spans]
     if weights:  # a take is trimmed: the pause after its last mark is not in it
         first, last = spans[-1]
         weights[-1] = _weight(text[first:last].rstrip(_CLOSING), language)
     whole = sum(weights)
-    found = [start]
+    begins = [start]
     done = 0.0
-    begins = [word.first for word in words]
-    for (first, _), weight in zip(spans[1:], weights, strict=False):
+    for weight in weights[:-1]:
         done += weight
         moment = start + (stop - start) * done / whole
-        at = bisect_left(begins, first)
-        if at < len(words):
-            moment = start + words[at].start
-        found.append(min(max(moment, found[-1]), stop))
-    return [*found, stop]
+        begins.append(min(max(moment, begins[-1]), stop))
+    return [*begins, stop]
 
 
 _CLOSING = ".,;:!?…。！？、，—–-\"'”’»›)] \n"

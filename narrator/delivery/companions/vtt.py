@@ -12,10 +12,9 @@ from narrator.delivery.companions.captions import Caption
 WIDTH = 65
 
 
-def text(captions: Sequence[Caption], title: str, *, measured: bool) -> str:
+def text(captions: Sequence[Caption], title: str) -> str:
     """Captions, whose times are the file's, as a WebVTT file."""
-    how = "heard by an aligner" if measured else "estimated from the text"
-    note = f"Takes lie where they are heard; times within a take are {how}."
+    note = "Takes lie where they are heard; times within a take are estimated from the text."
     rows = ["WEBVTT", "", f"NOTE {_note(title)}".rstrip(), note, ""]
     for caption in captions:
         rows.append(f"{clock(caption.start)} --> {clock(caption.stop)}")

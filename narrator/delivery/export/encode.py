@@ -61,7 +61,6 @@ _CODECS = {
     "pcm": _Codec("pcm_s24le", "wav", "wav", (), (), 0.2),
 }
 _BY_FORMAT = {"m4b": "aac", "mp3": "mp3", "opus": "opus", "flac": "flac", "wav": "flac"}
-FORMATS = tuple(_BY_FORMAT)
 
 _MP3_RATES = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 _MP3_LOW_RATES = (16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
