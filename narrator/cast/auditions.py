@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -19,11 +20,13 @@ from narrator.cast import clips, presets
 from narrator.cast.clips import Clip, Recording
 from narrator.cast.presets import Preset
 from narrator.cast.texts import KIN, SAME, TEXTS
-from narrator.engines import Engine, Outcome, Request, Session, Speech
+from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
 from narrator.engines.voice import CASTING, Voice
-from narrator.errors import UserError
+from narrator.errors import UsageError, UserError
 from narrator.speech import checks
 from narrator.speech.checks import Verdict
+from narrator.speech.plan import EngineParameters
+from narrator.speech.requests import examined
 from narrator.text.pace import expected_seconds
 
 COUNT = 3
@@ -32,6 +35,10 @@ PARAMETERS: Mapping[str, Any] = {"steps": 10, "cfg": 2.0}
 """The model's own: a book that is rendered with fewer steps keeps the voices it was cast with."""
 ENOUGH = 40.0
 """dB between voice and background from which on less noise is no better."""
+TRIES = 3
+"""Of an audition that comes out faulty."""
+LONGEST = 15.0
+"""Seconds of an audition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,34 +166,27 @@ def cast_all(
 ) -> list[list[Candidate]]:
     """The candidates for every part, rendered side by side in the session's slots.
 
-    All of them are held at once, with their sound: many voices are cast `at_once`
-    and no more. `on_progress`
-    hears how many of how many are done. A candidate that the engine fails on is one that cannot be
-    used. A part's list is empty where `cancel` was set before all of its were there: nothing may be
-    chosen from some of them, since the casting's key promises the best of all.
+    All of them are held at once, with their sound: many voices are cast `at_once` and no more.
+    `on_progress` hears how many of how many are done. A candidate that the engine fails on is one
+    that cannot be used. A part's list is empty where `cancel` was set before all of its were there:
+    nothing may be chosen from some of them, since the casting's key promises the best of all.
     """
     asked = [
         (place, number, _request(part, number))
         for place, part in enumerate(parts)
         for number in range(1, count + 1)
     ]
-    by_key = {request.key: (place, number, request) for place, number, request in asked}
-    identity = engine.identity()
-    waiting = [request for _, _, request in reversed(asked)]
-    found: list[dict[int, Candidate]] = [{} for _ in parts]
-    flying = done = 0
-    while done < len(asked):
-        if cancel is not None and cancel.is_set():
-            break
-        while waiting and flying < session.slots:
-            session.add(waiting.pop())
-            flying += 1
-        for outcome in session.advance():
-            place, number, request = by_key[outcome.key]
-            found[place][number] = _judge(number, request, outcome, identity, engine.sample_rate)
-            flying, done = flying - 1, done + 1
-        on_progress(done, len(asked))
-    whole = [numbered if len(numbered) == count else {} for numbered in found]
+    places = {request.key: (place, number) for place, number, request in asked}
+    heard: list[dict[int, Candidate]] = [{} for _ in parts]
+    for request, outcome in speak(
+        session,
+        [request for _, _, request in asked],
+        tick=lambda: on_progress(sum(map(len, heard)), len(asked)),
+        cancel=cancel,
+    ):
+        place, number = places[request.key]
+        heard[place][number] = _judge(number, request, outcome, engine)
+    whole = [numbered if len(numbered) == count else {} for numbered in heard]
     return [[numbered[n] for n in sorted(numbered)] for numbered in whole]
 
 
@@ -213,24 +213,14 @@ def _request(part: Role, number: int) -> Request:
     )
 
 
-def _judge(
-    number: int, request: Request, outcome: Outcome, identity: Mapping[str, Any], rate: int
-) -> Candidate:
-    voice, seed, speech = request.voice, request.seed, outcome.speech
+def _judge(number: int, request: Request, outcome: Outcome, engine: Engine) -> Candidate:
+    voice, seed, speech, identity = request.voice, request.seed, outcome.speech, engine.identity()
     said = AuditionText(request.text, request.language)
     if speech is None:
         failed = (f"engine: {outcome.failure}",)
         return Candidate(voice, number, seed, identity, said, None, None, None, failed, 0.0)
-    verdict = checks.examine(
-        speech.samples,
-        rate,
-        request.expected,
-        latents=speech.latents,
-        capped=speech.stop == "cap",
-        tokens=speech.tokens,
-        text=request.text,
-    )
-    recording = Recording(speech.samples[:, None], rate)
+    verdict = examined(speech, request, engine)
+    recording = Recording(speech.samples[:, None], engine.sample_rate)
     clip = clips.prepare(recording, request.text, request.language)
     trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
     score = _score(verdict, clip, request.expected)
@@ -295,3 +285,56 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
             "engine": dict(candidate.engine),
         },
     )
+
+
+# -- a voice that is there -------------------------------------------------------------------------
+
+
+def audition(
+    engine: Engine,
+    preset: Preset,
+    voice: Voice,
+    text: str,
+    own: EngineParameters,
+    tell: Callable[[str], None],
+) -> tuple[Speech, Sequence[str]]:
+    """A preset's voice speaks a text: the first try without faults, or the best of them with its
+    own.
+
+    Raises UsageError for a text that is no sentence or two, UserError where every try failed,
+    EngineUnavailable.
+    """
+    expected = expected_seconds(text, preset.language)
+    if expected > LONGEST:
+        raise UsageError(
+            f"this text takes about {expected:.0f} s; an audition is a sentence or two, "
+            f"{LONGEST:.0f} s at most"
+        )
+    request = Request(
+        key=keys.key({"audition": text, "voice": preset.content, "style": voice.style}),
+        text=text,
+        language=preset.language,
+        voice=voice,
+        style=voice.style,
+        parameters=own.parameters,
+        seed=own.seed,
+        attempt=0,
+        expected=expected,
+        mode="reference",
+        reference=preset.to_reference(),
+    )
+    tries: list[tuple[Speech, Verdict]] = []
+    failures: list[str] = []
+    with closing(engine.start(tell)) as session:
+        for attempt in range(TRIES):
+            [(_, outcome)] = speak(session, [replace(request, attempt=attempt)])
+            if outcome.speech is None:
+                failures.append(str(outcome.failure))
+                continue
+            tries.append((outcome.speech, examined(outcome.speech, request, engine)))
+            if tries[-1][1]:
+                break
+    if not tries:
+        raise UserError(f"'{voice.speaker}' could not speak this: {'; '.join(failures)}")
+    best, verdict = min(tries, key=lambda one: checks.badness(one[1]))
+    return best, list(map(str, verdict.faults))

@@ -18,7 +18,7 @@ from narrator.errors import ManifestError, Problem, UsageError, UserError
 if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate
     from narrator.cast.presets import Preset
-    from narrator.engines import Engine, Request, Speech
+    from narrator.engines import Engine, Speech
     from narrator.project.project import Project
 
 voices = typer.Typer(
@@ -41,11 +41,6 @@ Language = Annotated[
 ]
 Style = Annotated[str | None, typer.Option("--style", help="How it speaks, where nothing is said.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of one there is.")]
-
-TRIES = 3
-"""Of an audition that comes out faulty."""
-LONGEST_AUDITION = 15.0
-"""Seconds."""
 
 
 @voices.command("list")
@@ -213,6 +208,7 @@ def audition(
     """Hear a voice: writes a WAV in which it speaks."""
     from narrator.cast import auditions, presets
     from narrator.engines.voice import Voice
+    from narrator.speech.plan import parameters_of
 
     root = _root(project)
     path = presets.find(name, root)
@@ -224,8 +220,8 @@ def audition(
     said = auditions.text_for(preset.language).text if text is None else _spoken(text, preset)
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
-    request = _request(preset, voice, said, _stage(root), engine)
-    speech, faults = _speak(engine, request)
+    own = parameters_of(engine, _stage(root).engine.model_dump())
+    speech, faults = auditions.audition(engine, preset, voice, said, own, err.print)
     _write_wav(target, speech, engine.sample_rate)
     for fault in faults:
         err.print(f"warning: {fault}")
@@ -241,66 +237,6 @@ def _spoken(text: str, preset: Preset) -> str:
     if not any(map(str.isalnum, said)):
         raise UsageError("there is nothing to say in this text")
     return said
-
-
-def _request(preset: Preset, voice: Any, said: str, stage: Project, engine: Engine) -> Request:
-    from narrator import keys
-    from narrator.engines import Request
-    from narrator.text.pace import expected_seconds
-
-    expected = expected_seconds(said, preset.language)
-    if expected > LONGEST_AUDITION:
-        raise UsageError(
-            f"this text takes about {expected:.0f} s; an audition is a sentence or two, "
-            f"{LONGEST_AUDITION:.0f} s at most"
-        )
-    settings = stage.engine.model_dump()
-    return Request(
-        key=keys.key({"audition": said, "voice": preset.content, "style": voice.style}),
-        text=said,
-        language=preset.language,
-        voice=voice,
-        style=voice.style,
-        parameters={use: settings[use] for use in engine.uses if use != "seed"},
-        seed=stage.engine.seed,
-        attempt=0,
-        expected=expected,
-        mode="reference",
-        reference=preset.to_reference(),
-    )
-
-
-def _speak(engine: Engine, request: Request) -> tuple[Speech, Sequence[str]]:
-    """The first try without faults, or the best of them with its own. Raises UserError."""
-    from narrator.speech import checks
-
-    tries: list[tuple[float, int, Speech, list[str]]] = []
-    failures: list[str] = []
-    with closing(engine.start(err.print)) as session:
-        for attempt in range(TRIES):
-            session.add(replace(request, attempt=attempt))
-            while not (outcomes := session.advance()):
-                pass
-            speech = outcomes[0].speech
-            if speech is None:
-                failures.append(str(outcomes[0].failure))
-                continue
-            verdict = checks.examine(
-                speech.samples,
-                engine.sample_rate,
-                request.expected,
-                latents=speech.latents,
-                capped=speech.stop == "cap",
-                tokens=speech.tokens,
-                text=request.text,
-            )
-            tries.append((checks.badness(verdict), attempt, speech, list(map(str, verdict.faults))))
-            if verdict:
-                break
-    if not tries:
-        raise UserError(f"'{request.voice.speaker}' could not speak this: {'; '.join(failures)}")
-    _, _, best, faults = min(tries, key=lambda one: one[:2])
-    return best, faults
 
 
 @voices.command()

@@ -7,8 +7,9 @@ takes carry over) without loading anything. `Engine.start` gives a `Session`, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
@@ -109,6 +110,38 @@ class Session(Protocol):
     def close(self) -> None:
         """Give back processes, memory and devices; requests in flight are dropped."""
         ...
+
+
+def speak(
+    session: Session,
+    requests: Iterable[Request | None],
+    *,
+    tick: Callable[[], None] = lambda: None,
+    cancel: Event | None = None,
+) -> Iterator[tuple[Request, Outcome]]:
+    """Every request with its outcome, as they finish; the slots are kept full.
+
+    `requests` are asked for one by one, as slots become free; None stands for one that waits for
+    an outcome. Two of one key differ in their attempt. `tick` is called after each turn of the
+    engine. When `cancel` is set, what is in flight is left to the session.
+    """
+    waiting = iter(requests)
+    flying: dict[tuple[str, int], Request] = {}
+    more = True
+    while (more or flying) and not (cancel and cancel.is_set()):
+        while more and len(flying) < session.slots:
+            try:
+                request = next(waiting)
+            except StopIteration:
+                more = False
+                break
+            if request is None:
+                break
+            flying[request.key, request.attempt] = request
+            session.add(request)
+        for outcome in session.advance() if flying else ():
+            yield flying.pop((outcome.key, outcome.attempt)), outcome
+        tick()
 
 
 class Engine(Protocol):

@@ -34,6 +34,7 @@ from narrator.speech.plan import (
     Step,
     Why,
     link,
+    parameters_of,
     survey,
 )
 from narrator.speech.store import Pin, Record, Store
@@ -235,9 +236,7 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
 
 def _settings(project: Project, engine: Engine, chapter: int) -> EngineParameters:
     own = project.chapters[chapter].engine.model_dump(exclude_none=True)
-    every = {**project.engine.model_dump(), **own}
-    used = {name: every[name] for name in engine.uses if name != "seed"}
-    return EngineParameters(used, every["seed"] if "seed" in engine.uses else 0)
+    return parameters_of(engine, {**project.engine.model_dump(), **own})
 
 
 @dataclass(frozen=True, slots=True)

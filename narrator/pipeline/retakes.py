@@ -10,15 +10,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-import numpy as np
-
 from narrator import files, keys
-from narrator.engines import Engine, Request
+from narrator.engines import Engine, Request, speak
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan, run
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -27,7 +25,7 @@ from narrator.pipeline.session import Observer, locked
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.plan import Step, prompting
-from narrator.speech.requests import Rules, examined, prompt_of, record_of, request_of, rested
+from narrator.speech.requests import Rules, examined, hear, keep_try, prompt_of, request_of
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -239,35 +237,21 @@ def _speak(
     speakers = {step.key: step.chunk.speaker for step in book.steps}
     ear = run.ear_of(settings)
     found = {request.key: _Found([], []) for request in requests}
-    waiting = list(requests)
-    flying: dict[tuple[str, int], Request] = {}
     with closing(engine.start(observer.starting)) as session:
-        while (waiting or flying) and not cancel.is_set():
-            while waiting and len(flying) < session.slots:
-                request = waiting.pop(0)
-                flying[request.key, request.attempt] = request
-                session.add(request)
-            for outcome in session.advance():
-                request = flying.pop((outcome.key, outcome.attempt))
-                speech, kept = outcome.speech, found[outcome.key]
-                if speech is None:
-                    kept.failures.append(str(outcome.failure))
-                    continue
-                medians = usual.get(speakers[request.key], render.Usual()).medians()
-                verdict = examined(speech, request, engine, rules, *medians)
-                if not len(speech.samples) or not np.isfinite(speech.samples).all():
-                    kept.failures.append("; ".join(map(str, verdict.faults)))
-                    continue
-                if ear and not verdict.faults:
-                    heard = ear.faults(
-                        speech.samples, engine.sample_rate, request.text, request.language, verdict
-                    )
-                    verdict = replace(verdict, faults=tuple(heard))
-                record = record_of(request.key, request, speech, verdict, engine)
-                samples = np.clip(speech.samples, -1.0, 1.0)
-                latents = rested(speech, engine)
-                kept.tries.append((store.put_try(record, samples, latents), record))
-            observer.tick()
+        for request, outcome in speak(session, requests, tick=observer.tick, cancel=cancel):
+            speech, kept = outcome.speech, found[request.key]
+            if speech is None:
+                kept.failures.append(str(outcome.failure))
+                continue
+            medians = usual.get(speakers[request.key], render.Usual()).medians()
+            verdict = examined(speech, request, engine, rules, *medians)
+            if ear and not verdict.faults:
+                verdict = hear(ear, speech, request, engine, verdict)
+            one = keep_try(store, request, speech, verdict, engine)
+            if one is None:
+                kept.failures.append("; ".join(map(str, verdict.faults)))
+            else:
+                kept.tries.append(one)
     return found
 
 

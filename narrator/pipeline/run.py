@@ -227,7 +227,7 @@ def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: E
         files.save_json(speed_path(project), speeds)
 
 
-def ear_of(checks: schema.Checks) -> render.Ear | None:
+def ear_of(checks: schema.Checks) -> requests.Ear | None:
     """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
     if checks.recognition == "never":
         return None

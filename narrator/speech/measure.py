@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Outcome, Request, Session
+from narrator.engines import Outcome, Request, Session, speak
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.text.pace import expected_seconds
@@ -141,20 +141,10 @@ def measure(
     `parameters` are the engine's own (steps, cfg …); the guard is taken off here.
     """
     free = {**parameters, "earliest_stop": 0.0}
-    waiting = [_request(text, seed, free) for seed in seeds for text in sentences]
-    total = len(waiting)
-    asked: dict[str, Request] = {}
-    done = 0
-    waiting.reverse()
-    while waiting or asked:
-        while waiting and len(asked) < session.slots:
-            request = waiting.pop()
-            asked[request.key] = request
-            session.add(request)
-        for outcome in session.advance():
-            done += 1
-            yield _row(asked.pop(outcome.key), outcome, rate)
-        tell(done, total)
+    requests = [_request(text, seed, free) for seed in seeds for text in sentences]
+    for done, (request, outcome) in enumerate(speak(session, requests), start=1):
+        tell(done, len(requests))
+        yield _row(request, outcome, rate)
 
 
 def _request(text: str, seed: int, parameters: Mapping[str, Any]) -> Request:

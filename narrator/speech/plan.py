@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from narrator import keys
+from narrator.engines import Engine
 from narrator.engines.voice import Cast, Mode, Voice
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
@@ -120,6 +121,12 @@ class EngineParameters:
 
     parameters: Mapping[str, Any]
     seed: int
+
+
+def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
+    """Of an engine's settings, what changes its sound."""
+    used = {name: settings[name] for name in engine.uses if name != "seed"}
+    return EngineParameters(used, settings["seed"] if "seed" in engine.uses else 0)
 
 
 def utterances(

@@ -11,28 +11,32 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from threading import Event
 from typing import Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Session, Speech
+from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
 from narrator.speech import checks
 from narrator.speech.plan import Step, fits, is_doubtful, prompting
 from narrator.speech.requests import (
+    Ear,
     Half,
     Rules,
     StepJob,
     Whole,
     closed,
     examined,
+    hear,
     joined,
+    keep_try,
     prompt_of,
     record_of,
     request_for,
@@ -71,16 +75,6 @@ class RenderObserver(Protocol):
 
     def tick(self) -> None:
         """Called at least every second or so while the run goes on."""
-        ...
-
-
-class Ear(Protocol):
-    """Recognition: what was said, against what was to be said."""
-
-    def faults(
-        self, samples: audio.Samples, rate: int, text: str, language: str, verdict: checks.Verdict
-    ) -> Sequence[checks.Fault]:
-        """Called on the engine's thread, for takes that passed every other check."""
         ...
 
 
@@ -219,29 +213,38 @@ class _Loop:
 
     def _pass(self) -> None:
         """Every step that has no fitting take, once through the engine and the checks."""
-        while self.scheduler.left:
-            if self.cancel.is_set():
-                self.result.cancelled = True
-                break
-            while self._room(self.session):
-                job = self._next()
-                if job is None:
-                    break
-                self.session = self.session or self.engine.start(self.observer.starting)
-                self.session.add(request_for(job, self.engine))
-                job.tries += 1
-                self.in_engine += 1
-            outcomes = self.session.advance() if self.session and self.in_engine else ()
-            for outcome in outcomes:
+        requests = self._requests()
+        if (first := next(requests, None)) is not None:  # else all takes fit
+            self.session = self.session or self.engine.start(self.observer.starting)
+            asked = chain((first,), requests)
+            for request, outcome in speak(self.session, asked, tick=self._tick, cancel=self.cancel):
                 self.in_engine -= 1
-                job = self.jobs[outcome.key]
-                self._submit(job, self._judge, job, outcome)
-            self._collect(0.0 if self.in_engine else 0.5)
-            if self.session:
-                self._note(self.session)
-            self.observer.tick()
+                job = self.jobs[request.key]
+                self._submit(job, self._judge, job, request, outcome)
+        self.result.cancelled = self.scheduler.left > 0
         while self.judging:
             self._collect(0.5)
+
+    def _requests(self) -> Iterator[Request | None]:
+        """What the engine is to speak, until every step has ended; None while what is left waits
+        for takes, or for the judges: what waits for them fills memory."""
+        while self.scheduler.left and not self.cancel.is_set():
+            slots = self.session.slots if self.session else 0
+            job = self._next() if len(self.judging) < max(MOST_WAITING, slots) else None
+            if job is None:
+                yield None
+                continue
+            job.tries += 1
+            self.in_engine += 1
+            yield request_for(job, self.engine)
+
+    def _tick(self) -> None:
+        self._collect(0.0 if self.in_engine else 0.5)
+        assert self.session is not None
+        self.result.slots, self.result.busy = self.session.slots, self.session.busy
+        self.result.note = self.session.note
+        self.observer.running(self.session.slots, self.session.busy, self.session.note)
+        self.observer.tick()
 
     def _reject_outliers(self) -> bool:
         """Takes of this run far from their speaker's medians become tries, and are tried again."""
@@ -287,17 +290,6 @@ class _Loop:
 
     def _fits(self, step: Step) -> bool:
         return fits(step, self.store.find, self.voices.get(step.chunk.speaker))
-
-    def _note(self, session: Session) -> None:
-        self.result.slots, self.result.busy = session.slots, session.busy
-        self.result.note = session.note
-        self.observer.running(session.slots, session.busy, session.note)
-
-    def _room(self, session: Session | None) -> bool:
-        """Whether a slot is free, and the judges keep up: takes that wait for them fill memory."""
-        return session is None or (
-            self.in_engine < session.slots and len(self.judging) < max(MOST_WAITING, session.slots)
-        )
 
     def _next(self) -> StepJob | None:
         """The next step that the engine must speak; steps whose takes fit are done on the way."""
@@ -349,12 +341,12 @@ class _Loop:
     def _submit(self, job: StepJob, work: Callable[..., _Judged], *arguments: object) -> None:
         self.judging[self.workers.submit(work, *arguments)] = job
 
-    def _judge(self, job: StepJob, outcome: Outcome) -> _Judged:
+    def _judge(self, job: StepJob, request: Request, outcome: Outcome) -> _Judged:
         """In a thread: the checks of one part."""
         usual = self.usual.get(job.step.chunk.speaker, Usual()).medians()
         if outcome.speech is None:
             return _Judged((f"engine: {outcome.failure}",), answered=False)
-        speech, request = outcome.speech, request_for(job, self.engine)
+        speech = outcome.speech
         verdict = examined(speech, request, self.engine, self.rules, *usual)
         if verdict.faults:
             self._keep_try(job, request, speech, verdict)
@@ -371,24 +363,20 @@ class _Loop:
         assert judged.passed is not None
         speech, verdict = judged.passed
         request = request_for(job, self.engine)
-        rate = self.engine.sample_rate
-        heard = self.ear.faults(speech.samples, rate, request.text, request.language, verdict)
-        if not heard:
+        verdict = hear(self.ear, speech, request, self.engine, verdict)
+        if verdict:
             self._submit(job, self._accept, job, speech, verdict)
             return None
-        faulty = checks.Verdict(verdict.figures, tuple(heard))
-        self._keep_try(job, request, speech, faulty)
-        return _Judged(tuple(map(str, heard)))
+        self._keep_try(job, request, speech, verdict)
+        return _Judged(tuple(map(str, verdict.faults)))
 
     def _keep_try(
         self, job: StepJob, request: Request, speech: Speech, verdict: checks.Verdict
     ) -> None:
-        if not len(speech.samples) or not np.isfinite(speech.samples).all():
+        one = keep_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
+        if one is None:
             return  # nothing that could be heard
-        record = record_of(job.step.key, request, speech, verdict, self.engine)
-        record = replace(record, prompted_by=job.prompted_by)
-        samples = np.clip(speech.samples, -1.0, 1.0)
-        number = self.store.put_try(record, samples, rested(speech, self.engine))
+        number, _ = one
         if any(fault.kind in UNHEARD for fault in verdict.faults):
             return
         badness = checks.badness(verdict)

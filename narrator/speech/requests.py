@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,16 @@ HALVES_GAP = 0.25
 PROMPT_REST = 0.25
 """Seconds of silence that a prompt ends on: one that ends in sound chirps at the next start, one
 that ends in a long silence invites another."""
+
+
+class Ear(Protocol):
+    """Recognition: what was said, against what was to be said."""
+
+    def faults(
+        self, samples: audio.Samples, rate: int, text: str, language: str, verdict: checks.Verdict
+    ) -> Sequence[checks.Fault]:
+        """Called on the engine's thread, for takes that passed every other check."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,7 @@ def examined(
     speech: Speech,
     request: Request,
     engine: Engine,
-    rules: Rules,
+    rules: Rules = Rules(),
     level: float | None = None,
     pace: float | None = None,
 ) -> checks.Verdict:
@@ -179,6 +189,15 @@ def examined(
         tokens=speech.tokens,
         text=request.text,
     )
+
+
+def hear(
+    ear: Ear, speech: Speech, request: Request, engine: Engine, verdict: checks.Verdict
+) -> checks.Verdict:
+    """The verdict on an answer that passed the checks of its signal, once it was heard."""
+    rate = engine.sample_rate
+    faults = ear.faults(speech.samples, rate, request.text, request.language, verdict)
+    return replace(verdict, faults=tuple(faults))
 
 
 def record_of(
@@ -213,6 +232,27 @@ def record_of(
         text=request.text,
         prompt_seconds=round(held / rate, 3),
     )
+
+
+def keep_try(
+    store: Store,
+    request: Request,
+    speech: Speech,
+    verdict: checks.Verdict,
+    engine: Engine,
+    prompted_by: str | None = None,
+) -> tuple[int, Record] | None:
+    """An answer kept as a try of its step, with its number; None where nobody could hear it.
+
+    Raises StorageError.
+    """
+    if not len(speech.samples) or not np.isfinite(speech.samples).all():
+        return None
+    record = replace(
+        record_of(request.key, request, speech, verdict, engine), prompted_by=prompted_by
+    )
+    samples = np.clip(speech.samples, -1.0, 1.0)
+    return store.put_try(record, samples, rested(speech, engine)), record
 
 
 def rested(speech: Speech, engine: Engine) -> np.ndarray | None:
