@@ -18,8 +18,9 @@ from unittest import mock
 import pytest
 import yaml
 
-from narrator import manifest, upkeep
 from narrator.errors import UsageError
+from narrator.pipeline import upkeep
+from narrator.project import load
 from narrator.speech.store import Store
 from tests import books, faults
 from tests.fakes import HumEngine
@@ -408,7 +409,7 @@ def test_gc_waits_for_no_pipe_and_takes_no_folder_for_a_manifest(tmp_path):
     path = books.write(tmp_path)
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "folder.yaml").mkdir()
-    assert upkeep.unreferenced(manifest.load(path)) == []
+    assert upkeep.unreferenced(load.load(path)) == []
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
