@@ -23,7 +23,7 @@ import av
 
 from narrator import cli
 from narrator.engines import Engine
-from narrator.pipeline import run
+from narrator.pipeline import bookplan
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 _CHANGING = ("replace", "rename", "mkdir", "unlink", "remove", "rmdir", "truncate", "link")
@@ -160,7 +160,7 @@ def command(engine: Engine, *arguments: str | Path) -> tuple[int, str]:
     said = io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
-        mock.patch.object(run, "engine_for", return_value=engine),
+        mock.patch.object(bookplan, "engine_for", return_value=engine),
         mock.patch("narrator.cli.work.stop_on_signals"),
         redirect_stderr(said),
         redirect_stdout(said),
