@@ -1,13 +1,14 @@
 """One page about a project: how it sounds, what is complete, what went wrong.
 
 It gathers facts, measures the delivered files, draws and writes; what was measured is kept beside,
-so that a second page takes a moment. It changes nothing that listeners get. The pictures need the
-extra `report`.
+so that a second page takes a moment. It changes nothing that listeners get. Pictures and templates
+need the extra `report`.
 
     facts.py    plan, store and files -> what is to be said
     sound.py    delivered files -> curves and figures, kept between runs
     plots.py    curves -> SVG
-    page.py     facts and pictures -> HTML; style.css, script.js: its looks and its player
+    page.py     facts and pictures -> HTML, by the templates; style.css and script.js: its looks
+                and its player
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def write(
     then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
     StorageError.
     """
-    if find_spec("matplotlib") is None:
+    if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
         raise EnvironmentFailed(
-            "the report's pictures need matplotlib: pip install 'narrator[report]'"
+            f"the report needs {' and '.join(missing)}: pip install 'narrator[report]'"
         )
     from narrator.report import page
 

@@ -22,6 +22,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from numpy.typing import NDArray
 
 from narrator.report.sound import QUIETEST, Curve, mel
+from narrator.sound.clock import clock
 
 DRAWING = 1
 """Raised when a picture of the same curve would look otherwise: drawn ones are kept."""
@@ -194,13 +195,6 @@ def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
     axes.set_xlim(0, seconds)
     axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: clock(value)))
-
-
-def clock(seconds: float) -> str:
-    """4:07 or 1:04:07."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _placed(

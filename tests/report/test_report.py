@@ -82,6 +82,11 @@ def texts(page: str, section: str) -> str:
     return " ".join(tree.xpath(f"//section[h2[@id='{section}']]")[0].text_content().split())
 
 
+def articles(page: str) -> list[str]:
+    """The chapters that stand on a page, as they are called by links."""
+    return re.findall(r'<article id="([^"]+)"', page)
+
+
 # -- facts -----------------------------------------------------------------------------------------
 
 
@@ -274,6 +279,20 @@ def test_pictures_have_words_and_the_colours_of_the_page(written):
     assert {"var(--wave)", "var(--accent)", "var(--warn)"} <= set(
         re.findall(r"var\(--\w+\)", drawn)
     )
+
+
+def test_a_chapter_is_written_before_the_next_one_is_drawn(written, tmp_path):
+    from narrator.report import page  # needs the extra
+
+    text: list[str] = []
+    before: list[str] = []
+    sounds = page.Sounds({}, {}, {}, Kept(tmp_path))
+    for piece in page.pieces(
+        written[0], sounds, tmp_path, lambda done, total: before.append("".join(text))
+    ):
+        text.append(piece)
+    shown = [["chapter-1" in said, "chapter-2" in said] for said in map(articles, before)]
+    assert shown == [[False, False], [True, False], [True, True]]
 
 
 def test_a_spectrogram_is_there_only_where_it_was_asked_for(book, written, tmp_path):
