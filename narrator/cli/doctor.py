@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
-from narrator.cli.progress import clock
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
+from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.engines.machine import Device, Memory

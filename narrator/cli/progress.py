@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
+from narrator.sound.clock import clock
+
 if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
     from narrator.pipeline.bookplan import BookPlan
     from narrator.speech.plan import Step
@@ -23,13 +25,6 @@ if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
 
 LINES = 8
 """Chapters shown at once on a terminal; finished ones move up into the scrollback."""
-
-
-def clock(seconds: float) -> str:
-    """12:03 or 5:12:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _fitted(title: str, room: int) -> str:

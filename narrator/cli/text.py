@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.progress import clock
 from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, tell
+from narrator.sound.clock import clock
 
 
 @app.command()

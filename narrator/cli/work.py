@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress, clock
+from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -35,6 +35,7 @@ from narrator.cli.shared import (
     sized,
 )
 from narrator.errors import ExportError
+from narrator.sound.clock import clock
 
 DOUBTFUL_LINES = 20
 """Doubtful chunks that are said one by one."""

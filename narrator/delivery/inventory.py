@@ -19,7 +19,8 @@ from narrator.delivery import shelf
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
 from narrator.sound import meters
-from narrator.sound.probe import FileFigures, clock
+from narrator.sound.clock import fine_clock
+from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
 """What sound ends in."""
@@ -128,7 +129,7 @@ def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[Fold
         seconds, marks = facts.get("seconds"), len(file.marks)
         chapters = len(expected[path].chapters) if path in expected else 0
         if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-            what = f"lasts {clock(file.seconds)}, and was made {clock(seconds)} long"
+            what = f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
         elif 0 < marks != chapters > 1:
             what = f"has {marks} marks, and was made of {chapters} chapters"
         elif facts and keys.file_content(path) != facts.get("sha256"):

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from narrator.errors import UserError
 from narrator.project.profiles import Profile, Span
-from narrator.sound.probe import FileFigures, clock, figures
+from narrator.sound.clock import fine_clock
+from narrator.sound.probe import FileFigures, figures
 
 QUIET = 10.0
 """Seconds without speech or music that no book has, unless its manuscript says so."""
@@ -101,7 +102,7 @@ def _coding(found: FileFigures, profile: Profile, first: FileFigures) -> Iterato
     right = count in (1, 2) and channels in (None, count)
     yield Check("channels", str(count), demand or "1 or 2", right)
     longest = profile.longest
-    yield Check("length", clock(found.seconds), f"at most {longest:g} min" if longest else "",
+    yield Check("length", fine_clock(found.seconds), f"at most {longest:g} min" if longest else "",
                 found.seconds > 0 and (not longest or found.seconds <= longest * 60))  # fmt: skip
 
 
@@ -138,9 +139,9 @@ def _mark_faults(found: FileFigures) -> Iterator[str]:
     before = -1.0
     for number, mark in enumerate(found.marks, 1):
         if mark.start <= before:
-            yield f"mark {number} at {clock(mark.start)} is not after the one before"
+            yield f"mark {number} at {fine_clock(mark.start)} is not after the one before"
         if not 0 <= mark.start < found.seconds:
-            yield f"mark {number} at {clock(mark.start)} lies outside the file"
+            yield f"mark {number} at {fine_clock(mark.start)} lies outside the file"
         before = mark.start
 
 
@@ -168,17 +169,17 @@ def _faults(found: FileFigures, profile: Profile, pause: float) -> Iterator[Chec
     gap = profile.gap
     figure = f"{found.gap:.2f} s"
     if found.gap:
-        figure += f" at {clock(found.gap_at)}"
+        figure += f" at {fine_clock(found.gap_at)}"
     demand = "" if gap is None else f"at most {gap:g} s digital silence"
     yield Check("gaps", figure, demand, gap is None or found.gap <= gap)
     figure = f"{found.clipped} clipped runs"
     if found.clipped:
-        figure += f", first {clock(found.clipped_at)}"
+        figure += f", first {fine_clock(found.clipped_at)}"
     if found.flat:
-        figure += f", {found.flat} flat tops of lower level, first {clock(found.flat_at)}"
+        figure += f", {found.flat} flat tops of lower level, first {fine_clock(found.flat_at)}"
     yield Check("clipping", figure, "none", not found.clipped and not found.flat)
     most = max(QUIET, pause + 1)
-    figure = f"{found.quiet:.1f} s" + (f" at {clock(found.quiet_at)}" if found.quiet else "")
+    figure = f"{found.quiet:.1f} s" + (f" at {fine_clock(found.quiet_at)}" if found.quiet else "")
     demand = f"at most {most:g} s without speech or music"
     yield Check("quiet", figure, demand, found.quiet <= most)
     figure = f"{found.damaged} damaged packets, {found.missing:.2f} s missing"

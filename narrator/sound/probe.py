@@ -471,10 +471,3 @@ class _Meter:
             return SILENCE
         middle = min(total, max(5, total // 100)) / 2
         return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle)) / 10
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds."""
-    whole, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(whole), 60)
-    return f"{hours}:{minutes:02}:{rest:05.2f}"
