@@ -148,17 +148,76 @@ _Sign = float | MusicMark
 
 @dataclass(slots=True)
 class _Flat:
-    """A paragraph without its markup; offsets are into `text`."""
+    """A paragraph without its markup, or what one speaker says of it; offsets are into `text`."""
 
-    text: str
-    shadow: str
-    """`text`, with _FIXED for what was escaped or is code."""
     starts: list[tuple[int, int]]
     """Offset at which a line of the source begins, and the number of that line."""
+    text: str = ""
+    shadow: str = ""
+    """`text`, with _FIXED for what was escaped or is code."""
+    label: str = ""
+    """What names the speaker, where it stands in the text."""
     says: list[Say] = field(default_factory=list)
     rests: list[Rest] = field(default_factory=list)
     signs: list[tuple[int, _Sign]] = field(default_factory=list)
     """In order, with their offsets."""
+
+    def part(self, begin: int, content: int, end: int) -> _Flat:
+        """What stands from `begin` to `end`, with single spaces; text begins at `content`."""
+
+        def holds(at: int) -> bool:
+            return begin <= at < end or at == end == len(self.text)
+
+        text, where = _collapse(self.text, content, end)
+        line = self.starts[bisect_right(self.starts, (begin, 1 << 62)) - 1][1]
+        return _Flat(
+            [(0, line)],
+            text,
+            label=squeeze(self.text[begin:content]),
+            says=[
+                Say(where(say.start), where(say.stop - 1) + 1, say.spoken)
+                for say in self.says
+                if content <= say.start < end
+            ],
+            rests=[
+                Rest(where(max(rest.at, content)), rest.seconds)
+                for rest in self.rests
+                if holds(rest.at)
+            ],
+            signs=[(where(max(at, content)), sign) for at, sign in self.signs if holds(at)],
+        )
+
+    def numbered(self, number: str) -> _Flat:
+        """The same after the number of a list item."""
+        shift = len(number) + 1 if self.text else len(number)
+        return _Flat(
+            self.starts,
+            f"{number} {self.text}" if self.text else number,
+            says=[Say(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
+            rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
+            signs=[(at + shift, sign) for at, sign in self.signs],
+        )
+
+
+class _ListNumbers:
+    """Numbers and lines of the open list items; a number goes to its item's first paragraph."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[str, int]] = []
+
+    def open(self, token: Token, line: int) -> None:
+        self.items.append((token.info + token.markup if token.info else "", line))
+
+    def take(self) -> str:
+        """The numbers that no paragraph has taken yet."""
+        taken = " ".join(number for number, _ in self.items if number)
+        self.items = [("", line) for _, line in self.items]
+        return taken
+
+    def close(self) -> _Flat | None:
+        """The number of an item that has no paragraph, as one."""
+        number, line = self.items.pop()
+        return _Flat([(0, line)], number, _FIXED * len(number)) if number else None
 
 
 class _ScriptReader:
@@ -221,61 +280,57 @@ class _ScriptReader:
             self._problem(line_of(begin), f"{what}; part it with blank lines")
             return
         lines = text.split("\n")
-        items: list[tuple[str, int]] = []
-        """Number and line of each open list item; the number goes to the item's first paragraph."""
-
-        def number() -> str:
-            taken = " ".join(number for number, _ in items if number)
-            items[:] = [("", line) for _, line in items]
-            return taken
-
+        items = _ListNumbers()
         tokens = iter(MARKDOWN().parse(text))
         for token in tokens:
             first, last = token.map or (0, 0)
-            line, source = line_of(first), "\n".join(lines[first:last])
+            line, source = line_of(first), lines[first:last]
             match token.type:
                 case "inline":
-                    self._paragraph(self._flat(token, line_of), attribution, number(), 0)
+                    self._paragraph(self._flat(token, line_of), attribution, items.take(), 0)
                 case "heading_open":
-                    if token.markup == "-" and not _reads_as_title(lines[first : last - 1]):
-                        self._problem(
-                            line_of(last - 1),
-                            "a scene break or a heading? Put a blank line above a scene break; "
-                            "begin a heading with ##",
-                        )
+                    self._expect_heading(token, source, line_of(last - 1))
                     flat = self._flat(next(tokens), line_of)
-                    self._paragraph(flat, attribution, number(), int(token.tag[1]))
+                    self._paragraph(flat, attribution, items.take(), int(token.tag[1]))
                 case "hr":
                     self._end_scene()
                 case "list_item_open":
-                    items.append((token.info + token.markup if token.info else "", line))
+                    items.open(token, line)
                 case "list_item_close":
-                    bare, line = items.pop()
-                    if bare:
-                        flat = _Flat(bare, _FIXED * len(bare), [(0, line)])
-                        self._paragraph(flat, attribution, "", 0)
-                case "fence":
-                    if not _closed(token, lines):
-                        what = f"a code block ({token.markup}) that is never closed"
-                        self._problem(line, f"{what}; for a scene break write ***")
-                    self._leave_out(line, source, "code block")
+                    if bare := items.close():
+                        self._paragraph(bare, attribution, "", 0)
                 case "table_open":
-                    for inner in tokens:
-                        if inner.type == "table_close":
-                            break
-                    self._leave_out(line, source, "table")
-                case "left_out":
-                    self._leave_out(line, source, token.info)
-                case "definition":
-                    label = str(token.meta["label"])
-                    if folded(label) in self.roles.speakers:
-                        what = f"“[{label}]:” defines a link"
-                        self._problem(line, f"{what}; a speaker's label has no brackets")
-                    self._leave_out(line, source, "link definition")
+                    next(inner for inner in tokens if inner.type == "table_close")
+                    self._leave_out(line, "\n".join(source), "table")
+                case "fence" | "definition" | "left_out":
+                    self._leave_block(token, source, line)
                 case "problem":
                     self._problem(line, token.content)
-                case _:
-                    pass  # opening and closing tokens of paragraphs, quotes and lists
+
+    def _expect_heading(self, token: Token, source: Sequence[str], line: int) -> None:
+        """Ask about text above a row of dashes that may be meant as a scene break."""
+        if token.markup == "-" and not _reads_as_title(source[:-1]):
+            self._problem(
+                line,
+                "a scene break or a heading? Put a blank line above a scene break; "
+                "begin a heading with ##",
+            )
+
+    def _leave_block(self, token: Token, source: Sequence[str], line: int) -> None:
+        """Leave out code, a link's definition, or what the parser says."""
+        reason = token.info
+        if token.type == "fence":
+            reason = "code block"
+            if not _closed(token, source):
+                what = f"a code block ({token.markup}) that is never closed"
+                self._problem(line, f"{what}; for a scene break write ***")
+        elif token.type == "definition":
+            reason = "link definition"
+            label = str(token.meta["label"])
+            if folded(label) in self.roles.speakers:
+                what = f"“[{label}]:” defines a link"
+                self._problem(line, f"{what}; a speaker's label has no brackets")
+        self._leave_out(line, "\n".join(source), reason)
 
     def labelled(self, label: str, line: int) -> _Attribution:
         """Speaker and style of a label that stands by itself."""
@@ -300,13 +355,11 @@ class _ScriptReader:
                 "own, or write \\<!-- for text",
             )
         if not number and not visible(flat.text):
-            self._rest(sum(rest.seconds for rest in flat.rests))
-            self.gap += (sign for _, sign in flat.signs)
+            self._silence(flat)
             return
         if not (number or heading or flat.says) and _ORNAMENT.fullmatch(flat.shadow):
             self._end_scene()
-            self._rest(sum(rest.seconds for rest in flat.rests))
-            self.gap += (sign for _, sign in flat.signs)
+            self._silence(flat)
             return
         if heading or attribution:
             turns = [(0, 0, attribution)]
@@ -314,8 +367,13 @@ class _ScriptReader:
             turns = list(self._turns(flat))
         ends = [begin for begin, _, _ in turns[1:]] + [len(flat.text)]
         for (begin, content, who), end in zip(turns, ends, strict=True):
-            self._line(flat, (begin, content, end), who, number, heading)
+            self._line(flat.part(begin, content, end), who, number, heading)
             number = ""
+
+    def _silence(self, flat: _Flat) -> None:
+        """Keep the pauses and marks of what says nothing."""
+        self._rest(sum(rest.seconds for rest in flat.rests))
+        self.gap += (sign for _, sign in flat.signs)
 
     def _turns(self, flat: _Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
         """Where speakers begin: offset of the label and after it, and who it names, if anybody.
@@ -352,28 +410,19 @@ class _ScriptReader:
                 yield 0, 0, None
 
     def _line(
-        self,
-        flat: _Flat,
-        span: tuple[int, int, int],
-        attribution: _Attribution | None,
-        number: str,
-        heading: int,
+        self, part: _Flat, attribution: _Attribution | None, number: str, heading: int
     ) -> None:
-        """Add one line: `span` is where it begins, where its text begins, and where it ends."""
-        begin, content, end = span
-        line = flat.starts[bisect_right(flat.starts, (begin, 1 << 62)) - 1][1]
-        text, where = _collapse(flat.text, content, end)
-        spots = [r for r in flat.rests if begin <= r.at < end or r.at == end == len(flat.text)]
-        signs = [
-            (at, s) for at, s in flat.signs if begin <= at < end or at == end == len(flat.text)
-        ]
-        if content > begin and not visible(text):
-            self._problem(line, f"nothing is said after “{squeeze(flat.text[begin:content])}”")
-            return
-        if not number and not visible(text):
-            self._rest(sum(rest.seconds for rest in spots))
-            self.gap += (sign for _, sign in signs)
-            return
+        """Add what one speaker says of a paragraph, after the number of its list item."""
+        line = part.starts[0][1]
+        if not visible(part.text):
+            if part.label:
+                self._problem(line, f"nothing is said after “{part.label}”")
+                return
+            if not number:
+                self._silence(part)
+                return
+        if number:
+            part = part.numbered(number)
         if attribution:
             speaker, style = attribution
             self.previous = speaker or self.previous
@@ -381,29 +430,18 @@ class _ScriptReader:
             speaker, style = self.default or self.previous or "", None
             if not speaker:
                 self.unattributed.append(line)
-        shift = 0
-        if number:
-            shift = len(number) + 1 if text else len(number)
-            text = f"{number} {text}" if text else number
-        rests = [Rest(0, self.early_rest)] if self.early_rest else []
+        early = [Rest(0, self.early_rest)] if self.early_rest else []
         self.early_rest = 0.0
-        rests += [Rest(where(max(rest.at, content)) + shift, rest.seconds) for rest in spots]
-        says = [
-            Say(where(say.start) + shift, where(say.stop - 1) + 1 + shift, say.spoken)
-            for say in flat.says
-            if content <= say.start < end
-        ]
-        placed = [(where(max(at, content)) + shift, sign) for at, sign in signs]
         made = Line(
             speaker,
-            text,
+            part.text,
             self.path,
             line,
             style,
             heading,
-            says=tuple(says),
-            rests=tuple(rests),
-            marks=tuple(self._marks(text, placed)),
+            says=tuple(part.says),
+            rests=(*early, *part.rests),
+            marks=tuple(self._marks(part.text, part.signs)),
         )
         self._expect_script(made)
         self.scenes[-1].append(made)
@@ -470,21 +508,24 @@ class _ScriptReader:
         """A paragraph's text without its markup."""
         first = token.map[0] if token.map else 0
         newlines = [found.start() for found in re.finditer("\n", token.content)]
-        text: list[str] = []
-        shadow: list[str] = []
+        flat = _Flat([(0, line_of(first))])
+        texts: list[str] = []
+        shadows: list[str] = []
         size = 0
-        flat = _Flat("", "", [(0, line_of(first))])
 
         def add(written: str, seen: str) -> None:
             nonlocal size
-            text.append(written)
-            shadow.append(seen)
+            texts.append(written)
+            shadows.append(seen)
             size += len(written)
 
+        def line_at(child: Token) -> int:
+            if "pos" not in child.meta:
+                return flat.starts[-1][1]
+            return line_of(first + bisect_left(newlines, child.meta["pos"]))
+
         for child in token.children or ():
-            line = flat.starts[-1][1]
-            if "pos" in child.meta:
-                line = line_of(first + bisect_left(newlines, child.meta["pos"]))
+            line = line_at(child)
             match child.type:
                 case "text":
                     add(child.content, child.content)
@@ -500,29 +541,26 @@ class _ScriptReader:
                 case "music":
                     flat.signs.append((size, MusicMark(size, child.meta["name"], line)))
                 case "say":
-                    written = child.content
-                    flat.says.append(Say(size, size + len(written), child.meta["spoken"]))
-                    add(written, _FIXED * len(written))
+                    flat.says.append(Say(size, size + len(child.content), child.meta["spoken"]))
+                    add(child.content, _FIXED * len(child.content))
                 case "html_inline":
-                    if tag := _TAGS.match(child.content):
-                        if tag[1].lower() == "br":
-                            add(" ", " ")
-                    else:
-                        reason = "comment" if child.content.startswith("<!--") else "HTML tag"
-                        self._leave_out(line, child.content, reason)
+                    space = self._tag(child.content, line)
+                    add(space, space)
                 case "image":
-                    title = child.attrs.get("title")
-                    target = f'{child.attrs["src"]} "{title}"' if title else child.attrs["src"]
-                    self._leave_out(line, f"![{child.content}]({target})", "image")
+                    self._leave_out(line, _image(child), "image")
                 case "left_out":
                     self._leave_out(line, child.content, child.info)
                 case "problem":
                     self._problem(line, child.content)
-                case _:
-                    pass  # opening and closing tokens of emphasis and links
-        flat.text = "".join(text)
-        flat.shadow = "".join(shadow)
+        flat.text, flat.shadow = "".join(texts), "".join(shadows)
         return flat
+
+    def _tag(self, written: str, line: int) -> str:
+        """What an HTML tag or comment says: a break a space, markup nothing; others are listed."""
+        tag = _TAGS.match(written)
+        if tag is None:
+            self._leave_out(line, written, "comment" if written.startswith("<!--") else "HTML tag")
+        return " " if tag and tag[1].lower() == "br" else ""
 
     # -- reports
 
@@ -629,16 +667,22 @@ def _name_like(word: str, first: bool) -> bool:
     )
 
 
+def _image(token: Token) -> str:
+    """An image as it is written."""
+    title = token.attrs.get("title")
+    target = f'{token.attrs["src"]} "{title}"' if title else token.attrs["src"]
+    return f"![{token.content}]({target})"
+
+
 def _reads_as_title(lines: Sequence[str]) -> bool:
     """Is the text above a line of dashes a heading, rather than a paragraph?"""
     text = lines[0].rstrip()
     return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not _LABEL.match(text)
 
 
-def _closed(fence: Token, lines: Sequence[str]) -> bool:
-    first, last = fence.map or (0, 0)
-    mark = lines[last - 1].strip(" \t>")
-    return last - first > 1 and len(mark) >= len(fence.markup) and not mark.strip(fence.markup[0])
+def _closed(fence: Token, source: Sequence[str]) -> bool:
+    mark = source[-1].strip(" \t>") if source else ""
+    return len(source) > 1 and len(mark) >= len(fence.markup) and not mark.strip(fence.markup[0])
 
 
 def _overlong_paragraph(text: str) -> tuple[int, int] | None:

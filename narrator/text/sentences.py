@@ -71,11 +71,16 @@ def _ends_sentence(found: re.Match[str], code: str, stops: Set[int]) -> bool:
     if follows in ".…,;:!?" or (is_lower(follows) and not opens):
         return False
     mark = found["mark"] or ""
-    if code == "en" and quoted and _TAG.match(text, end):
-        return False
-    if code == "en" and not quoted and mark.endswith(("…", "..")) and _I.match(text, end):
+    if code == "en" and _goes_on(text, end, mark, quoted):
         return False
     return mark != "." or _is_full_stop(text, found.start(), opening.end(), code, stops)
+
+
+def _goes_on(text: str, end: int, mark: str, quoted: bool) -> bool:
+    """Whether an English sentence goes on: with who said it, or with "I" after a pause."""
+    if quoted:
+        return bool(_TAG.match(text, end))
+    return mark.endswith(("…", "..")) and bool(_I.match(text, end))
 
 
 def is_lower(character: str) -> bool:

@@ -7,7 +7,9 @@ can be shown where it was written. Knows nothing of language.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 
@@ -62,45 +64,44 @@ def compose(
         return list(first)
     if not first:
         return list(second)
+    # shifts[n]: offset in `middle` - offset in the first text, once n edits of `first` are made
+    shifts = [0, *accumulate(len(edit.new) - (edit.stop - edit.start) for edit in first)]
+    earlier = deque(
+        Edit(edit.start + shift, edit.start + shift + len(edit.new), edit.new, edit.rule)
+        for edit, shift in zip(first, shifts, strict=False)
+    )
+    later = deque(second)
     out: list[Edit] = []
-    shift = 0  # offset in the first text = offset in `middle` - shift
-    i = j = 0
-    while i < len(first) or j < len(second):
-        start_a = first[i].start + shift if i < len(first) else len(middle) + 1
-        stop_a = start_a + len(first[i].new) if i < len(first) else start_a
-        start_b = second[j].start if j < len(second) else len(middle) + 1
-        stop_b = second[j].stop if j < len(second) else start_b
-        if j == len(second) or (i < len(first) and stop_a <= start_b):
-            out.append(first[i])
-            shift += len(first[i].new) - (first[i].stop - first[i].start)
-            i += 1
-            continue
-        if i == len(first) or stop_b <= start_a:
-            _, _, new, rule = second[j]
-            out.append(Edit(start_b - shift, stop_b - shift, new, rule))
-            j += 1
-            continue
-        # They overlap: take in whatever else touches the joined stretch.
-        low, high = min(start_a, start_b), max(stop_a, stop_b)
-        source = first[i].start if start_a <= start_b else start_b - shift
-        rule, heaviest = "", -1
-        parts: list[Edit] = []
-        grown = True
-        while grown:
-            grown = False
-            while i < len(first) and first[i].start + shift < high:
-                edit = first[i]
-                high = max(high, edit.start + shift + len(edit.new))
-                shift += len(edit.new) - (edit.stop - edit.start)
-                if weight.get(edit.rule, 1) > heaviest:
-                    rule, heaviest = edit.rule, weight.get(edit.rule, 1)
-                i, grown = i + 1, True
-            while j < len(second) and second[j].start < high:
-                edit = second[j]
-                high = max(high, edit.stop)
-                parts.append(Edit(edit.start - low, edit.stop - low, edit.new, edit.rule))
-                if weight.get(edit.rule, 1) > heaviest:
-                    rule, heaviest = edit.rule, weight.get(edit.rule, 1)
-                j, grown = j + 1, True
-        out.append(Edit(source, high - shift, apply(middle[low:high], parts), rule))
+    while earlier or later:
+        shift = shifts[-1 - len(earlier)]
+        low, high, joined, parts = _touching(earlier, later)
+        inner = [edit._replace(start=edit.start - low, stop=edit.stop - low) for edit in parts]
+        rule = max(joined, key=lambda edit: weight.get(edit.rule, 1)).rule
+        new = apply(middle[low:high], inner)
+        out.append(Edit(low - shift, high - shifts[-1 - len(earlier)], new, rule))
     return out
+
+
+def _touching(earlier: deque[Edit], later: deque[Edit]) -> tuple[int, int, list[Edit], list[Edit]]:
+    """Take the first edit of two lists in offsets of one text, and whatever shares characters
+    with it: where the stretch begins and ends, all its edits, those of `later` alone."""
+    if not later or (earlier and earlier[0].stop <= later[0].start):
+        edit = earlier.popleft()
+        return edit.start, edit.stop, [edit], []
+    if not earlier or later[0].stop <= earlier[0].start:
+        edit = later.popleft()
+        return edit.start, edit.stop, [edit], [edit]
+    low, high = min(earlier[0].start, later[0].start), max(earlier[0].stop, later[0].stop)
+    joined: list[Edit] = []
+    parts: list[Edit] = []
+    while True:
+        count = len(joined)
+        while earlier and earlier[0].start < high:
+            joined.append(earlier.popleft())
+            high = max(high, joined[-1].stop)
+        while later and later[0].start < high:
+            parts.append(later.popleft())
+            joined.append(parts[-1])
+            high = max(high, joined[-1].stop)
+        if len(joined) == count:
+            return low, high, joined, parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_calendar import YEAR
@@ -85,15 +86,23 @@ TELEPHONES = (
 
 # Money -------------------------------------------------------------------------------------------
 
+
+class _Currency(NamedTuple):
+    one: str
+    many: str
+    cent: str
+    cents: str
+
+
 _CURRENCIES = {
-    "$": ("dollar", "dollars", "cent", "cents"),
-    "£": ("pound", "pounds", "penny", "pence"),
-    "€": ("euro", "euros", "cent", "cents"),
-    "¥": ("yen", "yen", "sen", "sen"),
-    "₹": ("rupee", "rupees", "paisa", "paise"),
-    "₽": ("rouble", "roubles", "kopeck", "kopecks"),
-    "₩": ("won", "won", "jeon", "jeon"),
-    "₪": ("shekel", "shekels", "agora", "agorot"),
+    "$": _Currency("dollar", "dollars", "cent", "cents"),
+    "£": _Currency("pound", "pounds", "penny", "pence"),
+    "€": _Currency("euro", "euros", "cent", "cents"),
+    "¥": _Currency("yen", "yen", "sen", "sen"),
+    "₹": _Currency("rupee", "rupees", "paisa", "paise"),
+    "₽": _Currency("rouble", "roubles", "kopeck", "kopecks"),
+    "₩": _Currency("won", "won", "jeon", "jeon"),
+    "₪": _Currency("shekel", "shekels", "agora", "agorot"),
 }
 _SIGN = f"[{''.join(_CURRENCIES)}]"
 _COUNTRIES = {
@@ -121,31 +130,37 @@ _SCALES = {
 
 def _money(match: Match, how: Setting) -> str:
     part = match.groupdict()
-    one, many, cent, cents = _CURRENCIES[part["sign"]]
-    if part.get("country"):
-        one, many = (f"{_COUNTRIES[part['country']]} {unit}" for unit in (one, many))
+    currency = _CURRENCIES[part["sign"]]
+    if country := part.get("country"):
+        name = _COUNTRIES[country]
+        currency = currency._replace(one=f"{name} {currency.one}", many=f"{name} {currency.many}")
     amount, upto = part["amount"].replace(",", ""), part.get("upto")
     scale = part.get("scale") or _SCALES.get(part.get("short") or "")
     whole, _, fraction = amount.partition(".")
-    if scale or upto or len(fraction) not in (0, 2):
-        words = [_number(amount, how)]
-        if upto:
-            words += ["to", _number(upto, how)]
-        if scale:
-            words.append(scale)
-        return " ".join((*words, one if _describes(match) else many))
-    main, small = int(whole or 0), int(fraction or 0)
-    coins = f"{_count(small, how)} {cent if small == 1 else cents}"
+    if not (scale or upto or len(fraction) not in (0, 2)):
+        in_pounds = how.british and part["sign"] == "£"
+        return _exactly(match, how, currency, int(whole or 0), int(fraction or 0), in_pounds)
+    words = [_number(amount, how)]
+    if upto:
+        words += ["to", _number(upto, how)]
+    if scale:
+        words.append(scale)
+    return " ".join((*words, currency.one if _describes(match) else currency.many))
+
+
+def _exactly(
+    match: Match, how: Setting, currency: _Currency, main: int, small: int, in_pounds: bool
+) -> str:
+    """A sum to the penny: "four pounds fifty", "one dollar and five cents", "a ten-dollar"."""
+    coins = f"{_count(small, how)} {currency.cent if small == 1 else currency.cents}"
     if small and not main:
         return coins
     if _describes(match):
-        return f"{_count(main, how)}-{one}{f' {_count(small, how)}' if small else ''}"
-    said = f"{_count(main, how)} {one if main == 1 else many}"
+        return f"{_count(main, how)}-{currency.one}{f' {_count(small, how)}' if small else ''}"
+    said = f"{_count(main, how)} {currency.one if main == 1 else currency.many}"
     if not small:
         return said
-    if how.british and part["sign"] == "£" and small > 9:
-        return f"{said} {_count(small, how)}"
-    return f"{said} and {coins}"
+    return f"{said} {_count(small, how)}" if in_pounds and small > 9 else f"{said} and {coins}"
 
 
 def _coins(match: Match, how: Setting) -> str:
@@ -269,21 +284,26 @@ def _article(noun: str) -> str:
     return "an" if noun[0] in "aeio" or noun.startswith(("hour", "un", "up")) else "a"
 
 
-def _unit(match: Match, how: Setting) -> str | None:
+def _is_measure(match: Match, how: Setting) -> bool:
+    """Whether what follows a number is a unit, and no word, plural or ordinal."""
     text, gap, name = match["number"], match["gap"], match["unit"]
-    one, many = UNITS[name]
     if name == "s":
-        if gap:
-            return None
-        if text.isdecimal() and (len(text) == 1 or int(text) % 10 == 0):
-            return numbers.plural(_number(text, how))  # "fours", "tens"
+        return not gap
     if name in ("in", "h", "W", "V", "pt") and gap and not match[0].endswith("."):
+        return False
+    return name != "st" or (gap == " " and text.isdecimal() and how.british)
+
+
+def _unit(match: Match, how: Setting) -> str | None:
+    if not _is_measure(match, how):
         return None
-    if name == "st" and not (gap == " " and text.isdecimal() and how.british):
-        return None
+    text, gap, name = match["number"], match["gap"], match["unit"]
+    if name == "s" and text.isdecimal() and (len(text) == 1 or int(text) % 10 == 0):
+        return numbers.plural(_number(text, how))  # "fours", "tens"
     said = _quantity(text, how)
     if said is None:
         return None
+    one, many = UNITS[name]
     if not how.british:
         one, many = (re.sub(r"(lit|met)re", r"\1er", word) for word in (one, many))
     if said == "a half":

@@ -231,22 +231,26 @@ def _division(match: Match, how: Setting) -> str | None:
     """Chapter IV, page xii: a numeral after the name of what it counts."""
     numeral = match[0]
     value = numbers.roman(numeral)
-    cue = _DIVISION.search(before(match))
+    paged = _PAGED.search(before(match))
     if numeral.islower():
-        paged = value is not None and _PAGED.search(before(match))
         return numbers.cardinal(value, british=how.british) if value and paged else None
+    cue = _DIVISION.search(before(match))
     if value is None or cue is None or numeral in ("C", "D", "L", "M"):
         return None
-    if len(numeral) == 1 and cue[1][0].islower() and not _PAGED.search(before(match)):
+    if len(numeral) == 1 and cue[1][0].islower() and not paged:
         return None
-    if numeral == "I":
-        closed = re.match(r"[.,:;)\]!?\"]|\s*$|\s(?:of|and|to|is|—|–|-)", after(match))
-        firm = cue[1].lower() in _FIRM
-        if cue[1][0].islower() and not (closed and firm):
-            return None
-        if not closed and (not firm or _pronoun_follows(match, AFTER_PRONOUN)):
-            return None
+    if numeral == "I" and not _counts_one(match, cue[1]):
+        return None
     return _titled(value, how)
+
+
+def _counts_one(match: Match, division: str) -> bool:
+    """Whether the "I" after a division's name is a number: "act I.", not "in part I agree"."""
+    closed = re.match(r"[.,:;)\]!?\"]|\s*$|\s(?:of|and|to|is|—|–|-)", after(match))
+    firm = division.lower() in _FIRM
+    if division[0].islower() and not (closed and firm):
+        return False
+    return bool(closed) or (firm and not _pronoun_follows(match, AFTER_PRONOUN))
 
 
 _NAMES = re.compile(r"(?:[A-Z][\w'.-]*\s){1,4}$")
@@ -262,25 +266,31 @@ def _regnal(match: Match, how: Setting) -> str | None:
     """Henry VIII, King Charles I, John D. Rockefeller III"""
     numeral, following = match[1], after(match)
     value = numbers.roman(numeral)
-    found = _NAMES.search(before(match))
-    if value is None or value > 39 or numeral in ("C", "D", "L", "M") or found is None:
+    named = _NAMES.search(before(match))
+    if value is None or value > 39 or numeral in ("C", "D", "L", "M") or named is None:
         return None
-    names = found[0].split()
+    names = named[0].split()
     ruler = any(name in RULERS for name in names[:-1])
     if not (ruler or any(name in REGNAL for name in names)):
         return None
     if numeral == "I" and not match[2] and not _SURELY_FIRST.match(following):
-        if _pronoun_follows(match, FIRST_PERSON):
-            return None
-        early = before(match)[: found.start()]
-        if ruler:
-            if _LINKED.search(early) or not re.match(r"[.,;:!?)\"]|\s[a-z]|$", following):
-                return None
-        elif not (names[0] in REGNAL and _OPENS.search(early) and re.match(r"\s[a-z]", following)):
+        early = before(match)[: named.start()]
+        if not _is_first(match, early, ruler=ruler, regnal=names[0] in REGNAL):
             return None
     if len(numeral) == 1 and re.match(rf"\.\s+(?!(?:{STARTERS})\b)[A-Z]", following):
         return None  # an initial: Henry V. Morton
     return f"the {_titled(value, how, nth=True)}"
+
+
+def _is_first(match: Match, early: str, *, ruler: bool, regnal: bool) -> bool:
+    """Whether the "I" after a name is a number, not the pronoun; `early` stands before the name."""
+    following = after(match)
+    if _pronoun_follows(match, FIRST_PERSON):
+        return False
+    if ruler:
+        ended = re.match(r"[.,;:!?)\"]|\s[a-z]|$", following)
+        return bool(ended) and not _LINKED.search(early)
+    return regnal and bool(_OPENS.search(early) and re.match(r"\s[a-z]", following))
 
 
 def _item(match: Match, how: Setting) -> str | None:
@@ -484,18 +494,22 @@ def _is_shouted(word: str) -> bool:
     return _is_word(word)
 
 
+def _is_beside_shouting(match: Match) -> bool:
+    neighbours = (_PREVIOUS_WORD.search(before(match)), _FOLLOWING_WORD.match(after(match)))
+    return any(word and _is_shouted(word[1]) for word in neighbours)
+
+
 def _capitals(match: Match, how: Setting) -> str | None:
     base = match[0].removesuffix("'S")
     possessive = "'s" if base != match[0] else ""
     early, following = before(match), after(match)
-    neighbours = (_PREVIOUS_WORD.search(early), _FOLLOWING_WORD.match(following))
-    beside = any(found and _is_shouted(found[1]) for found in neighbours)
+    beside = _is_beside_shouting(match)
     if base in SPELLED and not (beside and base in WORDS_TOO):
         return base + possessive if possessive else None
     if base == "IT" and _COMPUTING.match(following):
         return "I.T"
-    pronounceable = _is_word(base) or re.search(f"[AEIOUY{_UPPER[3:]}]", base)
-    if not (_is_word(base) or (beside and pronounceable)):
+    has_vowel = re.search(f"[AEIOUY{_UPPER[3:]}]", base)
+    if not (_is_word(base) or (beside and has_vowel)):
         return ".".join(base) + possessive
     word = base.lower() + possessive
     opens = not re.search(r"\w", early) or _OPENS.search(early)

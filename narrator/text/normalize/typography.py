@@ -92,60 +92,61 @@ def canonical(text: str, language: str) -> list[Edit]:
     edits = []
     depth = 0
     for match in _UNPLAIN.finditer(text):
-        kind = match.lastgroup or ""
-        old = match.group()
-        if kind == "single":
-            quote, depth = _is_quote(text, match.start(), depth, language)
-            new, kind = ('"', "quote") if quote else ("'", "apostrophe")
-        elif kind == "apostrophe":
-            new = "'"
-        elif kind == "accent":
-            new = unicodedata.normalize("NFC", old)
-        elif kind == "invisible":
-            new = old if language in _JOINED_SCRIPTS and set(old) <= set(_JOINERS) else ""
-        elif kind == "space":
-            new = "\n" if old in "\n\u2028\u2029" else " "
-        else:
-            new = old.translate(_PLAIN)
-            kind = "quote" if new == '"' else "apostrophe" if new == "'" else "mark"
-            if new == "'" and not (
-                text[match.start() - 1 : match.start()].isalnum()
-                and text[match.end() : match.end() + 1].isalnum()
-            ):
-                quote, depth = _is_quote(text, match.start(), depth, language)
-                new, kind = ('"', "quote") if quote else ("'", "apostrophe")
+        kind, old = match.lastgroup or "", match.group()
+        new = _plainly(kind, old, language)
+        if kind in ("single", "mapped"):
+            start, stop = match.span()
+            within = text[start - 1 : start].isalnum() and text[stop : stop + 1].isalnum()
+            if new == "'" and (kind == "single" or not within):
+                quote, depth = _is_quote(text, start, depth, language)
+                new = '"' if quote else "'"
+            kind = {'"': "quote", "'": "apostrophe"}.get(new, "mark")
         if new != old:
             edits.append(Edit(match.start(), match.end(), new, kind))
     return edits
 
 
+def _plainly(kind: str, old: str, language: str) -> str:
+    """What the plain text has for `old`; a quotation mark may be an apostrophe still."""
+    match kind:
+        case "single" | "apostrophe":
+            return "'"
+        case "accent":
+            return unicodedata.normalize("NFC", old)
+        case "invisible":
+            return old if language in _JOINED_SCRIPTS and set(old) <= set(_JOINERS) else ""
+        case "space":
+            return "\n" if old in "\n\u2028\u2029" else " "
+        case _:
+            return old.translate(_PLAIN)
+
+
+_LEFT_MARKS = "‘‚‛"
 _CLOSING = re.compile(r"(?<=[^\s\"“(\[])['’´](?!\w)")
 
 
 def _is_quote(text: str, at: int, depth: int, language: str) -> tuple[bool, int]:
     """Whether the single mark at `text[at]` quotes, and how many such quotes are open after it."""
-    mark = text[at]
     before = text[at - 1] if at else " "
     after = text[at + 1] if at + 1 < len(text) else " "
-    starts = (after.isalnum() or after == "¿" or after == "¡") and not before.isalnum()
-    if mark in "‘‚‛":
-        elided = language == "en" and starts and _ELIDED.match(text, at + 1)
-        if elided and not _CLOSING.search(text, at + 1):
-            return False, depth
-        return True, depth + 1
-    if starts:
-        if language == "en" and _ELIDED.match(text, at + 1):
-            return False, depth
-        if (mark == "’" and language not in _RIGHT_QUOTES_OPEN) or before in "’'":
-            return False, depth
-        if _CLOSING.search(text, at + 1):
-            return True, depth + 1
-        return False, depth
-    if before.isdigit() and not depth:  # feet and minutes: 6'
-        return False, depth
+    starts = (after.isalnum() or after in "¿¡") and not before.isalnum()
+    if starts or text[at] in _LEFT_MARKS:
+        quotes = _opens_quote(text, at, starts, language)
+        return quotes, depth + quotes
     if depth:
         return True, depth - 1
-    return not before.isalpha(), depth
+    return not (before.isalpha() or before.isdigit()), depth  # after digits: feet and minutes, 6'
+
+
+def _opens_quote(text: str, at: int, starts: bool, language: str) -> bool:
+    """Whether a mark that no quote may end with begins one; `starts`: it stands before a word."""
+    elided = language == "en" and starts and bool(_ELIDED.match(text, at + 1))
+    if text[at] in _LEFT_MARKS:
+        return not elided or bool(_CLOSING.search(text, at + 1))
+    right = text[at] == "’" and language not in _RIGHT_QUOTES_OPEN
+    if elided or right or (at and text[at - 1] in "’'"):
+        return False
+    return bool(_CLOSING.search(text, at + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,33 +279,32 @@ _QUOTES = frozenset('"“”')
 _ABBREVIATING = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
 _TRAIL = re.compile(r"…|\.\s?\.\s?\.")
 _BROKEN_OFF = re.compile(rf"(?:{DASH}|--)\s*[\"”]")
-_DASHED = re.compile(rf"{DASH}|--|\s-\s")
+_PARTED = re.compile(rf"[,()/]|{DASH}|--|\s-\s")
 
 
 def _between(run: str, following: str, marks: Marks) -> str:
     """The mark for a run with words on both sides."""
-    run = _ABBREVIATING.sub("", run)
-    if "?" in run:
-        mark = marks.ask
-    elif "!" in run:
-        mark = marks.shout
-    elif _TRAIL.search(run):
-        mark = marks.trail
-    elif "." in run or "\n" in run or "”“" in run:  # a line or a speech ends on a stop at least
-        mark = marks.stop
-    elif ";" in run:
-        mark = marks.semicolon
-    elif ":" in run:
-        mark = marks.colon
-    elif _BROKEN_OFF.search(run) and following.isupper():
-        mark = marks.trail
-    elif any(sign in run for sign in ",()/") or _DASHED.search(run):
-        mark = marks.comma
-    elif run in _QUOTES:
+    run = _TRAIL.sub("…", _ABBREVIATING.sub("", run))
+    run = run.replace("”“", "\n")  # a line or a speech ends on a stop at least
+    for sign, mark in (
+        ("?", marks.ask),
+        ("!", marks.shout),
+        ("…", marks.trail),
+        (".", marks.stop),
+        ("\n", marks.stop),
+        (";", marks.semicolon),
+        (":", marks.colon),
+    ):
+        if sign in run:
+            return mark + marks.space
+    if following.isupper() and _BROKEN_OFF.search(run):
+        return marks.trail + marks.space
+    if _PARTED.search(run):
+        return marks.comma + marks.space
+    if run in _QUOTES:
         return ""
-    else:  # spaces, symbols, quotes among them
-        return marks.space or (" " if " " in run and following.isascii() else "")
-    return mark + marks.space
+    # spaces, symbols, quotes among them
+    return marks.space or (" " if " " in run and following.isascii() else "")
 
 
 def _name(run: str, new: str) -> str:
