@@ -23,6 +23,8 @@ from narrator import keys
 from narrator.errors import EnvironmentFailed, StorageError
 
 log = logging.getLogger("narrator")
+damage = logging.getLogger("narrator.damage")
+"""Files of our own that are not what was written, and what is done about it: a run says each."""
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
@@ -152,7 +154,7 @@ def load_json(path: Path, default: Any) -> Any:
     try:
         return read_json(path)
     except Altered as error:
-        log.warning("%s: %s; it is made anew", path, error)
+        damage.warning("%s: %s; it is made anew", path, error)
     except OSError:
         pass  # there is none
     return default

@@ -14,8 +14,8 @@ from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, ou
 from narrator.cli.work import plan_of, stop_on_signals
 from narrator.errors import UsageError
 
-Chunk = Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")]
-Chunks = Annotated[list[str], typer.Argument(help="Chunks, as `plan` names them: 3.12 3.14.")]
+Chunk = Annotated[str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")]
+Chunks = Annotated[list[str], typer.Argument(help="Chunks, by their names: 3.12 3.14.")]
 BookOption = Annotated[Path, typer.Option("--book", "-b", help="The manifest, or its folder.")]
 
 
@@ -105,6 +105,8 @@ def retake(
     from narrator.pipeline import bookplan, retakes
     from narrator.pipeline.manuscript import read
 
+    if project := next((name for name in chunks if Path(name).is_dir()), None):
+        raise UsageError(f"{project} is no chunk; where a project is meant: --book {project}")
     given = {"cfg": cfg, "steps": steps}
     cancel = threading.Event()
     stop_on_signals(cancel)

@@ -195,7 +195,9 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
 
 @app.command()
 def why(
-    chunk: Annotated[str, typer.Argument(help="A chunk, as `plan` names it: 3.12.")],
+    chunk: Annotated[
+        str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")
+    ],
     book: Book = Path("book.yaml"),
     draft: Draft = False,
     as_json: AsJson = False,
@@ -360,17 +362,13 @@ def _print_doubtful(book: Any, steps: Sequence[Any], say: Callable[[str], None])
         + ", ".join(mends))  # fmt: skip
 
 
-def _why_incomplete(report: Any) -> str:
-    if not report.lacking:
-        return "lack takes of other speakers"
-    held = report.plan.manuscript.project.manifest.checks.strict and report.doubtful
-    return "lack takes, or are held back by `checks: {strict: true}`" if held else "lack takes"
-
-
-def _print_superseded(moved: Sequence[tuple[Path, Path]]) -> None:
+def _print_superseded(moved: Sequence[tuple[Path, Path]], delivered: set[str]) -> None:
     """What a run moved out of the folder of finished files, once."""
     for old, new in moved[:_LISTED]:
-        out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
+        if str(old) in delivered:
+            out.print(f"{near(old)}  is made anew: what lay there was moved to {near(new)}")
+        else:
+            out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
     if len(moved) > _LISTED:
         out.print(f"and {len(moved) - _LISTED} more files that are delivered no more: moved to "
                   "`superseded` as well")  # fmt: skip
@@ -414,7 +412,9 @@ def _print_report(report: Any, wall: float) -> None:
         out.print(f"{counted(len(found), 'companion')} beside them: {kinds}")
     for remark in facts.get("remarks", ()):
         out.print(remark)
-    _print_superseded(report.superseded)
+    for message in report.damage[:_LISTED]:
+        out.print(message)
+    _print_superseded(report.superseded, set(facts["files"]))
     text = facts["characters"]
     out.print(
         f"characters: {text['source']} in the source = {text['spoken']} spoken + "
@@ -424,8 +424,11 @@ def _print_report(report: Any, wall: float) -> None:
     if result.cancelled:
         out.print("stopped; run the same command to go on")
     elif report.incomplete:
-        names = ", ".join(str(n + 1) for n in report.incomplete)
-        err.print(f"not assembled: chapters {names} {_why_incomplete(report)}")
+        held = report.plan.manuscript.project.manifest.checks.strict and report.doubtful
+        why = ", or `checks: {strict: true}` holds takes back" if held else ""
+        if not report.lacking:
+            why = " of other speakers"
+        err.print(f"not assembled: {run.chapters_lack(report.incomplete)} takes{why}")
         if report.earlier:
             earlier = counted(len(report.earlier), "finished file")
             err.print(f"{earlier} of an earlier run stay: `narrator status` names them")

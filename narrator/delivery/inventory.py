@@ -112,7 +112,9 @@ def findings(
     return sorted(first.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
 
 
-_AGAIN = "`narrator export` makes it again"
+def _again(path: Path) -> str:
+    of_a_draft = re.search(r"/build/draft(-[^/]+)?/", path.as_posix())
+    return f"`narrator export{' --draft' if of_a_draft else ''}` makes it again"
 
 
 def _missing(expected: Made) -> Iterator[FolderFinding]:
@@ -120,7 +122,7 @@ def _missing(expected: Made) -> Iterator[FolderFinding]:
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
             held = f" ({_chapters(numbers)})" if len(numbers) == 1 else ""
-            yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _AGAIN)
+            yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _again(path))
 
 
 def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[FolderFinding]:
@@ -136,7 +138,7 @@ def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[Fold
             what = "has been changed since it was made"
         else:
             continue
-        yield FolderFinding(path.parent, file.path, what, _AGAIN)
+        yield FolderFinding(path.parent, file.path, what, _again(path))
 
 
 def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFinding]:
@@ -209,6 +211,7 @@ class _BookFiles:
         yield from self._strangers()
         yield from self._doubles()
         yield from self._counted()
+        yield from self._crossed()
 
     def _meant(self, one: FileFigures, other: FileFigures) -> bool:
         """Whether two files lie side by side because that was asked for."""
@@ -219,10 +222,10 @@ class _BookFiles:
     def _strangers(self) -> Iterator[FolderFinding]:
         shows = {_tag(file, "series") for file in self.files}
         if len(shows) > 1 or "" in shows or not self._episodes():
-            yield from self._others("album", lambda file: _tag(file, "album"))
+            yield from self._others("album", lambda file: file.tags.get("album", "").strip())
         if len({_tag(file, "album") for file in self.files}) == 1:
             if not _tag(self.files[0], "album"):
-                yield from self._others("artist", lambda file: _tag(file, "artist"))
+                yield from self._others("artist", lambda file: file.tags.get("artist", "").strip())
             yield from self._others("number of tracks", lambda file: str(_track(file)[2] or ""))
             for codec in {file.codec for file in self.files}:
                 same = [file for file in self.files if file.codec == codec]
@@ -235,20 +238,23 @@ class _BookFiles:
 
     def _others(self, what: str, value: Callable[[FileFigures], str]) -> Iterator[FolderFinding]:
         """Files whose value is not that of most."""
-        values = {file.path: value(file) for file in self.files if value(file)}
+        written = {file.path: value(file) for file in self.files if value(file)}
+        values = {path: own.casefold() for path, own in written.items()}
+        said_as = {values[path]: own for path, own in written.items()}
         counts = Counter(values.values())
         if len(counts) < 2:
             return
         (most, count), *_ = counts.most_common()
         if count * 2 <= len(values):
             if len(values) == 2 or self.profile is not None:
-                names = ", ".join(f"'{name}'" for name in sorted(counts))
+                names = ", ".join(f"'{said_as[name]}'" for name in sorted(counts))
                 what = f"holds files of more than one {what}: {names}"
                 yield FolderFinding(self.folder, None, what, "a folder for each book")
             return  # a shelf of many books, each a file, is none
         for path, own in values.items():
             if own != most:
-                said = f"is of another book: its {what} is '{own}', that of the others '{most}'"
+                others = f"that of the others '{said_as[most]}'"
+                said = f"is of another book: its {what} is '{written[path]}', {others}"
                 yield FolderFinding(path.parent, path, said, "move it to a folder of its own")
 
     # -- twice --
@@ -263,6 +269,25 @@ class _BookFiles:
                 yield FolderFinding(other.path.parent, other.path, what, "keep one of them")
 
     # -- numbers --
+
+    def _crossed(self) -> Iterator[FolderFinding]:
+        """Files that players which go by names play elsewhere than those which go by tags."""
+        named = {file.path: _NAMES[0].match(file.path.stem) for file in self.files}
+        both = [
+            (int(name[1]), _track(file)[1], file)
+            for file in self.files
+            if (name := named[file.path]) and _track(file)[1]
+        ]
+        one_disc = len({(_track(file)[0], file.codec) for _, _, file in both}) == 1
+        if not one_disc or any(len({row[n] for row in both}) < len(both) for n in (0, 1)):
+            return
+        for (_, number, file), (_, there, _) in zip(
+            sorted(both, key=lambda row: row[0]), sorted(both, key=lambda row: row[1]), strict=True
+        ):
+            if number != there:
+                what = f"is number {number} by its tags, and stands elsewhere by its name"
+                mend = "name it as its tags say, or look whether files were exchanged"
+                yield FolderFinding(file.path.parent, file.path, what, mend)
 
     def _counted(self) -> Iterator[FolderFinding]:
         numbered = self._numbers()

@@ -43,6 +43,8 @@ def listed(
     made, paths = made_of(project), finish.products(project, draft=draft)
     altered = export.altered(finish.work_folder(project, "encoded", draft), paths)
 
+    again = f"narrator export{' --draft' if draft else ''}"
+
     def is_current(path: Path) -> bool:
         entry = made.get(in_build(project, path), MadeFile())
         now = finish.state_of(project, chapters, cast, steps, store, entry.chapters, draft=draft)
@@ -51,7 +53,7 @@ def listed(
     def note_of(path: Path) -> str:
         if not is_current(path):
             return "not of the project as it is now"
-        return "altered since it was made; `narrator export` makes it again" * (path in altered)
+        return f"altered since it was made; `{again}` makes it again" * (path in altered)
 
     return [(path, note_of(path)) for path in paths]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,8 @@ class Report:
     log: Path | None = None
     log_fault: str = ""
     """Why lines of the log are missing."""
+    damage: tuple[str, ...] = ()
+    """Small files and encoded chapters that were altered on disk, and what was done."""
     superseded: tuple[tuple[Path, Path], ...] = ()
     """Files that were delivered and are no more, and where they lie now."""
     earlier: tuple[Path, ...] = ()
@@ -108,7 +110,10 @@ def run(
         if speak and engine.clones:
             book = _cast(book, observer, cancel)
         observer.planned(book)
-        if speak:
+        of_a_draft = draft and project.engine.name != "draft"
+        if not speak:
+            _refuse_unspoken(book, " --draft" if of_a_draft else "")
+        else:
             if is_known(engine):
                 files.save_json(ledger_path(project, engine), ledger_of(book.steps))
             if "weights" in engine.identity() and is_known(engine):
@@ -122,7 +127,7 @@ def run(
             try:
                 if speak and not report.result.cancelled:
                     _render(report.plan, report.result, observer, cancel)
-                _finish(report, draft and project.engine.name != "draft", observer, cancel)
+                _finish(report, of_a_draft, observer, cancel)
                 break
             except DamagedTake as error:  # it was whole when the plan was made
                 log.warning("%s", error)
@@ -135,6 +140,7 @@ def run(
             "render": round(result.wall, 2),
             "finish": round(time.monotonic() - planned - result.wall, 2),
         }
+        report.damage = tuple(logbook.damage)
         facts = summary(report)
         said = json.dumps(facts, ensure_ascii=False)
         files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
@@ -142,8 +148,6 @@ def run(
             log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
         log.info("end: %s", said)
         report.log_fault = logbook.fault
-        if not speak:
-            _refuse_unspoken(report)
         return report
 
 
@@ -270,17 +274,26 @@ def _missing(book: BookPlan) -> list[Step]:
     return [step for step in book.steps if deliverable(book, step) is None]
 
 
-def _refuse_unspoken(report: Report) -> None:
-    """Raises UsageError where chapters lack takes: an export does not make them."""
-    incomplete = set(report.incomplete)
+def _refuse_unspoken(book: BookPlan, draft: str) -> None:
+    """Raises UsageError where chosen chapters lack takes: an export does not make them, and what
+    listeners have must not give way to less."""
+    chosen = book.selection.chapters
     lacking = {
         step.chapter
-        for step in report.plan.steps
-        if step.chapter in incomplete and _take(report.plan, step) is None
+        for step in book.steps
+        if (not chosen or step.chapter in chosen) and _take(book, step) is None
     }
     if lacking:
-        names = ", ".join(str(n + 1) for n in sorted(lacking))
-        raise UsageError(f"chapters {names} lack takes; `narrator render` makes them")
+        raise UsageError(
+            f"{chapters_lack(lacking)} takes: `narrator render{draft}` makes them; "
+            "`--chapter` exports others"
+        )
+
+
+def chapters_lack(chapters: Collection[int]) -> str:
+    """ "chapter 2 lacks" or "chapters 2, 4 lack"; counted from 0."""
+    names = ", ".join(str(number + 1) for number in sorted(chapters))
+    return f"chapter {names} lacks" if len(chapters) == 1 else f"chapters {names} lack"
 
 
 def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
@@ -329,6 +342,7 @@ def summary(report: Report) -> dict[str, Any]:
         "characters": report.accounting,
         "stages": report.stages,
         "earlier_files": [str(path) for path in report.earlier],
+        "damage": list(report.damage),
         "superseded": [{"from": str(old), "to": str(new)} for old, new in report.superseded],
         **(report.finished.to_json() if report.finished else {"files": [], "chapters": []}),
     }

@@ -100,11 +100,14 @@ class _Logbook(logging.Handler):
         """Raises OSError."""
         super().__init__()
         self.path, self.fault = path, ""
+        self.damage: dict[str, None] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)  # nothing waits that could fail later
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.name == files.damage.name:
+            self.damage[record.getMessage()] = None
         try:
             self._file.write(f"{self.format(record)}\n".encode(errors="backslashreplace"))
         except OSError as error:

@@ -100,11 +100,14 @@ def _cross_checks(project: Project) -> list[Problem]:
                 return False
             if target.is_file():
                 return True
+            if target.is_dir():
+                wrong(f"it is a folder, not a file: {quoted(name, 400)}", *loc)
+                return False
             beside = [p.name for p in target.parent.iterdir()] if len(problems) < GUESSES else []
         except (OSError, ValueError, RuntimeError):  # no folder, no name, links in a circle
             beside = []
         guess = nearest(target.name, beside)
-        hint = f"; did you mean '{guess}'?" if guess else ""
+        hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
         wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 

@@ -118,7 +118,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     book.write_text(book.read_text() + "checks: {strict: true}\n", encoding="utf-8")
     code, _, said = narrator("export", book, "--draft")
     assert code == 1
-    assert "not assembled: chapters 2 lack takes, or are held back by `checks: {strict" in said
+    assert "not assembled: chapter 2 lacks takes, or `checks: {strict: true}` holds" in said
     assert "held back  Evening" in narrator("status", book, "--draft")[1]
     assert narrator("pin", "2.4", "0", "--book", book, "--draft")[0] == 0
     assert narrator("render", book, "--draft")[0] == 0

@@ -266,7 +266,7 @@ def test_files_of_another_book_are_named(tmp_path: Path) -> None:
         chapter(tmp_path, number, 3)
     chapter(tmp_path, 4, 3, name="x.flac", album="B")
     assert said(tmp_path) == [
-        "x.flac: is of another book: its album is 'b', that of the others 'a'"
+        "x.flac: is of another book: its album is 'B', that of the others 'A'"
     ]
     (tmp_path / "x.flac").unlink()
     chapter(tmp_path, 3, 9, name="03 - T3.flac")
@@ -278,6 +278,20 @@ def test_files_of_another_book_are_named(tmp_path: Path) -> None:
     assert said(tmp_path) == [
         "03 - T3.flac: is of another book: its sample rate is '16000 Hz', that of the others "
         "'8000 Hz'"
+    ]
+
+
+def test_files_whose_names_were_exchanged_are_named(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        chapter(tmp_path, number, 3)
+    assert said(tmp_path) == []
+    first, second, _ = sorted(tmp_path.iterdir())
+    first.rename(tmp_path / "x.flac")
+    second.rename(first)
+    (tmp_path / "x.flac").rename(second)
+    assert [line.split(":", 1)[1] for line in said(tmp_path)] == [
+        " is number 2 by its tags, and stands elsewhere by its name",
+        " is number 1 by its tags, and stands elsewhere by its name",
     ]
 
 

@@ -23,7 +23,7 @@ from av.container import InputContainer, OutputContainer
 
 from narrator import keys
 from narrator.errors import ExportError, UserError
-from narrator.files import load_json, log, replacing, save_json, storage
+from narrator.files import damage, load_json, replacing, save_json, storage
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resampled
 from narrator.sound.loudness import BOTH, Loudness, Target, master, measure
@@ -510,7 +510,7 @@ def _recall(path: Path, encoding: Encoding) -> Encoded | None:
     except (OSError, KeyError, TypeError):
         return None  # not there, or torn: encoded again
     if found != sha256:
-        log.warning("%s: it was altered since it was written; it is encoded again", path)
+        damage.warning("%s: it was altered since it was written; it is encoded again", path)
         return None
     if "mtime" in facts:  # an index from before there were seals
         return replace(_remember(path, encoding, gain, samples, loudness), fresh=False)
