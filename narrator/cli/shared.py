@@ -9,16 +9,46 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from typer.core import TyperGroup
 
 from narrator.characters import shown
 from narrator.errors import StorageError, UsageError
 
+if TYPE_CHECKING:
+    from typer import _click as click  # as typer carries it
+
+PURPOSES = {
+    "Start": ("new", "check", "schema"),
+    "Hear": ("voices", "report"),
+    "Render": ("plan", "render", "status"),
+    "Mend": ("why", "takes", "retake", "pin", "unpin"),
+    "Deliver": ("export", "verify", "feed"),
+    "Machine": ("doctor", "models", "gc"),
+}
+"""What one wants, and the commands that do it, as `--help` lists them."""
+
+
+class _ByPurpose(TyperGroup):
+    """Commands in the order in which a book needs them."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        room = formatter.width - 6 - width  # beside names, indents and what is between
+        for purpose, names in PURPOSES.items():
+            rows = [
+                (name.ljust(width), self.commands[name].get_short_help_str(room)) for name in names
+            ]
+            with formatter.section(purpose):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
+    cls=_ByPurpose,
     help="A manuscript and a cast in, a finished audiobook or podcast out.",
     no_args_is_help=True,
     add_completion=False,
@@ -27,11 +57,11 @@ app = typer.Typer(
 )
 logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
 
-_GONE = (errno.EIO, errno.ENXIO, errno.EPIPE)
+_NOBODY_LISTENS = (errno.EIO, errno.ENXIO, errno.EPIPE)
 """A terminal was closed; a reader has read enough, as `| head` does."""
 
 
-class _Spoken:
+class _QuietStream:
     """A stream that falls silent for good when it cannot be written to any more.
 
     Who listens is no part of the work: a closed window stops it by its signal, not by an error in
@@ -59,7 +89,7 @@ class _Spoken:
             # beneath Python's buffers, which are written again when it ends
             with contextlib.suppress(OSError), Path(os.devnull).open("wb") as nothing:
                 os.dup2(nothing.fileno(), self._stream.fileno())
-            if not self._aside and error.errno not in _GONE:
+            if not self._aside and error.errno not in _NOBODY_LISTENS:
                 raise StorageError(f"standard output: {error.strerror}") from None
 
 
@@ -79,7 +109,7 @@ class _Console(Console):
 
     @property
     def file(self) -> IO[str]:
-        return cast(IO[str], _Spoken(super().file, self.stderr))
+        return cast(IO[str], _QuietStream(super().file, self.stderr))
 
     @file.setter
     def file(self, file: IO[str]) -> None:

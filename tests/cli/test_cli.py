@@ -12,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 
 from narrator import cli
 from narrator.cli import work
+from narrator.cli.shared import PURPOSES
 from narrator.sound import audio
 from narrator.speech import checks, requests
 from tests import books, sounds
@@ -167,6 +169,15 @@ def test_check_counts_words_and_spoken_shows_changes(narrator, tmp_path):
     assert "nineteen twenty" in said
     assert "left out" in said
     assert "text/two.md:1" in said.replace(str(tmp_path) + "/", "")
+
+
+def test_help_names_every_command_once_by_what_it_is_for(narrator):
+    grouped = [name for names in PURPOSES.values() for name in names]
+    assert sorted(grouped) == sorted(typer.main.get_command(cli.app).commands)
+    _, said, _ = narrator("--help")
+    listed = said.partition("\n\nStart:\n")[2]
+    assert re.findall(r"^  (\w+)  ", listed, re.MULTILINE) == grouped
+    assert re.findall(r"^(\w+):$", listed, re.MULTILINE) == list(PURPOSES)[1:]
 
 
 def test_schema_is_json(narrator):

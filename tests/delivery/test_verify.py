@@ -419,7 +419,7 @@ def test_one_odd_file_does_not_cost_the_others(
             raise ValueError("odd")
         return figures(path, report)
 
-    monkeypatch.setattr("narrator.sound.probe.figures", odd)
+    monkeypatch.setattr("narrator.delivery.verify.figures", odd)
     found = measured([tmp_path / "odd.mp3", good])
     assert isinstance(found[0], UserError)
     assert "odd.mp3: cannot be measured: odd" in str(found[0])
