@@ -18,7 +18,7 @@ from narrator import cli
 from narrator.cli import work
 from narrator.cli.shared import PURPOSES
 from narrator.sound import audio
-from narrator.speech import checks, requests
+from narrator.speech import checks, render, requests
 from tests import books, sounds
 
 
@@ -101,7 +101,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
         is_bad = "weather would hold" in request.text or "aunts he knew" in request.text
         return replace(verdict, faults=(checks.Fault("chirp", "0.10 s"),)) if is_bad else verdict
 
-    monkeypatch.setattr(requests, "examined", fussy)
+    monkeypatch.setattr(render, "examined", fussy)
     for command in ("render", "render", "export"):
         code, _, said = narrator(command, book, "--draft")
         assert code == 1

@@ -1096,7 +1096,7 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
 KILLED = """
 import sys, time
 from pathlib import Path
-from tests import test_export as t
+from tests.delivery import test_export as t
 
 def slowly(sound):
     blocks = sound.blocks

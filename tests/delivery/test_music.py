@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from narrator.delivery import music
 from narrator.delivery.export.encode import EncodeJob, Encoding, write_sound
 from narrator.engines.voice import Cast, Voice
-from narrator.errors import ManifestError, ScriptError
+from narrator.errors import ManifestError, ScriptError, UserError
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
@@ -371,7 +371,7 @@ def test_a_file_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_has_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
     tune = tune_of(tmp_path, tone(1))
     tune.path.unlink()
-    with pytest.raises(music.UserError, match=r"a\.wav: cannot be played any more"):
+    with pytest.raises(UserError, match=r"a\.wav: cannot be played any more"):
         heard(tune)
 
 

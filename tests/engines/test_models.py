@@ -531,7 +531,7 @@ def test_what_is_not_here_cannot_be_made_smaller(cache):
 
 def test_finding_loads_neither_mlx_nor_the_model(source, tmp_path):
     script = (
-        "import sys; from narrator import models; models.find(sys.argv[1]);"
+        "import sys; from narrator.engines import models; models.find(sys.argv[1]);"
         "print(*{'mlx', 'voxcpm2'} & set(sys.modules))"
     )
     done = subprocess.run(
