@@ -65,7 +65,9 @@ class HumEngine:
     sample_rate: int = RATE
     continues: bool = True
     clones: bool = False
+    horizon: float = 25.0
     uses: Sequence[str] = ("cfg", "seed")
+    casting: Mapping[str, Any] = field(default_factory=dict)
     slots: int = 3
     version: int = 1
     fault: Fault = lambda request: None
@@ -74,6 +76,9 @@ class HumEngine:
 
     def identity(self) -> Mapping[str, Any]:
         return {"name": self.name, "version": self.version}
+
+    def memory(self) -> Mapping[str, Any]:
+        return {}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker, "description": voice.description, "seed": voice.seed}

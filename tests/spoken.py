@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request
-from narrator.engines.espeak import DraftEngine
-from narrator.engines.voice import DraftVoice, Voice
+from narrator.engines.draft.espeak import DraftEngine
+from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.voice import Voice
 from narrator.text.pace import expected_seconds
 
 TEXT = (
@@ -27,7 +28,7 @@ def draft(text: str = TEXT, variant: str = "m2") -> NDArray[np.float32]:
         key="clip",
         text=text,
         language="en-GB",
-        voice=Voice("narrator", draft=DraftVoice(variant, 50, 165)),
+        voice=Voice("narrator", own={"draft": DraftSettings(variant=variant, pitch=50, rate=165)}),
         style=None,
         parameters={},
         seed=0,

@@ -67,17 +67,23 @@ class StageEngine:
     sample_rate: int = spoken.RATE
     continues: bool = True
     clones: bool = True
+    horizon: float = 25.0
     uses: Sequence[str] = ("steps", "cfg", "seed")
+    casting: Mapping[str, Any] = field(default_factory=lambda: {"steps": 10, "cfg": 2.0})
     slots: int = 2
     fault: Fault = lambda request: None
     wrong: Sequence[Problem] = ()
     requests: list[Request] = field(default_factory=list)
     sessions: list[StageSession] = field(default_factory=list)
+    known_as: Mapping[str, Any] | None = None
     most: int = 0
     """Requests side by side."""
 
     def identity(self) -> Mapping[str, Any]:
-        return {"name": self.name, "version": 1}
+        return self.known_as or {"name": self.name, "version": 1}
+
+    def memory(self) -> Mapping[str, Any]:
+        return {}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}

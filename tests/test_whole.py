@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from narrator.engines.espeak import DraftEngine
+from narrator.engines.draft.espeak import DraftEngine
 from narrator.importers import import_book, write_project
 from narrator.pipeline import run
 from tests import books

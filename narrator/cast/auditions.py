@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -31,8 +32,6 @@ from narrator.text.pace import expected_seconds
 
 COUNT = 3
 """Candidates of a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
-PARAMETERS: Mapping[str, Any] = {"steps": 10, "cfg": 2.0}
-"""The model's own: a book that is rendered with fewer steps keeps the voices it was cast with."""
 ENOUGH = 40.0
 """dB between voice and background from which on less noise is no better."""
 TRIES = 3
@@ -75,15 +74,15 @@ def seed_of(voice: Voice, number: int) -> int:
     return keys.number(f"casting {CASTING} {voice.seed} {number}{drawn}") % 2**32
 
 
-def key(voice: Voice, language: str, identity: Mapping[str, Any], *, count: int = COUNT) -> str:
+def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> str:
     """Names what a casting gives: everything that can change the sound of its winner."""
     said = text_for(language)
     return keys.key(
         {
             "casting": CASTING,
             "checked": clips.PREPARATION,
-            "engine": dict(identity),
-            "parameters": dict(PARAMETERS),
+            "engine": dict(engine.identity()),
+            "parameters": dict(engine.casting),
             "text": said.text,
             "description": voice.description,
             "seeds": [seed_of(voice, number) for number in range(1, count + 1)],
@@ -104,6 +103,8 @@ class Candidate:
     seed: int
     engine: Mapping[str, Any]
     """Identity of the engine that spoke."""
+    parameters: Mapping[str, Any]
+    """What it spoke with."""
     text: AuditionText
     speech: Speech | None
     """None where the engine failed."""
@@ -172,7 +173,7 @@ def cast_all(
     nothing may be chosen from some of them, since the casting's key promises the best of all.
     """
     asked = [
-        (place, number, _request(part, number))
+        (place, number, _request(part, number, engine))
         for place, part in enumerate(parts)
         for number in range(1, count + 1)
     ]
@@ -195,7 +196,7 @@ def at_once(slots: int, count: int = COUNT) -> int:
     return max(1, math.ceil(slots / count))
 
 
-def _request(part: Role, number: int) -> Request:
+def _request(part: Role, number: int, engine: Engine) -> Request:
     said = text_for(part.language)
     seed = seed_of(part.voice, number)
     recipe = {"speaker": part.voice.speaker, "number": number, "seed": seed, "text": said.text}
@@ -205,7 +206,7 @@ def _request(part: Role, number: int) -> Request:
         language=said.language,
         voice=part.voice,
         style=None,  # a manner of lines, not of the person
-        parameters=PARAMETERS,
+        parameters=engine.casting,
         seed=seed,
         attempt=0,
         expected=expected_seconds(said.text, said.language),
@@ -214,17 +215,26 @@ def _request(part: Role, number: int) -> Request:
 
 
 def _judge(number: int, request: Request, outcome: Outcome, engine: Engine) -> Candidate:
-    voice, seed, speech, identity = request.voice, request.seed, outcome.speech, engine.identity()
-    said = AuditionText(request.text, request.language)
+    speech = outcome.speech
+    made = partial(
+        Candidate,
+        voice=request.voice,
+        number=number,
+        seed=request.seed,
+        engine=engine.identity(),
+        parameters=request.parameters,
+        text=AuditionText(request.text, request.language),
+        speech=speech,
+    )
     if speech is None:
         failed = (f"engine: {outcome.failure}",)
-        return Candidate(voice, number, seed, identity, said, None, None, None, failed, 0.0)
+        return made(verdict=None, clip=None, trouble=failed, score=0.0)
     verdict = examined(speech, request, engine)
     recording = Recording(speech.samples[:, None], engine.sample_rate)
     clip = clips.prepare(recording, request.text, request.language)
     trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
     score = _score(verdict, clip, request.expected)
-    return Candidate(voice, number, seed, identity, said, speech, verdict, clip, trouble, score)
+    return made(verdict=verdict, clip=clip, trouble=trouble, score=score)
 
 
 def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
@@ -281,7 +291,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
             "candidate": candidate.number,
             "seed": candidate.seed,
             "text": candidate.text.language,
-            "parameters": dict(PARAMETERS),
+            "parameters": dict(candidate.parameters),
             "engine": dict(candidate.engine),
         },
     )

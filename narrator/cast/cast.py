@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from narrator.engines.voice import Cast, DraftVoice, Voice
+from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Cast, Voice
 from narrator.project.load import preset_path
 from narrator.project.project import Project
 from narrator.project.schema import Speaker
@@ -25,14 +26,14 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         if settings not in project.manifest.voices:
             preset = preset_path(project.root, settings)
         settings = project.manifest.voices.get(settings)
-    draft = DraftVoice(speaker.draft.variant, speaker.draft.pitch, speaker.draft.rate)
+    own = {kind.name: getattr(speaker, kind.name) for kind in ENGINES.values() if kind.voice}
     voice = Voice(
         speaker=name,
         style=speaker.style,
         gain=speaker.gain,
         speed=speaker.speed,
         language=speaker.language,
-        draft=draft,
+        own=own,
     )
     if settings is None:
         return replace(voice, reference=preset)

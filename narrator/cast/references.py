@@ -89,7 +89,7 @@ def settle(project: Project, cast: Cast, engine: Engine) -> Voices:
             contents[name] = found.content
             continue
         settled[name] = replace(voice, language=voice.language or language)
-        key = auditions.key(voice, voice.language or language, engine.identity())
+        key = auditions.key(voice, voice.language or language, engine)
         kept[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
         contents[name] = None
         if kept[name].is_file():

@@ -92,7 +92,7 @@ def _unsaid(what: str) -> None:
 
 def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
-    from narrator.engines import machine, models
+    from narrator.engines import machine, voxcpm2
     from narrator.pipeline.manuscript import read
 
     yield _program()
@@ -110,11 +110,10 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     tell("asking MLX for its device")
     device = machine.device()
     yield _device(device)
-    model = models.find(settings.model if settings else "auto", root=root, tell=tell)
-    yield _model("model", model)
-    if settings and settings.lora:
-        yield _model("lora", models.find_lora(settings.lora, root=root, tell=tell))
-    yield _memory(machine.memory(), device, model)
+    models = dict(voxcpm2.models_of(settings or voxcpm2.KIND.settings(), root, tell))
+    for name, model in models.items():
+        yield _model(name, model)
+    yield _memory(machine.memory(), device, models["model"])
     yield _encoders()
     yield _draft()
     yield from _folders(root)

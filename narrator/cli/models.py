@@ -160,6 +160,7 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
+    from narrator.engines import voxcpm2
     from narrator.speech import measure
 
     engine = _engine(spec)
@@ -171,7 +172,7 @@ def measure(
                     session,
                     engine.sample_rate,
                     range(seeds),
-                    parameters={"steps": 10, "cfg": 2.0},
+                    parameters=voxcpm2.UNGUARDED,
                     tell=tell,
                 )
             )
@@ -199,21 +200,14 @@ def measure(
 
 
 def _engine(spec: str) -> Engine:
-    """The engine of a project that has nothing but this model."""
+    """The engine of a model, for no project."""
     from narrator import files
-    from narrator.pipeline import bookplan
-    from narrator.project import schema
-    from narrator.project.project import Project
+    from narrator.engines import voxcpm2
+    from narrator.engines.kind import EngineHome
+    from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 
-    bare = {
-        "title": "measure",
-        "author": "nobody",
-        "chapters": ({"title": "one", "lines": ("one",)},),
-        "engine": {"model": spec},
-    }
-    path = files.library() / "book.yaml"
-    project = Project(path, schema.Manifest.model_validate(bare), {})
-    return bookplan.engine_for(project, draft=False)
+    settings, home = VoxCPM2Settings(model=spec), files.library()
+    return voxcpm2.KIND.make(settings, EngineHome(home, home / "build" / "voices"), _say)
 
 
 @contextlib.contextmanager

@@ -13,13 +13,13 @@ import typer
 from rich.table import Table
 
 from narrator.cli.shared import AsJson, Draft, app, counted, err, near, out, replaceable, short
-from narrator.errors import ManifestError, Problem, UsageError, UserError
+from narrator.errors import Problem, UsageError, UserError
 
 if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate
     from narrator.cast.presets import Preset
     from narrator.engines import Engine, Speech
-    from narrator.project.project import Project
+    from narrator.project.schema import SpeechSettings
 
 voices = typer.Typer(
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
@@ -220,7 +220,7 @@ def audition(
     said = auditions.text_for(preset.language).text if text is None else _spoken(text, preset)
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
-    own = parameters_of(engine, _stage(root).engine.model_dump())
+    own = parameters_of(engine, _speech(root).engine.model_dump())
     speech, faults = auditions.audition(engine, preset, voice, said, own, err.print)
     _write_wav(target, speech, engine.sample_rate)
     for fault in faults:
@@ -306,50 +306,26 @@ def copy(
 
 def engine_for(root: Path | None, draft: bool) -> Engine:
     """The engine that designs and auditions: the project's, or the default one."""
-    from narrator.pipeline import bookplan
-
-    return bookplan.engine_for(_stage(root), draft=draft)
-
-
-def _stage(root: Path | None) -> Project:
-    """The project here. Without one, or with a manifest that names voices which are still to be
-    made, a project of nothing but its language and engine."""
-    import yaml
-
     from narrator import files
-    from narrator.project import load, schema
-    from narrator.project import project as project_project
+    from narrator.engines.kind import EngineHome
+    from narrator.engines.registry import ENGINES
 
-    settings: dict[str, Any] = {}
-    if root is not None:
-        try:
-            return load.load(root)
-        except ManifestError:
-            try:
-                found = yaml.safe_load((root / "book.yaml").read_text("utf-8-sig"))
-            except (OSError, UnicodeDecodeError, yaml.YAMLError):
-                found = None
-            if not isinstance(found, dict):
-                raise
-            settings = {key: found[key] for key in ("language", "engine") if key in found}
-    bare = {
-        "title": "voices",
-        "author": "nobody",
-        "chapters": ({"title": "one", "lines": ("one",)},),
-    }
-    path = (files.library() if root is None else root) / "book.yaml"
-    try:
-        return project_project.Project(
-            path, schema.Manifest.model_validate({**bare, **settings}), {}
-        )
-    except ValueError:  # its language or engine is what is wrong: say where
-        return load.load(path)
+    settings, home = _speech(root).engine, files.library() if root is None else root
+    kind = ENGINES["draft" if draft else settings.name]
+    return kind.make(settings, EngineHome(home, home / "build" / "voices"), err.print)
+
+
+def _speech(root: Path | None) -> SpeechSettings:
+    """Language and engine of the project here, or the defaults."""
+    from narrator.project import load, schema
+
+    return schema.SpeechSettings() if root is None else load.load_speech(root / "book.yaml")
 
 
 def _language(root: Path | None, given: str | None) -> str:
     """The language that was given, or the project's. Raises UsageError for what is no tag."""
     if given is None:
-        return _stage(root).manifest.language
+        return _speech(root).language
     if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", given):
         raise UsageError(f'--language {given}: not a language tag, as "en" or "en-GB" are')
     return given

@@ -153,11 +153,21 @@ class Engine(Protocol):
     """Whether a request's prompt changes its sound; without it every chunk stands alone."""
     clones: bool
     """Whether it speaks in the voice of a reference; then a voice without one is cast first."""
+    horizon: float
+    """Seconds that a prompt and the speech after it may take together."""
     uses: Sequence[str]
     """Names of the manifest's engine settings (steps, cfg, seed …) that change its sound."""
 
+    casting: Mapping[str, Any]
+    """Its own parameters: a book that is rendered with others keeps the voices it was cast with."""
+
     def identity(self) -> Mapping[str, Any]:
         """All of the engine itself that can change samples: versions, weights, precision."""
+        ...
+
+    def memory(self) -> Mapping[str, Any]:
+        """What a run without its weights must know of it to know its takes; empty where every run
+        has what it takes."""
         ...
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:

@@ -14,17 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-
-@dataclass(frozen=True, slots=True)
-class DraftVoice:
-    """What an author set for the draft voice; None leaves it to the speaker's name."""
-
-    variant: str | None = None
-    """A voice variant of the draft engine, for example "f2"."""
-    pitch: int | None = None
-    """0 to 99, 50 is the variant's own."""
-    rate: int | None = None
-    """Words a minute, 80 to 450."""
+from narrator.settings import Strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,8 @@ class Voice:
     speed: float = 1.0
     """1.1 is ten per cent faster; applied when takes are assembled."""
     language: str | None = None
-    draft: DraftVoice = field(default_factory=DraftVoice)
+    own: Mapping[str, Strict] = field(default_factory=dict)
+    """What the author set for an engine's own voices, by the engine's name."""
 
 
 Cast = Mapping[str, Voice]

@@ -17,6 +17,8 @@ from narrator.cast import presets, references
 from narrator.cast.references import Voices
 from narrator.delivery import demands, finish, products
 from narrator.engines import Engine, quiet
+from narrator.engines.kind import EngineHome
+from narrator.engines.registry import ENGINES
 from narrator.errors import (
     ManifestError,
     Problem,
@@ -39,9 +41,6 @@ from narrator.speech.plan import (
 )
 from narrator.speech.store import Pin, Record, Store
 
-RATES = {"voxcpm2": 48_000, "draft": 22_050}
-"""Hz of what each engine speaks, as far as it is known before the engine is."""
-
 
 def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
     """All that a render would refuse and that no engine is needed to see.
@@ -52,7 +51,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
     for odd in unseen(manuscript):
         tell(str(odd))
     shapes = demands.shapes(project, manuscript.spoken)
-    rate = RATES[project.engine.name]
+    rate = ENGINES[project.engine.name].sample_rate
     demands.check_output(project, rate, shapes)
     if cost := stereo_cost(manuscript, rate):
         tell(cost)
@@ -79,18 +78,10 @@ def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
 
 def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
     """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
-    if draft or project.engine.name == "draft":
-        from narrator.engines.espeak import DraftEngine  # the one GPL room, loaded when asked for
-
-        return DraftEngine()
-    from narrator.engines.voxcpm2 import VoxCPM2Engine
-
-    return VoxCPM2Engine(
-        project.engine,
-        root=project.root,
-        cache=project.build / "voices",
-        remembered=_remembered(identity_path(project), tell),
-        tell=tell,
+    kind = ENGINES["draft" if draft else project.engine.name]
+    remembered = _remembered(identity_path(project), tell)
+    return kind.make(
+        project.engine, EngineHome(project.root, project.build / "voices", remembered), tell
     )
 
 
@@ -201,7 +192,7 @@ def plan(
         manuscript.spoken,
         cast=voices.cast,
         engine=EngineFacts(
-            engine.identity(), engine.continues, engine.clones, engine.voice_content
+            engine.identity(), engine.continues, engine.clones, engine.horizon, engine.voice_content
         ),
         rules=partial(_chain_rules, project),
         settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],

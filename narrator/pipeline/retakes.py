@@ -203,7 +203,7 @@ def _requests(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
         if parent := prompting(step, book.store.find):
-            prompt = prompt_of(book.store, step.parent, parent, step.expected)
+            prompt = prompt_of(book.store, step.parent, parent, step.expected, book.engine)
     reference = None
     if book.engine.clones:
         reference = book.voices.reference(step.chunk.speaker, observer.starting)

@@ -113,12 +113,10 @@ def run(
         of_a_draft = draft and project.engine.name != "draft"
         if not speak:
             _refuse_unspoken(book, " --draft" if of_a_draft else "")
-        else:
-            if is_known(engine):
-                files.save_json(ledger_path(project, engine), ledger_of(book.steps))
-            if "weights" in engine.identity() and is_known(engine):
-                specs = {"model": project.engine.model, "lora_spec": project.engine.lora}
-                files.save_json(identity_path(project), {**specs, **engine.identity()})
+        elif is_known(engine):
+            files.save_json(ledger_path(project, engine), ledger_of(book.steps))
+            if memory := engine.memory():
+                files.save_json(identity_path(project), memory)
         report = Report(book, render.Result(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
         while True:

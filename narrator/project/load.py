@@ -20,7 +20,7 @@ from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import profiles
 from narrator.project.messages import problems_of, without_faults
 from narrator.project.project import Project, credits, facts_of
-from narrator.project.schema import Manifest, Sample
+from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
 
 
@@ -44,6 +44,17 @@ def load(path: Path) -> Project:
     if problems:
         raise ManifestError(sorted(set(problems), key=_order))
     return project
+
+
+def load_speech(path: Path) -> SpeechSettings:
+    """What a manifest says of its language and engine, while the voices that it names are still to
+    be made. Raises ManifestError."""
+    _, data = read_yaml(path)
+    try:
+        return SpeechSettings.model_validate(data)
+    except ValidationError:
+        load(path)  # says all that is wrong
+        raise
 
 
 def is_manifest(path: Path) -> bool:

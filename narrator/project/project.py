@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrator.engines.kind import EngineSettings
 from narrator.project import profiles
 from narrator.project.schema import (
     ChapterSettings,
-    EngineSettings,
     LexiconEntry,
     Manifest,
     Series,
@@ -60,8 +60,7 @@ class Project:
 
     @property
     def engine(self) -> EngineSettings:
-        engine = self.manifest.engine
-        return engine if isinstance(engine, EngineSettings) else EngineSettings(name=engine)
+        return self.manifest.engine
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
     Tag,
+    create_model,
     field_validator,
     model_validator,
 )
 
 from narrator.characters import seen
+from narrator.engines.kind import EngineSettings
+from narrator.engines.registry import ENGINES
 from narrator.project import profiles
-from narrator.project.yaml import Decimal, Integer
+from narrator.settings import Strict, Text, Written
 from narrator.text.patterns import limited
-
-
-def _as_text(value: object) -> object:
-    return value.written if isinstance(value, Integer | Decimal) else value
 
 
 def _as_list(value: object) -> object:
     return value if isinstance(value, tuple) else (value,)
-
-
-_Written = BeforeValidator(_as_text, json_schema_input_type=str | int | float)
-Text = Annotated[str, _Written, Field(min_length=1)]
 
 
 def _to_be_seen(text: str) -> str:
@@ -85,55 +79,32 @@ def _dated(text: str) -> str:
 Date = Annotated[Text, AfterValidator(_dated)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-    )
-
-
 def _kind(value: object) -> str:
     """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
     return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
 
 
+if TYPE_CHECKING:
+    AnyEngineSettings = EngineSettings
+    EngineOverrides = Strict
+else:  # all that the engines bring, as one
+    EngineName = Literal[tuple(ENGINES)]
+    AnyEngineSettings = create_model(
+        "EngineSettings",
+        __doc__=EngineSettings.__doc__,
+        __base__=tuple(kind.settings for kind in ENGINES.values()),
+        name=(EngineName, next(iter(ENGINES))),
+    )
+    EngineOverrides = create_model(
+        "EngineOverrides",
+        __doc__="A chapter's own engine parameters.",
+        __base__=tuple(kind.overrides for kind in ENGINES.values()),
+    )
+
 ChainMode = Literal["anchored", "continuation", "reference"]
 
 
-class EngineSettings(_Strict):
-    """What speaks, and how. Parameters that an engine does not have are ignored by it."""
-
-    name: Literal["voxcpm2", "draft"] = "voxcpm2"
-    model: Text = "auto"
-    """A directory, a hub id ("owner/name" or "owner/name@revision"), or auto: VoxCPM2, with 8-bit
-    language models where the machine has less than 16 GB."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """What the network computes in; auto is the checkpoint's own on a GPU, float32 on a CPU."""
-    lora: Text | None = None
-    """A fine-tuned voice: a directory or a hub id."""
-    steps: int = Field(default=10, ge=1, le=100)
-    """Of the solver, for each patch of 160 ms."""
-    cfg: float = Field(default=2.0, ge=0.1, le=10)
-    """Guidance: how closely text and voice are followed."""
-    seed: int = Field(default=0, ge=0, lt=2**32)
-    slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
-    """Chunks side by side; auto finds what is fastest here, once."""
-    earliest_stop: float = Field(default=0.25, ge=0, le=0.9)
-    """Share of a chunk's expected length before which the model may not stop."""
-
-
-class EngineOverrides(_Strict):
-    """A chapter's own engine parameters."""
-
-    steps: int | None = Field(default=None, ge=1, le=100)
-    cfg: float | None = Field(default=None, ge=0.1, le=10)
-    seed: int | None = Field(default=None, ge=0, lt=2**32)
-
-
-class VoiceSettings(_Strict):
+class VoiceSettings(Strict):
     """A reference clip with its exact transcript, or a description to cast a voice from."""
 
     reference: Text | None = None
@@ -151,19 +122,11 @@ class VoiceSettings(_Strict):
         return self
 
 
-class ChainOverrides(_Strict):
+class ChainOverrides(Strict):
     """How takes of one chapter or speaker carry over; a speaker's own count before a chapter's."""
 
     mode: ChainMode | None = None
     max_chunks: int | None = Field(default=None, ge=1, le=64)
-
-
-class DraftSettings(_Strict):
-    """How the draft voice plays a speaker; what is not set follows from the speaker's name."""
-
-    variant: Text | None = None
-    pitch: int | None = Field(default=None, ge=0, le=99)
-    rate: int | None = Field(default=None, ge=80, le=450)
 
 
 VoiceChoice = Annotated[
@@ -171,7 +134,7 @@ VoiceChoice = Annotated[
 ]
 
 
-class Mastering(_Strict):
+class Mastering(Strict):
     """Filters over every take of a speaker, before levels and loudness."""
 
     high_pass: float | None = Field(default=None, ge=20, le=200)
@@ -180,9 +143,7 @@ class Mastering(_Strict):
     """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
 
 
-class Speaker(_Strict):
-    """One of the cast."""
-
+class _SpeakerOfAnyEngine(Strict):
     voice: VoiceChoice | None = None
     """A name under `voices`, a preset's name, or a voice of the speaker's own."""
     style: Text | None = None
@@ -192,7 +153,21 @@ class Speaker(_Strict):
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
     language: Text | None = None
     aliases: tuple[Text, ...] = ()
-    draft: DraftSettings = DraftSettings()
+
+
+if TYPE_CHECKING:
+    _SpeakerOfEngines = _SpeakerOfAnyEngine
+else:  # what each engine brings, under its name
+    _SpeakerOfEngines = create_model(
+        "_SpeakerOfEngines",
+        __base__=_SpeakerOfAnyEngine,
+        **{kind.name: (kind.voice, kind.voice()) for kind in ENGINES.values() if kind.voice},
+    )
+
+
+class Speaker(_SpeakerOfEngines):
+    """One of the cast."""
+
     mastering: Mastering | None = None
     """The speaker's own filters, instead of `output.mastering`."""
 
@@ -213,7 +188,7 @@ ScriptLine = Annotated[
 ]
 
 
-class ChapterSettings(_Strict):
+class ChapterSettings(Strict):
     """A chapter: a title for marks and tags, and its text in a file or in place."""
 
     title: Shown
@@ -231,7 +206,7 @@ class ChapterSettings(_Strict):
         return self
 
 
-class Pauses(_Strict):
+class Pauses(Strict):
     """Silence in seconds, laid between takes; takes themselves are trimmed."""
 
     clause: Seconds = 0.12
@@ -246,7 +221,7 @@ class Pauses(_Strict):
     """After its last."""
 
 
-class Chain(_Strict):
+class Chain(Strict):
     """How takes carry over to the next chunk of the same speaker."""
 
     mode: ChainMode = "anchored"
@@ -256,7 +231,7 @@ class Chain(_Strict):
     """After so many a chain starts anew from the reference."""
 
 
-class Checks(_Strict):
+class Checks(Strict):
     """What a take must pass before it is kept."""
 
     recognition: Literal["never", "suspicious", "all"] = "never"
@@ -275,12 +250,12 @@ class Checks(_Strict):
 _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
 
 
-class LexiconEntry(_Strict):
+class LexiconEntry(Strict):
     """A word or a pattern, and how it is spoken."""
 
     word: Text | None = None
     pattern: Text | None = None
-    say: Annotated[str, _Written]
+    say: Annotated[str, Written]
     speaker: Text | None = None
     language: Text | None = None
     case: bool = False
@@ -329,10 +304,10 @@ Channels = Annotated[
 RoomTone = Annotated[float, Field(ge=-85, le=-50)]
 
 
-class Sample(_Strict):
+class Sample(Strict):
     """A cut from one chapter, for those who have not bought the book yet."""
 
-    chapter: Annotated[str, _Written] = "1"
+    chapter: Annotated[str, Written] = "1"
     """Its title or its number in the manifest."""
     start: float = Field(default=0.0, ge=0)
     """Seconds into it; the cut begins with the next words."""
@@ -340,7 +315,7 @@ class Sample(_Strict):
     """At most; the cut ends at a pause."""
 
 
-class Output(_Strict):
+class Output(Strict):
     """The finished files."""
 
     formats: Formats = ("m4b",)
@@ -388,7 +363,7 @@ class Output(_Strict):
 Pixels = Annotated[int, Field(ge=1, le=65_535)]
 
 
-class ProfileSettings(_Strict):
+class ProfileSettings(Strict):
     """A profile of one's own: what it does not say is as in its base."""
 
     base: Literal["acx", "audiobookshelf", "apple-podcasts", "spotify", "ebu-r128", "archive"]
@@ -461,7 +436,7 @@ class ProfileSettings(_Strict):
         return self
 
 
-class Credits(_Strict):
+class Credits(Strict):
     """What is spoken before the first chapter and after the last, as chapters of their own.
 
     Templates take {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher}, {year}
@@ -478,7 +453,7 @@ class Credits(_Strict):
     closing_title: Shown = "Closing credits"
 
 
-class Series(_Strict):
+class Series(Strict):
     """The series a book belongs to."""
 
     name: Shown
@@ -488,11 +463,24 @@ class Series(_Strict):
 SeriesChoice = Annotated[
     Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
 ]
-EngineChoice = Annotated[
-    Annotated[Literal["voxcpm2", "draft"], Tag("scalar")]
-    | Annotated[EngineSettings, Tag("mapping")],
-    Discriminator(_kind),
-]
+
+
+if TYPE_CHECKING:
+    EngineChoice = EngineSettings
+else:
+    EngineChoice = Annotated[
+        Annotated[EngineName, Tag("scalar")] | Annotated[AnyEngineSettings, Tag("mapping")],
+        Discriminator(_kind),
+        AfterValidator(lambda one: AnyEngineSettings(name=one) if isinstance(one, str) else one),
+    ]
+Language = Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+
+
+class SpeechSettings(Strict, extra="ignore"):
+    """Of a manifest what a voice needs to be heard; the rest may be wrong yet."""
+
+    language: Language = "en"
+    engine: EngineChoice = AnyEngineSettings()
 
 
 def _lexicon_kind(value: object) -> str:
@@ -500,13 +488,13 @@ def _lexicon_kind(value: object) -> str:
 
 
 LexiconChoice = Annotated[
-    Annotated[dict[Text, Annotated[str, _Written]], Tag("mapping")]
+    Annotated[dict[Text, Annotated[str, Written]], Tag("mapping")]
     | Annotated[tuple[LexiconEntry, ...], Tag("list")],
     Discriminator(_lexicon_kind),
 ]
 
 
-class Music(_Strict):
+class Music(Strict):
     """Music before, after or under the words of chapters."""
 
     file: Text
@@ -561,19 +549,19 @@ class Music(_Strict):
         return self
 
 
-class Manifest(_Strict):
+class Manifest(Strict):
     """A whole book.yaml, as written; `Project` answers what follows from it."""
 
     title: Shown
     subtitle: Shown | None = None
     author: Texts
-    language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    language: Language = "en"
     cover: Text | None = None
     outside: tuple[Text, ...] = ()
     """Folders outside of the project that its files may be in: ../shared-voices."""
     source: Text | None = None
     """The EPUB that the book came from: its pages become the read-along edition."""
-    identifiers: dict[Text, Text] = {}
+    identifiers: dict[Text, Text] = Field(default={})
     series: SeriesChoice | None = None
     publisher: Shown | None = None
     date: Date | None = None
@@ -581,17 +569,17 @@ class Manifest(_Strict):
     genre: Shown | None = None
     copyright: Shown | None = None
     narrated_by: Shown | None = None
-    engine: EngineChoice = EngineSettings()
-    speakers: dict[Text, CastMember] = {}
+    engine: EngineChoice = AnyEngineSettings()
+    speakers: dict[Text, CastMember] = Field(default={})
     narrator: Text | None = None
-    voices: dict[Text, VoiceSettings] = {}
+    voices: dict[Text, VoiceSettings] = Field(default={})
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
     pauses: Pauses = Pauses()
     chain: Chain = Chain()
     checks: Checks = Checks()
     lexicon: LexiconChoice = ()
     output: Output = Output()
-    profiles: dict[Text, ProfileSettings] = {}
+    profiles: dict[Text, ProfileSettings] = Field(default={})
     credits: Credits | None = None
     music: tuple[Music, ...] = ()
 

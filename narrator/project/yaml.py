@@ -12,6 +12,7 @@ import yaml
 from narrator import files
 from narrator.characters import ODD, quoted
 from narrator.errors import ManifestError, Problem
+from narrator.settings import Decimal, Integer
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000
@@ -20,18 +21,6 @@ NUMBER_LIMIT = 64
 """Characters of a number. What is longer is read as text: Python needs hours for the longest."""
 
 Loc = tuple[str | int, ...]
-
-
-class Integer(int):
-    """A YAML integer that remembers how it was written ("0123" is an ISBN, not 83)."""
-
-    written: str
-
-
-class Decimal(float):
-    """A YAML float that remembers how it was written."""
-
-    written: str
 
 
 class _Loader(yaml.SafeLoader):

@@ -138,10 +138,9 @@ def measure(
 ) -> Iterator[Row]:
     """Every sentence with every seed, as they finish; `rate` is the engine's, in Hz.
 
-    `parameters` are the engine's own (steps, cfg …); the guard is taken off here.
+    `parameters` are the engine's own (steps, cfg …), its guard taken off.
     """
-    free = {**parameters, "earliest_stop": 0.0}
-    requests = [_request(text, seed, free) for seed in seeds for text in sentences]
+    requests = [_request(text, seed, parameters) for seed in seeds for text in sentences]
     for done, (request, outcome) in enumerate(speak(session, requests), start=1):
         tell(done, len(requests))
         yield _row(request, outcome, rate)

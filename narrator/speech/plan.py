@@ -26,9 +26,6 @@ from narrator.text.normalize import Lexicon, SpokenText, normalize
 SILENT = "nothing to speak"
 """Why a line of marks alone is left out."""
 
-PROMPT_SECONDS = 25.0
-"""Prompt and expected speech together: the model was trained within about 30 s."""
-
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
@@ -104,6 +101,7 @@ class EngineFacts:
     identity: Mapping[str, Any]
     continues: bool
     clones: bool
+    horizon: float
     voice_content: Callable[[Voice, str], Mapping[str, Any]]
 
 
@@ -201,7 +199,7 @@ def link(
             chunk, language = utterance.chunk, utterance.language
             voice, own = cast[chunk.speaker], settings[utterance.chapter]
             parent = None if number in heads else last[chunk.speaker]
-            if parent and parent.expected + utterance.expected > PROMPT_SECONDS:
+            if parent and parent.expected + utterance.expected > engine.horizon:
                 parent = None
             style = None if parent else chunk.style or voice.style
             text = utterance.spoken.text

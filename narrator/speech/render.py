@@ -335,7 +335,7 @@ class _Loop:
         if parent and step.parent:
             # it decides this take even where it proves too long to be its prompt
             job.prompted_by = parent.content
-            job.prompt = prompt_of(self.store, step.parent, parent, step.expected)
+            job.prompt = prompt_of(self.store, step.parent, parent, step.expected, self.engine)
         return job
 
     def _submit(self, job: StepJob, work: Callable[..., _Judged], *arguments: object) -> None:

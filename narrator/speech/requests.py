@@ -13,7 +13,7 @@ from narrator.engines import Engine, Prompt, Request, Speech
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio
 from narrator.speech import checks
-from narrator.speech.plan import PROMPT_SECONDS, Step
+from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 
 HALVES_GAP = 0.25
@@ -93,12 +93,14 @@ class StepJob:
         return min(fitting, default=None)
 
 
-def prompt_of(store: Store, key: str, take: Record, expected: float) -> Prompt | None:
-    """A take as prompt of the next chunk; None where both would outlast the model's horizon.
+def prompt_of(
+    store: Store, key: str, take: Record, expected: float, engine: Engine
+) -> Prompt | None:
+    """A take as prompt of the next chunk; None where both would outlast the engine's horizon.
 
     Raises DamagedTake.
     """
-    if take.prompt_seconds + expected > PROMPT_SECONDS:
+    if take.prompt_seconds + expected > engine.horizon:
         return None
     latents = store.latents(key)
     return None if latents is None else Prompt(take.prompt_text or take.text, latents)
@@ -162,7 +164,7 @@ def _mode(
     if not engine.clones or reference is None:
         return "continuation" if prompt else "zero-shot"
     if step.mode == "continuation" and style is None:
-        if prompt or reference.seconds + expected <= PROMPT_SECONDS:
+        if prompt or reference.seconds + expected <= engine.horizon:
             return "continuation"
         return "reference"
     return "anchored" if prompt else "reference"

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request
-from narrator.engines.espeak import TAIL, VARIANTS, DraftEngine
-from narrator.engines.voice import DraftVoice, Voice
+from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
+from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.voice import Voice
 from narrator.importers import import_book
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
@@ -160,7 +161,14 @@ def speak(items: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[Spo
         gains[name] = who.uniform(-8, 0)
         variant = who.choice(sorted(VARIANTS))
         voice = Voice(
-            name, draft=DraftVoice(variant, who.randint(*VARIANTS[variant]), who.randint(150, 185))
+            name,
+            own={
+                "draft": DraftSettings(
+                    variant=variant,
+                    pitch=who.randint(*VARIANTS[variant]),
+                    rate=who.randint(150, 185),
+                )
+            },
         )
         expected = expected_seconds(text, language)
         waiting.append(Request(str(number), text, language, voice, None, {}, 0, 0, expected))

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Sequence
 
 from narrator.engines import Request
-from narrator.engines.espeak import TAIL, DraftEngine, DraftSession
+from narrator.engines.draft.espeak import TAIL, DraftEngine, DraftSession
 from narrator.engines.voice import Voice
 
 TEXT = """

@@ -50,7 +50,8 @@ import numpy as np
 import voxcpm2
 from narrator.delivery import finish
 from narrator.engines import Request, quiet
-from narrator.engines.voxcpm2 import VoxCPM2Engine, VoxCPM2Session
+from narrator.engines.voxcpm2.engine import VoxCPM2Engine
+from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.sound import audio
 from narrator.speech import render

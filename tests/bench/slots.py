@@ -106,7 +106,7 @@ def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     return link(
         manuscript.spoken,
         cast=manuscript.cast,
-        engine=EngineFacts({"name": "simulated"}, True, True, lambda voice, _: {}),
+        engine=EngineFacts({"name": "simulated"}, True, True, 25.0, lambda voice, _: {}),
         rules=lambda chapter, speaker: ChainRules(mode),
         settings=[EngineParameters({}, 0)] * len(manuscript.chapters),
         pins={},

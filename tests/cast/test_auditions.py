@@ -79,23 +79,21 @@ def test_drawn_speakers_are_different_people_and_described_ones_are_who_they_are
 
 
 def test_the_key_holds_what_can_change_the_winner_and_nothing_else():
-    engine = StageEngine()
-
-    def key(voice=ADA, language="en-GB", identity=None, count=3):
-        return auditions.key(voice, language, identity or engine.identity(), count=count)
+    def key(voice=ADA, language="en-GB", count=3, **of_engine):
+        return auditions.key(voice, language, StageEngine(**of_engine), count=count)
 
     same = [key(language="en-US"), key(replace(ADA, speaker="Eve")), key(replace(ADA, gain=3.0)),
             key(replace(ADA, style="sad")), key(replace(ADA, speed=1.2))]  # fmt: skip
     assert set(same) == {key()}
     other = [key(language="fr"), key(replace(ADA, seed=8)), key(replace(ADA, description="A boy")),
-             key(identity={"name": "other"}), key(count=4), key(DRAWN),
+             key(known_as={"name": "other"}), key(casting={"steps": 9}), key(count=4), key(DRAWN),
              key(replace(DRAWN, speaker="Eve"))]  # fmt: skip
     assert len({key(), *other}) == len(other) + 1
 
 
 def test_the_key_is_what_it_was():
     # a change of it casts everybody's voices anew
-    assert auditions.key(ADA, "en", {"name": "e"}) == KEY
+    assert auditions.key(ADA, "en", StageEngine(known_as={"name": "e"})) == KEY
 
 
 KEY = "f70744a24937cb6569f43457da0706a9799fdd9b"

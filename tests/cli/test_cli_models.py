@@ -187,13 +187,6 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
 
 
 def test_measure_asks_for_the_engine_of_that_model(monkeypatch, tmp_path):
-    from narrator.pipeline import bookplan
-
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
-    asked = []
-    monkeypatch.setattr(
-        bookplan, "engine_for", lambda project, *, draft: asked.append((project, draft))
-    )
-    commands._engine("some/model")
-    project, draft = asked[0]
-    assert (project.engine.model, project.engine.name, draft) == ("some/model", "voxcpm2", False)
+    engine = commands._engine("some/model")
+    assert (engine.settings.model, engine.name) == ("some/model", "voxcpm2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from narrator import cli
 from narrator.cast import auditions, presets
 from narrator.cli import voices
 from narrator.engines import Request, Speech
+from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, Problem
 from tests import spoken
@@ -307,13 +309,11 @@ def test_a_project_s_language_and_engine_count_before_its_voices_are_there(
 ):
     engine = StageEngine()
     asked = []
-    monkeypatch.setattr(
-        "narrator.pipeline.bookplan.engine_for",
-        lambda project, draft: asked.append(project) or engine,
-    )
+    kind = replace(ENGINES["voxcpm2"], make=lambda s, *_: asked.append(s) or engine)
+    monkeypatch.setattr("narrator.engines.registry.ENGINES", {"voxcpm2": kind})
     assert narrator("design", "Ada", "A girl")[0] == 0
     assert presets.read(Path("voices/Ada.voice")).language == "en-GB"
-    assert {(project.engine.steps, project.engine.seed) for project in asked} == {(6, 5)}
+    assert {(settings.steps, settings.seed) for settings in asked} == {(6, 5)}
 
 
 def test_a_manifest_that_cannot_be_read_is_an_error_with_its_line(narrator, book):

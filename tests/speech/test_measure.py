@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from narrator.engines import Speech
+from narrator.engines import Speech, voxcpm2
 from narrator.errors import EngineFailure, UsageError
 from narrator.speech import measure
 from tests import fakes
@@ -30,7 +30,7 @@ def speaks(share):
 
 def rows(engine, seeds=(1, 2), **options):
     session = engine.start()
-    parameters = {"steps": 10, "earliest_stop": 0.25}
+    parameters = voxcpm2.UNGUARDED
     return list(measure.measure(session, fakes.RATE, seeds, parameters=parameters, **options))
 
 

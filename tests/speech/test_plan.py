@@ -36,7 +36,7 @@ def steps(
 ):
     """`modes` are those of single speakers, `pins` keys of takes by place."""
     facts = EngineFacts(
-        identity or {"name": "x"}, continues, clones, lambda voice, _: {"of": voice.speaker}
+        identity or {"name": "x"}, continues, clones, 25.0, lambda voice, _: {"of": voice.speaker}
     )
     chapters = max(u.chapter for u in said) + 1
     return link(

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 # Without its package, as the worker runs.
-sys.path.insert(0, str(Path(__file__).parents[1] / "narrator" / "engines"))
-worker = import_module("espeak_worker")
+sys.path.insert(0, str(Path(__file__).parents[3] / "narrator" / "engines" / "draft"))
+worker = import_module("worker")
 
 worker.LIMIT = 2
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -5,7 +5,7 @@ in the same voice gives the same samples, always: retries, seeds and engine para
 nothing. Styles are not heard; a voice's `speed` is applied where takes are assembled.
 
 eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `narrator[draft]`. This module
-and `espeak_worker.py` alone know of it; the library is loaded in the workers, never in this
+and `worker.py` alone know of it; the library is loaded in the workers, never in this
 process. Knows nothing of chapters, takes or files.
 """
 
@@ -15,6 +15,7 @@ import contextlib
 import functools
 import importlib.metadata
 import json
+import math
 import os
 import selectors
 import signal
@@ -25,6 +26,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -32,7 +34,8 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
-from narrator.engines import espeak_worker as wire
+from narrator.engines.draft import worker as wire
+from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
 
@@ -86,7 +89,9 @@ class DraftEngine:
     sample_rate = wire.SAMPLE_RATE
     continues = False
     clones = False
+    horizon = math.inf
     uses: Sequence[str] = ()
+    casting: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
         self.workers = workers or min(os.cpu_count() or 1, MOST_WORKERS)
@@ -96,16 +101,19 @@ class DraftEngine:
         """Our sampler's version and the package's. Raises EngineUnavailable without the package."""
         return {"name": self.name, "sampler": SAMPLER, PACKAGE: _version()}
 
+    def memory(self) -> Mapping[str, Any]:
+        return {}
+
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The espeak voice, pitch and rate that `voice` comes out as in `language`.
 
-        What `voice.draft` leaves open follows from the speaker's name. Raises EngineUnavailable
+        What the author leaves open follows from the speaker's name. Raises EngineUnavailable
         without the package, UserError for a language that it does not have.
         """
         spoken = _espeak_language(language)
         if spoken is None:
             raise UserError(_unspoken(language))
-        draft = voice.draft
+        draft = _set_for(voice)
         pick = functools.partial(_pick, voice.speaker)
         variant = draft.variant or pick("variant", sorted(VARIANTS))
         low, high = VARIANTS.get(variant, (40, 60))
@@ -121,7 +129,7 @@ class DraftEngine:
         found = [_unspoken(tag) for tag in languages if _espeak_language(tag) is None]
         variants = _variants(_package()[1])
         for name, voice in voices.items():
-            variant = voice.draft.variant
+            variant = _set_for(voice).variant
             if variant is not None and variant not in variants:
                 meant = nearest(variant, variants)
                 hint = f'did you mean "{meant}"?' if meant else f"try {', '.join(VARIANTS)}"
@@ -137,6 +145,12 @@ class DraftEngine:
     def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
+
+
+def _set_for(voice: Voice) -> DraftSettings:
+    """What the author set for it."""
+    own = voice.own.get(DraftEngine.name)
+    return own if isinstance(own, DraftSettings) else DraftSettings()
 
 
 class DraftSession:
@@ -281,7 +295,7 @@ class DraftSession:
 
 
 class _Worker:
-    """One process of `espeak_worker.py` and what is on its way to and from it."""
+    """One process of `worker.py` and what is on its way to and from it."""
 
     def __init__(self, library: Path, folder: Path) -> None:
         self.process = subprocess.Popen(

@@ -16,12 +16,14 @@ import pytest
 
 import voxcpm2
 from narrator import files
-from narrator.engines import Outcome, Prompt, Request, Speech, mlx_memory
-from narrator.engines import voxcpm2 as room
+from narrator.engines import Outcome, Prompt, Request, Speech
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2 import VoxCPM2Engine, VoxCPM2Session, lengths, noise_seed
+from narrator.engines.voxcpm2 import memory as mlx_memory
+from narrator.engines.voxcpm2 import session as room
+from narrator.engines.voxcpm2.engine import VoxCPM2Engine
+from narrator.engines.voxcpm2.session import VoxCPM2Session, lengths, noise_seed
+from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
-from narrator.project.schema import EngineSettings
 from tests import hubs
 from voxcpm2 import generate
 from voxcpm2.prompt import Continuation, Text, build
@@ -45,7 +47,7 @@ def make(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
 
     def make(model: Path = checkpoint, **settings: Any) -> VoxCPM2Engine:
-        chosen = EngineSettings(model=str(model), **{"slots": 3, "steps": 4, **settings})
+        chosen = VoxCPM2Settings(model=str(model), **{"slots": 3, "steps": 4, **settings})
         return VoxCPM2Engine(chosen, cache=tmp_path / "voices")
 
     return make
@@ -104,7 +106,7 @@ FEW = MIXED[2:7]
 
 def test_importing_it_loads_no_model() -> None:
     script = (
-        "import sys, narrator.engines.voxcpm2\n"
+        "import sys, narrator.engines.voxcpm2.engine\n"
         "print(*sorted({'mlx', 'mlx_lm', 'voxcpm2'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -120,7 +122,7 @@ def test_identity_names_weights_and_precision(make: Make) -> None:
 
 
 def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> None:
-    settings = EngineSettings(model=str(tmp_path / "gone"))
+    settings = VoxCPM2Settings(model=str(tmp_path / "gone"))
     engine = VoxCPM2Engine(settings, cache=tmp_path)
     assert engine.identity()["weights"] == f"absent:{tmp_path / 'gone'}"
     assert engine.sample_rate == 48_000
@@ -133,20 +135,20 @@ def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> No
 def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path: Path) -> None:
     remembered = {"model": "nobody/model", "weights": "w1", "lora": "l1", "lora_spec": "me/voice-a"}
     for lora, expected in (("me/voice-a", "l1"), ("me/voice-b", "absent:me/voice-b")):
-        settings = EngineSettings(model="nobody/model", lora=lora)
+        settings = VoxCPM2Settings(model="nobody/model", lora=lora)
         engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
         assert (engine.identity()["weights"], engine.identity()["lora"]) == ("w1", expected)
 
 
 @pytest.mark.parametrize("torn", [[], None, "w1", 5, {"weights": ["w1"], "model": "nobody/model"}])
 def test_a_damaged_memory_remembers_nothing(tmp_path: Path, torn: Any) -> None:
-    settings = EngineSettings(model="nobody/model")
+    settings = VoxCPM2Settings(model="nobody/model")
     engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=torn)
     assert engine.identity()["weights"] == "absent:nobody/model"
 
 
 def test_missing_weights_name_the_three_ways_on(tmp_path: Path) -> None:
-    engine = VoxCPM2Engine(EngineSettings(model=str(tmp_path / "gone")), cache=tmp_path)
+    engine = VoxCPM2Engine(VoxCPM2Settings(model=str(tmp_path / "gone")), cache=tmp_path)
     with pytest.raises(EngineUnavailable) as caught:
         engine.start()
     for way in ("narrator models pull", "engine: {model:", "--draft"):
@@ -195,7 +197,7 @@ def test_the_first_generation_has_no_references(make: Make, tmp_path: Path) -> N
     outcomes = speak(session, [request("It rained.")])
     session.close()
     assert len(said(outcomes["It rained."]).samples)
-    assert engine.sample_rate == engine._load(print).sample_rate
+    assert engine.sample_rate == engine._load(print).model.sample_rate
 
 
 # -- what the model is given -----------------------------------------------------------------------
@@ -336,7 +338,7 @@ def test_what_a_mode_lacks_is_the_requests_failure(make: Make) -> None:
 def alone(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """Every request of MIXED, spoken by a session of one slot."""
     folder = tmp_path_factory.mktemp("alone")
-    settings = EngineSettings(model=str(checkpoint), slots=1, steps=4)
+    settings = VoxCPM2Settings(model=str(checkpoint), slots=1, steps=4)
     session = VoxCPM2Engine(settings, cache=folder, memory=folder).start()
     outcomes = speak(session, MIXED)
     session.close()

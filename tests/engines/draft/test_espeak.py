@@ -16,13 +16,15 @@ import espeakng_loader
 import numpy as np
 import pytest
 
-from narrator.engines import Engine, Outcome, Request, Speech, espeak
-from narrator.engines.espeak import DraftEngine, DraftSession
-from narrator.engines.voice import DraftVoice, Voice
+from narrator.engines import Engine, Outcome, Request, Speech
+from narrator.engines.draft import espeak
+from narrator.engines.draft.espeak import DraftEngine, DraftSession
+from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
 
-FAULTY = Path(__file__).parents[1] / "faulty_espeak_worker.py"
+FAULTY = Path(__file__).parent / "faulty_worker.py"
 SENTENCE = "The rain fell in torrents, and nobody came to the door."
 
 
@@ -94,9 +96,11 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[DraftSession]:
 
 
 def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> None:
-    cast = [Voice("x", draft=DraftVoice(variant=variant)) for variant in espeak.VARIANTS]
+    cast = [
+        Voice("x", own={"draft": DraftSettings(variant=variant)}) for variant in espeak.VARIANTS
+    ]
     lines = [
-        request(text, voice, language, key=f"{text} {voice.draft.variant} {language}")
+        request(text, voice, language, key=f"{text} {voice.own['draft'].variant} {language}")
         for text in (SENTENCE, "Yes.", "Who goes there? asked the captain, 42 times.")
         for voice in cast
         for language in ("en-GB", "fr")
@@ -115,7 +119,7 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
 
 
 def test_breath_is_the_same_noise_whatever_the_time(session: DraftSession) -> None:
-    voice = Voice("x", draft=DraftVoice(variant="f5"))
+    voice = Voice("x", own={"draft": DraftSettings(variant="f5")})
     breathed = say(session, SENTENCE, voice).samples
     began = int(time.time())
     while int(time.time()) == began:  # the library's own seed is the second it was started in
@@ -138,7 +142,7 @@ def test_a_text_that_ends_in_full_sound_ends_in_silence(
     session: DraftSession, variant: str
 ) -> None:
     text = "So I said to Mr."
-    voice = Voice("x", draft=DraftVoice(variant=variant))
+    voice = Voice("x", own={"draft": DraftSettings(variant=variant)})
     samples = say(session, text, voice).samples
     assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
 
@@ -232,7 +236,7 @@ def test_names_spread_over_all_variants_pitches_and_rates() -> None:
 
 
 def test_what_the_author_sets_comes_before_the_name() -> None:
-    voice = Voice("Alice", draft=DraftVoice(variant="f2", pitch=0, rate=150))
+    voice = Voice("Alice", own={"draft": DraftSettings(variant="f2", pitch=0, rate=150)})
     content = DraftEngine().voice_content(voice, "en-US")
     assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
 
@@ -248,7 +252,7 @@ def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
 
 def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
     def voice(pitch: int, rate: int) -> Voice:
-        return Voice("x", draft=DraftVoice("m6", pitch, rate))
+        return Voice("x", own={"draft": DraftSettings(variant="m6", pitch=pitch, rate=rate)})
 
     plain = say(session, SENTENCE, voice(50, 170))
     assert seconds(say(session, SENTENCE, voice(50, 120))) > 1.2 * seconds(plain)
@@ -256,7 +260,7 @@ def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
 
 
 def test_every_variant_given_to_speakers_is_in_the_package() -> None:
-    voices = {v: Voice(v, draft=DraftVoice(variant=v)) for v in espeak.VARIANTS}
+    voices = {v: Voice(v, own={"draft": DraftSettings(variant=v)}) for v in espeak.VARIANTS}
     assert not DraftEngine().problems(voices, ["en"])
 
 
@@ -264,7 +268,7 @@ def test_every_variant_given_to_speakers_is_in_the_package() -> None:
 
 
 def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
-    voices = {"Alice": Voice("Alice", draft=DraftVoice(variant="F2"))}
+    voices = {"Alice": Voice("Alice", own={"draft": DraftSettings(variant="F2")})}
     (problem,) = DraftEngine().problems(voices, [])
     assert problem.message == (
         'the draft voice has no variant "F2" (speaker "Alice"): did you mean "f2"?'

@@ -1,6 +1,6 @@
 """One draft voice process: requests in on stdin, samples out on stdout, until stdin ends.
 
-Run by path (`python -I -S espeak_worker.py LIBRARY`, in the folder that holds `espeak-ng-data`),
+Run by path (`python -I -S worker.py LIBRARY`, in the folder that holds `espeak-ng-data`),
 not with `-m`: that would import `narrator.engines` and with it numpy, whose threads and memory a
 process that forks for every line must not have. Standard library only; knows nothing of narrator.
 

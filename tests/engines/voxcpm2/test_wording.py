@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.engines.wording import before, closed, description
+from narrator.engines.voxcpm2.wording import before, closed, description
 
 
 @pytest.mark.parametrize(

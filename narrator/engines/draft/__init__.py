@@ -1,0 +1,27 @@
+"""The draft voice: here what is known of it without its GPL library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from narrator.engines import Engine
+from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.worker import SAMPLE_RATE
+from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
+from narrator.settings import Strict
+
+
+def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
+    from narrator.engines.draft.espeak import DraftEngine
+
+    return DraftEngine()
+
+
+KIND = EngineKind(
+    name="draft",
+    settings=EngineSettings,
+    overrides=Strict,
+    voice=DraftSettings,
+    sample_rate=SAMPLE_RATE,
+    make=_make,
+)

@@ -1,0 +1,232 @@
+"""VoxCPM2 as an engine: what a plan asks of it, without loading anything, and how it is loaded.
+
+MLX and `voxcpm2` are loaded by `start`, and used on the thread that called it. Knows nothing of
+chapters, chains, checks and what becomes of a take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from narrator import files
+from narrator.engines import models, quiet
+from narrator.engines.voice import CASTING, Reference, Voice
+from narrator.engines.voxcpm2.loaded import TOO_BIG, Latents, LoadedModel, Side, line_of
+from narrator.engines.voxcpm2.memory import is_out_of_memory
+from narrator.engines.voxcpm2.session import VoxCPM2Session
+from narrator.engines.voxcpm2.settings import VoxCPM2Settings
+from narrator.engines.voxcpm2.wording import primary
+from narrator.errors import EngineFailure, EngineUnavailable, Problem
+
+SAMPLER = 1
+"""Raised when the same request would give other samples with the same weights."""
+LANGUAGES = frozenset(
+    "ar da de el en es fi fr he hi id it ja km ko lo "
+    "ms my nl no pl pt ru sv sw th tl tr vi zh".split()
+)
+"""What VoxCPM2 was trained on, as its authors list it."""
+ALSO = frozenset("nb nn fil iw in cmn yue wuu nan".split())
+"""Other tags of the same, and the Chinese languages that the authors call dialects."""
+
+
+class VoxCPM2Engine:
+    """VoxCPM2 in MLX; cheap until started, and loaded once for all its sessions.
+
+    `root` is what a relative `model` or `lora` folder is looked for under, `cache` the folder of
+    encoded references, `memory` the one of what was learnt of this machine (the user's library
+    unless set). `remembered` is an identity of before, as read from a file: its weights stand for
+    a model that is not here, as long as its `model`, if it has one, is the settings', and its LoRA
+    for one that is not here if its `lora_spec` is. Naming the bytes of a model takes seconds the
+    first time, and is told.
+    """
+
+    name = "voxcpm2"
+    continues = True
+    horizon = 25.0  # trained within about 30: with room for what takes longer than expected
+    uses: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
+    casting: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
+
+    def __init__(
+        self,
+        settings: VoxCPM2Settings,
+        *,
+        cache: Path,
+        root: Path | None = None,
+        memory: Path | None = None,
+        remembered: object = MappingProxyType({}),
+        tell: Callable[[str], None] = quiet,
+    ) -> None:
+        self.settings = settings
+        self._found = models.find(settings.model, root=root, tell=tell)
+        self._found_lora = (
+            None if settings.lora is None else models.find_lora(settings.lora, root=root, tell=tell)
+        )
+        config = _config(self._found.path)
+        self._first_generation = (
+            bool(config) and str(config.get("architecture", "voxcpm")).lower() == "voxcpm"
+        )
+        self.clones = not self._first_generation  # 1.x speaks as it likes, and continues
+        self.sample_rate = _sample_rate(config, self._first_generation)
+        self._cache = cache
+        self._memory = (memory or files.library()) / "slots.json"
+        # a torn or altered file remembers nothing
+        self._remembered = remembered if isinstance(remembered, Mapping) else {}
+        self._loaded: LoadedModel | None = None
+
+    # -- what the plan asks
+
+    def identity(self) -> Mapping[str, Any]:
+        """Weights, precision, LoRA, and our sampler's version.
+
+        Without the weights it is the remembered one's, else one that no take has.
+        """
+        found: dict[str, Any] = {
+            "name": self.name,
+            "sampler": SAMPLER,
+            "weights": self._weights(),
+            "dtype": self.settings.dtype,
+        }
+        if self._found_lora is not None:
+            found["lora"] = self._lora(self._found_lora)
+        return found
+
+    def memory(self) -> Mapping[str, Any]:
+        """Its identity, and what its model and LoRA are called in the manifest."""
+        names = {"model": self.settings.model, "lora_spec": self.settings.lora}
+        return {**names, **self.identity()}
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """The reference's sound and transcript, or what it is cast from."""
+        if voice.content is not None:
+            return {"reference": voice.content}
+        recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
+        return recipe if voice.description else {**recipe, "speaker": voice.speaker}
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """Languages that it does not speak, and references to a model that has none."""
+        found = [
+            f'VoxCPM2 was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
+            for tag in languages
+            if primary(tag) not in LANGUAGES | ALSO
+        ]
+        if self._first_generation:
+            found += [
+                f"{self.settings.model} is VoxCPM 1.x, which cannot imitate a reference "
+                f'(speaker "{name}"): use VoxCPM2, or a voice without one'
+                for name, voice in voices.items()
+                if voice.reference is not None
+            ]
+        return [Problem(None, None, message) for message in found]
+
+    def start(self, tell: Callable[[str], None] = quiet) -> VoxCPM2Session:
+        """Load the model, unless it is loaded. Raises EngineUnavailable."""
+        return VoxCPM2Session(self._load(tell), self._memory, tell)
+
+    # -- voices
+
+    @property
+    def encoder_fingerprint(self) -> str:
+        """Names what encodes: references encoded by it need not be encoded again.
+
+        Loads the model. Raises EngineUnavailable.
+        """
+        return self._load(quiet).model.encoder_fingerprint
+
+    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
+        """The latents of a clip to be imitated, by `encoder_fingerprint`.
+
+        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
+        `encode` fails on, and StorageError.
+        """
+        try:
+            return {self.encoder_fingerprint: self.encode(reference)}
+        except EngineFailure as error:
+            raise EngineUnavailable(str(error)) from error
+
+    def encode(
+        self, reference: Reference, side: Side = "right", tell: Callable[[str], None] = quiet
+    ) -> Latents:
+        """As `LoadedModel.encode`; loads the model."""
+        return self._load(tell).encode(reference, side, tell)
+
+    # -- the model
+
+    def _weights(self) -> str:
+        if self._found.path is not None:
+            return self._found.weights
+        spec = self.settings.model
+        same = self._remembered.get("model", spec) == spec
+        return self._recalled("weights", spec, same)
+
+    def _lora(self, found: models.Model) -> str:
+        if found.path is not None:
+            return found.weights
+        spec = str(self.settings.lora)
+        return self._recalled("lora", spec, self._remembered.get("lora_spec") == spec)
+
+    def _recalled(self, kind: str, spec: str, same: bool) -> str:
+        remembered = self._remembered.get(kind) if same else None
+        return remembered if isinstance(remembered, str) else f"absent:{spec}"
+
+    def _load(self, tell: Callable[[str], None]) -> LoadedModel:
+        if self._loaded is not None:
+            return self._loaded
+        for found in (self._found, self._found_lora):
+            if found is not None and found.path is None:
+                raise EngineUnavailable(_absent(found))
+        tell(f"loading VoxCPM2 ({self._found.spec}) …")
+        try:
+            import mlx.core as mx
+
+            import voxcpm2
+        except ImportError as error:
+            raise EngineUnavailable(f"MLX does not load here ({error}): {_ON_LINUX}") from error
+        dtype: str | None = self.settings.dtype
+        if dtype == "auto":
+            # Half precision is slower on a CPU; None is the checkpoint's own.
+            dtype = "float32" if mx.default_device() == mx.cpu else None
+        lora = None if self._found_lora is None else self._found_lora.path
+        assert self._found.path is not None
+        limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
+        try:
+            model = voxcpm2.load(self._found.path, dtype=dtype, lora=lora)
+        except voxcpm2.VoxCPM2Error as error:
+            raise EngineUnavailable(f"{self._found.spec}: {error}") from error
+        except (RuntimeError, MemoryError) as error:
+            what = f"{self._found.spec}: the model does not load: {line_of(error)}"
+            raise EngineUnavailable(
+                f"{what}; {TOO_BIG}" if is_out_of_memory(error) else what
+            ) from error
+        finally:
+            mx.set_cache_limit(limit)
+        beside = mx.new_stream(mx.default_device())
+        self._loaded = LoadedModel(model, self.settings, self._weights(), self._cache, beside)
+        return self._loaded
+
+
+_ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
+
+
+def _config(path: Path | None) -> Mapping[str, Any]:
+    """A checkpoint's config.json; empty without one, or where loading will say what is wrong."""
+    return {} if path is None else models.config(path)
+
+
+def _sample_rate(config: Mapping[str, Any], first_generation: bool) -> int:
+    """Hz of what the checkpoint speaks, with its authors' defaults."""
+    codec = config.get("audio_vae_config")
+    name, default = ("sample_rate", 16_000) if first_generation else ("out_sample_rate", 48_000)
+    rate = codec.get(name) if isinstance(codec, dict) else None
+    # what no model has is said by loading
+    return rate if type(rate) is int and 1000 <= rate <= 768_000 else default
+
+
+def _absent(model: models.Model) -> str:
+    return (
+        f"{model.note or f'{model.spec}: no model there'}\n"
+        "Fetch it once with `narrator models pull`, name its folder in book.yaml "
+        "(engine: {model: …}), or render with --draft"
+    )
