@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+from narrator.cli.progress import StageLine
 from narrator.cli.shared import AsJson, app, counted, err, near, out
+
+if TYPE_CHECKING:
+    from narrator.delivery.inspection import Inspection
+    from narrator.delivery.verify import Check
+    from narrator.project.profiles import Profile
 
 
 @app.command()
@@ -31,71 +35,73 @@ def verify(
 ) -> None:
     """Measure delivered files and hold them to a profile; of folders, find what is missing, there
     twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
-    from narrator.delivery import inventory, verify
-    from narrator.errors import UserError
+    from narrator.delivery import inspection
 
     wanted = _profile(profile, book)
-    known = {path: entry for place in files for path, entry in inventory.made(place).items()}
-    paths = _files(files, known)
-    told = _FileLine(counted(len(paths), "file"), shown=not as_json)
-    found = verify.measured(paths, on_progress=told)
-    told.clear()
-    good = [figures for figures in found if not isinstance(figures, UserError)]
-    held = [
-        (figures, verify.checks(figures, wanted, good[0], _pause(figures.path, known)))
-        for figures in good
-    ]
-    findings = [
-        finding
-        for folder in files
-        if folder.is_dir()
-        for finding in inventory.findings(
-            folder, [one for one in good if one.path.is_relative_to(folder)], wanted, known
-        )
-    ]
-    unreadable = [
-        (path, error)
-        for path, error in zip(paths, found, strict=True)
-        if isinstance(error, UserError)
-    ]
+    places = inspection.places(files)
+    line = StageLine(err)
+    told = partial(line, f"measuring {counted(len(places.files), 'file')}")
+    seen = places.inspect(wanted, None if as_json else told)
+    line.clear()
     if as_json:
-        rows = [verify.as_json(figures, checks) for figures, checks in held]
-        rows += [
-            {"file": str(path), "ok": False, "error": str(error)} for path, error in unreadable
-        ]
-        lines = [inventory.as_json(finding) for finding in findings]
-        name = wanted.name if wanted else None
-        out.print_json(data={"profile": name, "files": rows, "folders": lines})
+        _print_json(seen, wanted)
     else:
-        brief = wanted is not None and len(held) > 1 and not whole
-        for figures, checks in held:
-            failed = [check for check in checks if not check.ok]
-            if not brief:
-                _print_table(figures.path, checks)
-            elif failed:
-                _print_table(figures.path, failed)
-            else:
-                out.print(f"{near(figures.path)}: ok")
-        for finding in findings:
-            place = near(finding.file or finding.folder)
-            out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
-        for _, error in unreadable:
-            err.print(f"error: {error}")
-        fails = sum(not check.ok for _, checks in held for check in checks)
+        brief = wanted is not None and len(seen.held) > 1 and not whole
+        _print_files(seen, brief)
         against = f" against {wanted.name}" if wanted else ""
-        faults = [f"{counted(fails, 'check')} failed"] if fails else []
-        if findings:
-            faults.append(f"{counted(len(findings), 'fault')} of folders")
-        if unreadable:
-            faults.append(f"{len(unreadable)} cannot be read")
-        out.print(f"{counted(len(paths), 'file')}{against}: {', '.join(faults) or 'ok'}")
-    if unreadable:
+        out.print(f"{counted(len(places.files), 'file')}{against}: {_verdict(seen)}")
+    if seen.unreadable:
         raise typer.Exit(2)
-    if findings or any(not check.ok for _, checks in held for check in checks):
+    if seen.findings or seen.failed:
         raise typer.Exit(1)
 
 
-def _profile(name: str | None, book: Path | None) -> Any:
+def _print_json(seen: Inspection, profile: Profile | None) -> None:
+    from narrator.delivery import inventory, verify
+
+    rows = [verify.as_json(file.figures, file.checks) for file in seen.held]
+    rows += [
+        {"file": str(path), "ok": False, "error": str(error)} for path, error in seen.unreadable
+    ]
+    folders = [inventory.as_json(finding) for finding in seen.findings]
+    name = profile.name if profile else None
+    out.print_json(data={"profile": name, "files": rows, "folders": folders})
+
+
+def _print_files(seen: Inspection, brief: bool) -> None:
+    """Files, `brief`: only what fails of each; what is wrong with folders; what cannot be read."""
+    for file in seen.held:
+        path = near(file.figures.path)
+        if brief and not file.failed:
+            out.print(f"{path}: ok")
+        else:
+            out.print(_table(str(path), file.failed if brief else file.checks))
+    for finding in seen.findings:
+        place = near(finding.file or finding.folder)
+        out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
+    for _, error in seen.unreadable:
+        err.print(f"error: {error}")
+
+
+def _table(title: str, checks: Sequence[Check]) -> Table:
+    table = Table("", "figure", "demand", "", box=None, title=title,
+                  title_justify="left", title_style="")  # fmt: skip
+    for check in checks:
+        verdict = "" if check.ok and not check.demand else "ok" if check.ok else "FAIL"
+        table.add_row(check.name, check.figure, check.demand or "-", verdict)
+    return table
+
+
+def _verdict(seen: Inspection) -> str:
+    faults = [f"{counted(seen.failed, 'check')} failed"] if seen.failed else []
+    if seen.findings:
+        faults.append(f"{counted(len(seen.findings), 'fault')} of folders")
+    if seen.unreadable:
+        faults.append(f"{len(seen.unreadable)} cannot be read")
+    return ", ".join(faults) or "ok"
+
+
+def _profile(name: str | None, book: Path | None) -> Profile | None:
     """A profile by name, of a project where one is given. Raises UsageError."""
     from narrator.errors import UsageError, nearest
     from narrator.project import load
@@ -113,56 +119,3 @@ def _profile(name: str | None, book: Path | None) -> Any:
     hint = f"did you mean '{guess}'?" if guess else f"there are {', '.join(known)}"
     own = "" if project else "; for one of your own give --book"
     raise UsageError(f"no profile '{name}'; {hint}{own}")
-
-
-def _pause(path: Path, known: Mapping[Path, Any]) -> float:
-    """Seconds of the longest pause that is meant in a file, as far as that is known."""
-    entry = known.get(Path(os.path.abspath(path)))
-    pause = entry.facts.get("pause", 0.0) if entry else 0.0
-    return float(pause) if isinstance(pause, int | float) else 0.0
-
-
-def _files(paths: list[Path], known: Collection[Path]) -> list[Path]:
-    """Files as named, and the sound files of folders. Raises UsageError where there are none, nor
-    any that should be there."""
-    from narrator.delivery import inventory
-    from narrator.errors import UsageError
-
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = inventory.sounds(path)
-            root = Path(os.path.abspath(path))
-            if not inside and not any(one.is_relative_to(root) for one in known):
-                raise UsageError(f"{path}: no sound files in this folder")
-            found += inside
-        else:
-            found.append(path)
-    return found
-
-
-def _print_table(path: Path, checks: Any) -> None:
-    table = Table("", "figure", "demand", "", box=None, title=str(near(path)),
-                  title_justify="left", title_style="")  # fmt: skip
-    for check in checks:
-        verdict = "" if check.ok and not check.demand else "ok" if check.ok else "FAIL"
-        table.add_row(check.name, check.figure, check.demand or "-", verdict)
-    out.print(table)
-
-
-class _FileLine:
-    """A line on a terminal that says how far it is; nothing in a log."""
-
-    def __init__(self, what: str, *, shown: bool) -> None:
-        self.what = what
-        self.shown = shown and sys.stderr.isatty()
-        self.last = 0.0
-
-    def __call__(self, share: float) -> None:
-        if self.shown and time.monotonic() - self.last > 0.2:
-            self.last = time.monotonic()
-            err.print(f"measuring {self.what}: {share:4.0%}", end="\r")
-
-    def clear(self) -> None:
-        if self.shown:
-            err.print(" " * (20 + len(self.what)), end="\r")

@@ -1,10 +1,12 @@
-"""A run's progress: for a terminal, for a log, for nobody.
+"""How far a command is: for a terminal, for a log, for nobody.
 
-Each class is an observer of `pipeline.run`; what they say goes to the console they are given.
+Each class but `StageLine` is an observer of `pipeline.run`; what they say goes to the console they
+are given.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -265,3 +267,33 @@ class LiveProgress(_Tally):
             self.export[what] = self.bars.add_task(what, total=total, note="")
         note = self.far(what, done, total)
         self.bars.update(self.export[what], completed=done, total=total, note=note)
+
+
+class StageLine:
+    """How far a share of something is: one line on a terminal; in a log a line for each stage that
+    takes long."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.stage = ""
+        self.last = time.monotonic()
+        self.shown = 0
+
+    def __call__(self, what: str, share: float) -> None:
+        now = time.monotonic()
+        if what != self.stage:
+            self.stage, self.last = what, now
+        wait = 0.2 if sys.stderr.isatty() else 30.0
+        if now - self.last < wait:
+            return
+        self.last = now
+        said = f"{what}: {share:4.0%}"
+        if sys.stderr.isatty():
+            self.console.print(said.ljust(self.shown), end="\r")
+            self.shown = len(said)
+        else:
+            self.console.print(said)
+
+    def clear(self) -> None:
+        if self.shown:
+            self.console.print(" " * self.shown, end="\r")

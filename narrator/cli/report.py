@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import time
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from narrator.cli.progress import StageLine
 from narrator.cli.shared import (
     Book,
     Chapters,
@@ -53,7 +52,7 @@ def report(
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.path_of(manuscript.project, draft=draft)
-    told = _StageLine()
+    told = StageLine(err)
     facts = reports.write(planned, path, draft=draft, spectrograms=chosen, on_progress=told)
     told.clear()
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")
@@ -61,31 +60,3 @@ def report(
         err.print(f"{counted(facts.missing, 'chunk')} missing; the page says which chapters")
     if show:
         webbrowser.open(path.resolve().as_uri())
-
-
-class _StageLine:
-    """One line on a terminal; in a log a line for each stage that takes long."""
-
-    def __init__(self) -> None:
-        self.stage = ""
-        self.last = self.began = time.monotonic()
-        self.shown = 0
-
-    def __call__(self, what: str, share: float) -> None:
-        now = time.monotonic()
-        if what != self.stage:
-            self.stage, self.began, self.last = what, now, now
-        wait = 0.2 if sys.stderr.isatty() else 30.0
-        if now - self.last < wait:
-            return
-        self.last = now
-        said = f"{what}: {share:4.0%}"
-        if sys.stderr.isatty():
-            err.print(said.ljust(self.shown), end="\r")
-            self.shown = len(said)
-        else:
-            err.print(said)
-
-    def clear(self) -> None:
-        if self.shown:
-            err.print(" " * self.shown, end="\r")
