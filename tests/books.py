@@ -131,7 +131,6 @@ def run(
     speakers: Sequence[str] = (),
     force: bool = False,
     speak: bool = True,
-    draft: bool = False,
 ) -> tuple[Report, Watcher]:
     """What `narrator render` does, with any engine."""
     watcher = watcher or Watcher()
@@ -144,7 +143,6 @@ def run(
         observer=watcher,
         cancel=watcher.cancel,
         speak=speak,
-        draft=draft,
     )
     return report, watcher
 

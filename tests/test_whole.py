@@ -69,7 +69,7 @@ def onset(samples: np.ndarray, rate: int) -> float:
 
 
 def render(path: Path) -> run.Report:
-    report, _ = books.run(path, DraftEngine(), draft=True)
+    report, _ = books.run(path, DraftEngine())
     assert report.complete
     return report
 
@@ -149,6 +149,6 @@ def test_the_novel_is_spoken_whole_with_its_marks_and_its_loudness(tmp_path):
     spoken = [w for s in report.plan.steps for w in re.findall(r"\w+", s.chunk.text)]
     assert spoken == words_of(novel())
     facts = report.accounting
-    assert facts["source"] == facts["spoken"] > 40_000
+    assert facts.source == facts.spoken > 40_000
     check_marks(report)
     check_tracks(report)

@@ -99,9 +99,9 @@ def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
 
 
 def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path, Collection[str]]:
-    from narrator.delivery import finish
+    from narrator.delivery import products
     from narrator.delivery.companions import feed as feeds
-    from narrator.pipeline import bookplan
+    from narrator.delivery.folders import Folders
     from narrator.project import load
 
     found: dict[Path, Collection[str]] = {}
@@ -110,10 +110,10 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
         for path in manifests:
             project = load.load(path)
             kinds = feeds.COMPANIONS & set(project.manifest.output.companions)
-            for draft in {draft and project.engine.name != "draft" for draft in drafts}:
-                if not finish.products(project, draft=draft):
+            for engine in {"draft" if draft else project.engine.name for draft in drafts}:
+                if not Folders(project, engine).sounds():
                     continue  # nothing to ask for, so no engine is needed
-                for file, note in bookplan.listed(plan_of(path, draft), draft=draft):
+                for file, note in products.listed(plan_of(path, engine == "draft")):
                     if note:
                         err.print(f"{near(file)}: left out: {note}")
                     else:

@@ -51,9 +51,9 @@ def report(
     chosen = bookplan.select(manuscript, chapter or (), (), False).chapters
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
-    path = to or reports.path_of(manuscript.project, draft=draft)
+    path = to or reports.path_of(planned)
     told = StageLine(err)
-    facts = reports.write(planned, path, draft=draft, spectrograms=chosen, on_progress=told)
+    facts = reports.write(planned, path, spectrograms=chosen, on_progress=told)
     told.clear()
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")
     if facts.missing:

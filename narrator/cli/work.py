@@ -153,13 +153,13 @@ def _speaker_rows(book: Any) -> list[dict[str, Any]]:
 @app.command()
 def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files."""
-    from narrator.pipeline import bookplan, run
+    from narrator.delivery import products
 
     planned = plan_of(book, draft)
     rows = _chapter_rows(planned)
     flags = [s for s in planned.steps if planned.why[s.key].render and planned.store.flag(s.key)]
-    doubtful = run.doubtful(planned)
-    files = bookplan.listed(planned, draft=draft)
+    doubtful = planned.doubtful
+    files = products.listed(planned)
     if as_json:
         out.print_json(
             data={
@@ -172,7 +172,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
             }
         )
         return
-    strict = planned.manuscript.project.manifest.checks.strict
+    strict = planned.takes.strict
     held = {step.chapter + 1 for step in doubtful} if strict else set()
     for row in rows:
         state = "done" if row["cached"] == row["chunks"] else f"{row['cached']}/{row['chunks']}"
@@ -295,7 +295,7 @@ def _run(
     with kind(err) as progress:
         report = run.run(
             manuscript, engine, selection,
-            observer=progress, cancel=cancel, draft=draft, speak=speak,
+            observer=progress, cancel=cancel, speak=speak,
         )  # fmt: skip
     if as_json:
         out.print_json(data=run.summary(report))
@@ -351,9 +351,8 @@ def _print_doubtful(book: Any, steps: Sequence[Any], say: Callable[[str], None])
         say(
             f"doubtful: {len(steps) - DOUBTFUL_LINES} more; `--json` and `narrator report` have all"
         )
-    one, project = steps[0].id, book.manuscript.project
-    draft = " --draft" if book.engine.name == "draft" != project.engine.name else ""
-    fate = "its chapter is held back" if project.manifest.checks.strict else "the least bad is used"
+    one, draft = steps[0].id, book.folders.option
+    fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
     mends = [f"`narrator takes {one}{draft} --out listen` to hear it"]
     if "seed" in book.engine.uses:
         mends.append(f"`narrator retake {one}{draft}` to speak it anew")
@@ -424,7 +423,7 @@ def _print_report(report: Any, wall: float) -> None:
     if result.cancelled:
         out.print("stopped; run the same command to go on")
     elif report.incomplete:
-        held = report.plan.manuscript.project.manifest.checks.strict and report.doubtful
+        held = report.plan.takes.strict and report.doubtful
         why = ", or `checks: {strict: true}` holds takes back" if held else ""
         if not report.lacking:
             why = " of other speakers"

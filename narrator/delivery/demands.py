@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from narrator.delivery import clashes, companions, export, finish
+from narrator.delivery import clashes, companions, export, finish, layout
 from narrator.delivery.companions import readalong
 from narrator.delivery.export.excerpt import LEAD
 from narrator.errors import ManifestError, Problem, UserError
@@ -18,16 +18,6 @@ from narrator.project.profiles import EDGE, ROOM_TONE, Profile, within
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance
-
-
-def check_names(project: Project, titles: Sequence[str]) -> None:
-    """Raises ManifestError where two files of a book with these chapters, its credits among them,
-    would have one name."""
-    try:
-        export.check_names(titles, finish.tags_of(project, draft=False), finish.ways(project))
-    except UserError as error:
-        raise ManifestError(Problem(project.path, project.line("output"), str(error))) from None
-
 
 LIKELY = 0.75
 """Of the expected length: what is too long or too short even so is refused before it is spoken."""
@@ -64,7 +54,7 @@ def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
     chapters, pauses = project.chapters, project.manifest.pauses
     for number, group in groupby(spoken, key=lambda one: one.chapter):
         own = tuple(group)
-        between = tuple(finish.pause_between(a.chunk, b.chunk, pauses) for a, b in pairwise(own))
+        between = tuple(layout.pause_between(a.chunk, b.chunk, pauses) for a, b in pairwise(own))
         speech = sum(one.expected / project.speakers[one.chunk.speaker].speed for one in own)
         speech += sum(seconds for seconds, _ in between)
         found.append(ChapterShape(number, chapters[number].title, own, speech, between))
@@ -73,12 +63,17 @@ def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
 
 def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) -> None:
     """Holds the manifest's output to the book, before anything is spoken: formats, rates and
-    bitrates that do not go together, companions that cannot be made, and what a profile would
-    refuse: a cover, music, pauses, chapters that are too long, a sample that is too short.
+    bitrates that do not go together, companions that cannot be made, two files of one name, and
+    what a profile would refuse: a cover, music, pauses, chapters that are too long, a sample that
+    is too short.
 
     `chapters` are `shapes` of the whole book. Raises ManifestError with every problem found.
     """
-    found = [*_coding_problems(project, rate), *_cover_problems(project)]
+    found = [
+        *_coding_problems(project, rate),
+        *_name_problems(project),
+        *_cover_problems(project),
+    ]
     played = project.numbered if project.deliveries and project.manifest.music else []
     spoken = [chapters[number].spoken for number in played]
     sounding = {number: clashes.parts(project, spoken, n) for n, number in enumerate(played)}
@@ -112,6 +107,15 @@ def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
         companions.check(named, sorted(sounds), len(project.chapters) if joined else 1)
     except UserError as error:
         yield Problem(project.path, project.line("output", "companions"), str(error))
+
+
+def _name_problems(project: Project) -> Iterator[Problem]:
+    """Two files of a book, its credits among its chapters, that would have one name."""
+    titles = [chapter.title for chapter in project.chapters]
+    try:
+        export.check_names(titles, finish.tags_of(project), finish.ways(project))
+    except UserError as error:
+        yield Problem(project.path, project.line("output"), str(error))
 
 
 def _joins(formats: Sequence[str], files: str) -> bool:

@@ -1,41 +1,29 @@
-"""From takes to files: which take lies where with which pause and gain, then export.
+"""From takes to files: chapters laid out, then export, then what lies beside the files.
 
-The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast. A
-chapter's sound is named by all that decides it, so what did not change is not made again. Knows the
-manifest and the store; nothing of engines and encoders.
+What decides a file is hashed, so that anyone can tell whether it is of the book as it is now. Knows
+the manifest and the takes; nothing of engines and encoders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
 from narrator import files, keys
-from narrator.delivery import companions, export, music
+from narrator.delivery import companions, export
 from narrator.delivery.export import ChapterAudio, Exported, ListenerFile, Tags, Way
+from narrator.delivery.layout import RenderedBook, channels_of, laid_out
 from narrator.delivery.shelf import MadeFile, Shelf
-from narrator.engines.voice import Cast
-from narrator.errors import DamagedTake, Problem, UserError
+from narrator.errors import Problem, UserError
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
-from narrator.project.schema import Pauses, Sample
-from narrator.sound import assemble, mastering, mix
-from narrator.sound.assemble import Region
-from narrator.sound.audio import Samples
+from narrator.project.schema import Sample
 from narrator.sound.loudness import target
-from narrator.sound.mastering import Polish
-from narrator.speech.plan import Step
-from narrator.speech.store import Record, Store
-from narrator.text.chunks import Chunk
-from narrator.text.lines import Chapter
-
-SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
-"""What finished sound ends in; companions lie beside it."""
 
 
 class FinishObserver(Protocol):
@@ -54,13 +42,12 @@ class Finished:
     remarks: tuple[str, ...]
     """What people should know of the files."""
     states: Mapping[str, str]
-    """Of everything that decides a file, by its path: `state_of` its chapters when it was made."""
+    """Of everything that decides a file, by its path: `states` of its chapters when it was made."""
     pauses: Mapping[int, tuple[float, float, float]]
     """Seconds that are planned in each chapter: before its first chunk, anywhere at most, and
     after its last."""
     folder: Path
     """Where the files are."""
-    draft: bool
 
     @property
     def files(self) -> list[Path]:
@@ -130,52 +117,37 @@ class Finished:
         }
 
 
-def folder(project: Project, *, draft: bool) -> Path:
-    """Where finished files go: `build/book`, or `build/draft` for a draft of a book that has a real
-    engine; a manifest by another name than book.yaml has folders of its own.
-    """
-    kind, stem = "draft" if draft else "book", project.stem
-    return project.build / (kind if stem == "book" else f"{kind}-{stem}")
-
-
 def finish(
-    project: Project,
-    book: Sequence[Chapter],
-    cast: Cast,
-    steps: Sequence[Step],
-    store: Store,
-    *,
+    book: RenderedBook,
     chapters: Sequence[int],
-    whole: bool,
-    draft: bool,
     shelf: Shelf,
     observer: FinishObserver,
     cancel: Event,
 ) -> Finished | None:
     """Assemble and export chapters (counted from 0) whose takes are all there.
 
-    `whole` says that all chapters of the book are complete, so that book files may be written.
-    `shelf` moves away what lies where a file goes and was altered by hand. Files that cannot be
-    made are `Finished.failures`, beside those that were. Returns None when it was cancelled. Raises
-    DamagedTake, ExportError, StorageError, UserError.
+    Book files are written where these are all chapters. `shelf` moves away what lies where a file
+    goes and was altered by hand. Files that cannot be made are `Finished.failures`, beside those
+    that were. Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError,
+    UserError.
     """
-    sounds = _sounds(project, book, cast, steps, store, chapters)
+    sounds = laid_out(book, chapters)
     for sound in sounds:
-        _save_timeline(project, draft, sound)
+        _save_timeline(book, sound)
     if not sounds:
         return None
-    whole = whole and len(sounds) == len(book)
-    kept = work_folder(project, "encoded", draft)
-    channels = channels_of(project, [step.chunk for step in steps])
-    ways, unsampled = _with_samples(project, sounds)
+    whole = len(sounds) == len(book.chapters)
+    kept = book.folders.work("encoded")
+    channels = channels_of(book.project, [step.chunk for step in book.steps])
+    ways, unsampled = _with_samples(book.project, sounds)
     try:
         exported = export.export(
             sounds,
-            tags_of(project, draft),
+            _tags(book),
             ways,
-            out=folder(project, draft=draft),
+            out=book.folders.finished,
             kept=kept,
-            total=len(book),
+            total=len(book.chapters),
             whole=whole,
             channels=channels,
             shelf=shelf,
@@ -186,20 +158,20 @@ def finish(
             export.prune(kept, exported)
     except export.Cancelled:
         return None
-    states = {
-        str(file.path): _state(
-            project, [s for s in sounds if s.number in file.chapters], channels, draft
-        )
-        for file in (*exported.files, *exported.samples)
-    }
+    made = _companions(book, sounds, exported, shelf, observer)
     whole = whole and not exported.failed
-    made, remarks = _companions(
-        project, book, steps, sounds, exported, whole, draft, shelf, observer
+    numbered, shared = {sound.number: sound for sound in sounds}, _shared(book, channels)
+    return Finished(
+        exported,
+        companions=made.paths,
+        remarks=(*exported.remarks, *(unsampled if whole else ()), *made.remarks),
+        states={
+            str(file.path): _state(shared, [numbered[number] for number in file.chapters])
+            for file in (*exported.files, *exported.samples)
+        },
+        pauses={sound.number: _pauses_of(sound) for sound in sounds},
+        folder=book.folders.finished,
     )
-    remarks = (*exported.remarks, *(unsampled if whole else ()), *remarks)
-    pauses = {sound.number: _pauses_of(sound) for sound in sounds}
-    where = folder(project, draft=draft)
-    return Finished(exported, made, remarks, states, pauses, where, draft)
 
 
 def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
@@ -215,278 +187,118 @@ def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
 
 
 def _companions(
-    project: Project,
-    book: Sequence[Chapter],
-    steps: Sequence[Step],
+    book: RenderedBook,
     sounds: Sequence[ChapterAudio],
     exported: Exported,
-    whole: bool,
-    draft: bool,
     shelf: Shelf,
     observer: FinishObserver,
-) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """What the manifest wants beside the files, in each profile's folder, and remarks on it.
+) -> companions.Made:
+    """What the manifest wants beside the files, in each profile's folder.
 
     A read-along is of the whole book or is not made.
     """
-    wanted = project.manifest.output.companions
+    wanted, tags = book.project.manifest.output.companions, _tags(book)
     if not wanted:
-        return (), ()
-    spoken = [
-        companions.SpokenChapter(
-            sound.number,
-            book[sound.number - 1],
-            tuple(step.chunk for step in steps if step.chapter == sound.number - 1),
-            sound.timeline,
-        )
-        for sound in sounds
-    ]
-    tags, source = tags_of(project, draft), project.manifest.source
+        return companions.Made((), ())
+    whole = len(sounds) == len(book.chapters) and not exported.failed
+    source = book.project.manifest.source
+    spoken = _spoken(book, sounds)
     made: list[Path] = []
     remarks: dict[str, None] = {}
-    for way in ways(project):
-        epub = (
-            folder(project, draft=draft) / way.folder / f"{export.book_name(way.name, tags)}.epub"
-        )
+    for way in ways(book.project):
+        name = f"{export.book_name(way.name, tags)}.epub"
+        epub = book.folders.finished / way.folder / name
         delivered = [file for file in exported.files if file.folder == way.folder]
         along = "readalong" in wanted and any(map(companions.plays, delivered))
         if along and not whole:
             remarks[f"{epub.name} is made when all chapters are there"] = None
-        found = companions.write(
+        beside = companions.write(
             spoken,
             delivered,
             [kind for kind in wanted if kind != "readalong" or (along and whole)],
             tags=tags,
             book=epub,
-            source=project.root / source if source else None,
+            source=book.project.root / source if source else None,
             shelf=shelf,
             on_progress=partial(observer.exporting, "companions"),
         )
-        made += found.paths
-        remarks |= dict.fromkeys(found.remarks)
-    return tuple(made), tuple(remarks)
+        made += beside.paths
+        remarks |= dict.fromkeys(beside.remarks)
+    return companions.Made(tuple(made), tuple(remarks))
 
 
-def state_of(
-    project: Project,
-    book: Sequence[Chapter],
-    cast: Cast,
-    steps: Sequence[Step],
-    store: Store,
-    chapters: Sequence[int],
-    *,
-    draft: bool,
-) -> str | None:
-    """The state that a file of these chapters would have now; None where takes are missing."""
-    chosen = set(chapters)
-    if any(step.chapter in chosen and store.find(step.key) is None for step in steps):
-        return None
-    sounds = _sounds(project, book, cast, steps, store, chapters)
-    return _state(project, sounds, channels_of(project, [step.chunk for step in steps]), draft)
+def _spoken(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> list[companions.SpokenChapter]:
+    chunks = {
+        number + 1: tuple(step.chunk for step in own)
+        for number, own in groupby(book.steps, key=lambda step: step.chapter)
+    }
+    return [
+        companions.SpokenChapter(
+            sound.number, book.chapters[sound.number - 1], chunks[sound.number], sound.timeline
+        )
+        for sound in sounds
+    ]
 
 
-def _state(project: Project, sounds: Sequence[ChapterAudio], channels: int, draft: bool) -> str:
-    tags = replace(tags_of(project, draft), cover=None)
-    cover = project.root / project.manifest.cover if project.manifest.cover else None
-    return keys.key(
-        {
-            "chapters": [[sound.title, sound.key] for sound in sounds],
-            "settings": [asdict(way) for way in ways(project)],
-            "channels": channels,
-            "sample": (project.manifest.output.sample or Sample()).model_dump(),
-            "tags": asdict(tags),
-            "cover": keys.file_content(cover) if cover else None,
-        }
-    )
+# -- what decides a file ---------------------------------------------------------------------------
 
 
-def _sounds(
-    project: Project,
-    book: Sequence[Chapter],
-    cast: Cast,
-    steps: Sequence[Step],
-    store: Store,
-    chapters: Sequence[int],
-) -> list[ChapterAudio]:
-    """Chapters laid out and named, before any of their sound is read.
+def states(
+    book: RenderedBook, files: Collection[tuple[int, ...]]
+) -> dict[tuple[int, ...], str | None]:
+    """The state that a file of some chapters would have now, for each of `files` by the chapters in
+    it, counted from 0; None where takes are missing. The book is laid out once for all of them.
 
-    Raises DamagedTake, ManifestError (music), StorageError.
+    Raises ManifestError (music), StorageError.
     """
-    chosen = set(chapters)
-    records = {step.key: _record(store, step) for step in steps if step.chapter in chosen}
-    measured = _measured(steps, store, cast)
-    gains = assemble.levels(measured, {name: voice.gain for name, voice in cast.items()})
-    level = assemble.spoken(measured, gains)
-    tunes = music.tunes(project)
-    played = project.numbered  # credits have no music, and no number in the manifest
-    titles = [book[number].title for number in played]
-    sounds = []
-    for number in chapters:
-        own = [step for step in steps if step.chapter == number]
-        clips = _clips(own, records, gains, project.manifest.pauses)
-        pieces: Sequence[music.MusicUse] = ()
-        if number in played:
-            pieces = music.pieces(project, tunes, titles, played.index(number))
-        sounds.append(
-            _chapter(project, number, book[number].title, own, clips, pieces, level, records, store)
-        )
-    return sounds
+    if not files:
+        return {}
+    held = {number for chapters in files for number in chapters}
+    lacking = {
+        step.chapter
+        for step in book.steps
+        if step.chapter in held and book.takes.deliverable(step) is None
+    }
+    whole = sorted(held - lacking)
+    sounds = dict(zip(whole, laid_out(book, whole), strict=True))
+    shared = _shared(book, channels_of(book.project, [step.chunk for step in book.steps]))
+    return {
+        chapters: _state(shared, [sounds[n] for n in chapters])
+        if lacking.isdisjoint(chapters)
+        else None
+        for chapters in files
+    }
 
 
-def work_folder(project: Project, what: str, draft: bool) -> Path:
-    """Of this manifest alone: a folder may hold several."""
-    return project.build / what / f"{project.stem}-{'draft' if draft else 'book'}"
+def _shared(book: RenderedBook, channels: int) -> dict[str, Any]:
+    """What decides every file of a book alike."""
+    project = book.project
+    cover = project.root / project.manifest.cover if project.manifest.cover else None
+    return {
+        "settings": [asdict(way) for way in ways(project)],
+        "channels": channels,
+        "sample": (project.manifest.output.sample or Sample()).model_dump(),
+        "tags": asdict(replace(_tags(book), cover=None)),
+        "cover": keys.file_content(cover) if cover else None,
+    }
 
 
-def _record(store: Store, step: Step) -> Record:
-    record = store.find(step.key)
-    if record is None:
-        raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
-    return record
+def _state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
+    return keys.key({**shared, "chapters": [[sound.title, sound.key] for sound in sounds]})
 
 
-def _measured(
-    steps: Sequence[Step], store: Store, cast: Cast
-) -> dict[str, list[tuple[float, float]]]:
-    """Level and seconds of every take, by speaker."""
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in cast}
-    for step in steps:
-        if record := store.find(step.key):
-            seconds = (record.stop - record.start) / record.sample_rate
-            measured[step.chunk.speaker].append((record.level, seconds))
-    return measured
-
-
-def _clips(
-    steps: Sequence[Step],
-    records: dict[str, Record],
-    gains: dict[str, float],
-    pauses: Pauses,
-) -> list[Region]:
-    clips = []
-    for step, after in zip(steps, [*steps[1:], None], strict=True):
-        record, line = records[step.key], step.chunk.pieces[0].line
-        clips.append(
-            Region(
-                key=step.key,
-                start=record.start,
-                stop=record.stop,
-                gain=gains[step.chunk.speaker],
-                speed=step.voice.speed,
-                pause=pause_after(step, after, pauses),
-                chunk=step.id,
-                speaker=step.chunk.speaker,
-                text=step.chunk.text,
-                path=line.path,
-                line=line.line,
-            )
-        )
-    return clips
-
-
-def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
-    """Seconds between a chunk and the next: what the author set, else what the text asks for."""
-    if after is None:
-        return step.chunk.rest or 0.0
-    return pause_between(step.chunk, after.chunk, pauses)[0]
-
-
-def pause_between(chunk: Chunk, after: Chunk, pauses: Pauses) -> tuple[float, str]:
-    """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
-    name = chunk.boundary
-    if name in ("line", "sentence") and chunk.speaker != after.speaker:
-        name = "speaker"
-    pause = float(getattr(pauses, name)) if chunk.rest is None else chunk.rest
-    return pause + after.lead, "" if chunk.rest is not None or after.lead else name
-
-
-def _chapter(
-    project: Project,
-    number: int,
-    title: str,
-    steps: Sequence[Step],
-    clips: Sequence[Region],
-    pieces: Sequence[music.MusicUse],
-    level: float,
-    records: dict[str, Record],
-    store: Store,
-) -> ChapterAudio:
-    pauses = project.manifest.pauses
-    rate = records[clips[0].key].sample_rate
-    timeline = assemble.lay(
-        clips,
-        sample_rate=rate,
-        head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
-        tail=music.tail(pieces, rate, pauses.tail, clips[-1].pause),
-    )
-    polish = {clip.key: _polish(project, clip.speaker) for clip in clips}
-    layers = music.lay(pieces, [step.utterance for step in steps], timeline, level)
-
-    def content(take: str) -> str:
-        whole = records[take].content
-        return keys.key({"take": whole, **asdict(polish[take])}) if polish[take] else whole
-
-    def read(take: str) -> Samples:
-        return mastering.polished(store.read(take)[0], rate, polish[take])
-
-    speech = assemble.sound_key(timeline, clips, content)
-
-    def words() -> Iterator[Samples]:
-        return assemble.stream(timeline, clips, read)
-
-    def blocks() -> Iterator[Samples]:
-        return mix.mix(words(), timeline, layers)
-
-    key, channels = mix.sound_key(speech, layers), mix.channels(layers)
-    alone = words if layers else None
-    return ChapterAudio(number + 1, title, key, timeline, blocks, channels, alone)
-
-
-def _save_timeline(project: Project, draft: bool, sound: ChapterAudio) -> None:
+def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
     """What subtitles and read-along files are made from; paths are relative to the project."""
-    timeline = sound.timeline
+    timeline, root = sound.timeline, book.project.root
     cues = tuple(
-        replace(cue, path=cue.path.relative_to(project.root))
-        if cue.path.is_relative_to(project.root)
-        else cue
+        replace(cue, path=cue.path.relative_to(root)) if cue.path.is_relative_to(root) else cue
         for cue in timeline.cues
     )
-    path = work_folder(project, "timeline", draft) / f"{sound.number:03}.json"
+    path = book.folders.work("timeline") / f"{sound.number:03}.json"
     data = replace(timeline, cues=cues).to_json().encode()
     with files.storage(path):
         if not path.exists() or path.read_bytes() != data:
             files.write(path, data)
-
-
-def _polish(project: Project, speaker: str) -> Polish:
-    wanted = project.speakers[speaker].mastering or project.manifest.output.mastering
-    return Polish(wanted.high_pass, wanted.de_ess or 0.0)
-
-
-def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
-    """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
-    any music that plays in it is in stereo. `chunks` are all of the book's.
-
-    Raises ManifestError (music), StorageError.
-    """
-    if not project.manifest.music:
-        return 1
-    marked = {
-        mark.name.casefold()
-        for chunk in chunks
-        for piece in chunk.pieces
-        for mark in piece.line.marks
-        if mark.name is not None
-    }
-    titles = [project.chapters[number].title for number in project.numbered]
-    tunes = music.tunes(project)
-    playing = {
-        piece.tune
-        for chapter in range(len(titles))
-        for piece in music.pieces(project, tunes, titles, chapter)
-        if piece.entry.name is None or piece.entry.name.casefold() in marked
-    }
-    return max((tune.channels for tune in playing), default=1)
 
 
 def ways(project: Project) -> list[Way]:
@@ -574,14 +386,19 @@ def chapter_number(project: Project, name: str) -> int:
     )
 
 
-def tags_of(project: Project, draft: bool) -> Tags:
+def _tags(book: RenderedBook) -> Tags:
+    tags = tags_of(book.project)
+    return replace(tags, narrators=("draft voice",)) if book.folders.draft else tags
+
+
+def tags_of(project: Project) -> Tags:
+    """The book's facts as the manifest tells them."""
     book, series = project.manifest, project.series
     numbers = {scheme.casefold(): value for scheme, value in book.identifiers.items()}
-    narrated = (book.narrated_by,) if book.narrated_by else ()
     return Tags(
         title=book.title,
         authors=book.author,
-        narrators=("draft voice",) if draft else narrated,
+        narrators=(book.narrated_by,) if book.narrated_by else (),
         subtitle=book.subtitle or "",
         series=series.name if series else "",
         part=(series.part or "") if series else "",
@@ -595,9 +412,3 @@ def tags_of(project: Project, draft: bool) -> Tags:
         asin=numbers.get("asin", ""),
         cover=project.root / book.cover if book.cover else None,
     )
-
-
-def products(project: Project, *, draft: bool) -> list[Path]:
-    """Sound in the folder of finished files, current or not, in order."""
-    found = folder(project, draft=draft).rglob("*")
-    return sorted(path for path in found if path.suffix in SOUNDS and path.is_file())

@@ -7,18 +7,14 @@ folder. Knows nothing of engines and of how files are made.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from narrator import files
 from narrator.delivery import export, finish, shelf
 from narrator.delivery.companions import feed
+from narrator.delivery.layout import RenderedBook
 from narrator.delivery.shelf import MadeFile, Shelf
-from narrator.engines.voice import Cast
 from narrator.project.project import Project
-from narrator.speech.plan import Step
-from narrator.speech.store import Store
-from narrator.text.lines import Chapter
 
 
 def own(project: Project, name: str) -> Path:
@@ -27,33 +23,21 @@ def own(project: Project, name: str) -> Path:
     return project.build / (f"{name}.json" if stem == "book" else f"{name}-{stem}.json")
 
 
-def listed(
-    project: Project,
-    chapters: Sequence[Chapter],
-    cast: Cast,
-    steps: Sequence[Step],
-    store: Store,
-    *,
-    draft: bool,
-) -> list[tuple[Path, str]]:
+def listed(book: RenderedBook) -> list[tuple[Path, str]]:
     """Finished files, each with what is to be said of it: nothing where it is as it should be.
 
     Every byte of them is read: a second for some twenty hours.
     """
-    made, paths = made_of(project), finish.products(project, draft=draft)
-    altered = export.altered(finish.work_folder(project, "encoded", draft), paths)
-
-    again = f"narrator export{' --draft' if draft else ''}"
-
-    def is_current(path: Path) -> bool:
-        entry = made.get(in_build(project, path), MadeFile())
-        now = finish.state_of(project, chapters, cast, steps, store, entry.chapters, draft=draft)
-        return entry.state == now
+    made, paths = made_of(book.project), book.folders.sounds()
+    entries = {path: made.get(in_build(book.project, path), MadeFile()) for path in paths}
+    states = finish.states(book, {entry.chapters for entry in entries.values()})
+    altered = export.altered(book.folders.work("encoded"), paths)
 
     def note_of(path: Path) -> str:
-        if not is_current(path):
+        if entries[path].state != states[entries[path].chapters]:
             return "not of the project as it is now"
-        return f"altered since it was made; `{again}` makes it again" * (path in altered)
+        again = f"`narrator export{book.folders.option}` makes it again"
+        return f"altered since it was made; {again}" * (path in altered)
 
     return [(path, note_of(path)) for path in paths]
 
@@ -65,13 +49,13 @@ def made_of(project: Project) -> dict[str, MadeFile]:
     return {name: entry for name, entry in found.items() if set(entry.chapters) <= known}
 
 
-def shelf_of(project: Project, *, draft: bool) -> Shelf:
+def shelf_of(book: RenderedBook) -> Shelf:
     """The folder of finished files, with all that was ever made there. Raises StorageError."""
-    kept = finish.work_folder(project, "encoded", draft)
+    kept = book.folders.work("encoded")
     return Shelf(
-        project.build,
-        finish.folder(project, draft=draft),
-        own(project, "made"),
+        book.project.build,
+        book.folders.finished,
+        own(book.project, "made"),
         older=[kept / "files.json", kept / _COMPANIONS],
     )
 
@@ -90,7 +74,7 @@ def delivered(project: Project, shelf: Shelf) -> set[int]:
     }
 
 
-def settle(project: Project, finished: finish.Finished, shelf: Shelf) -> None:
+def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
     """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
     with files.storage(shelf.folder):
         made = finished.made()
@@ -98,7 +82,7 @@ def settle(project: Project, finished: finish.Finished, shelf: Shelf) -> None:
     for path in sorted(shelf.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.names(path)):
             shelf.take(path)
-    (finish.work_folder(project, "encoded", finished.draft) / _COMPANIONS).unlink(missing_ok=True)
+    (book.folders.work("encoded") / _COMPANIONS).unlink(missing_ok=True)
 
 
 def in_build(project: Project, path: Path) -> str:

@@ -15,10 +15,12 @@ from typing import Any
 from narrator import files
 from narrator.cast import presets, references
 from narrator.cast.references import Voices
-from narrator.delivery import demands, finish, products
+from narrator.delivery import demands, layout
+from narrator.delivery.folders import Folders
 from narrator.engines import Engine, quiet
 from narrator.engines.kind import EngineHome
 from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Cast
 from narrator.errors import (
     ManifestError,
     Problem,
@@ -39,7 +41,9 @@ from narrator.speech.plan import (
     parameters_of,
     survey,
 )
-from narrator.speech.store import Pin, Record, Store
+from narrator.speech.store import Pin, Store
+from narrator.speech.takes import Takes
+from narrator.text.lines import Chapter
 
 
 def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
@@ -71,7 +75,7 @@ def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
     Raises ManifestError, StorageError.
     """
     project = manuscript.project
-    channels = finish.channels_of(project, [one.chunk for one in manuscript.spoken])
+    channels = layout.channels_of(project, [one.chunk for one in manuscript.spoken])
     seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
     return demands.stereo_cost(project, rate, channels, seconds)
 
@@ -143,15 +147,34 @@ class BookPlan:
 
     manuscript: Manuscript
     engine: Engine
-    store: Store
+    takes: Takes
     steps: tuple[Step, ...]
     why: Mapping[str, Why]
     selection: Selection
     voices: Voices
     pins: Mapping[str, Pin]
     """By the take that they hold."""
-    lost: tuple[Pin, ...]
-    """Pins of this manifest and engine whose text is no longer in the book as it was."""
+
+    @property
+    def project(self) -> Project:
+        return self.manuscript.project
+
+    @property
+    def chapters(self) -> tuple[Chapter, ...]:
+        return self.manuscript.chapters
+
+    @property
+    def cast(self) -> Cast:
+        return self.manuscript.cast
+
+    @property
+    def store(self) -> Store:
+        return self.takes.store
+
+    @property
+    def folders(self) -> Folders:
+        """A draft of a book that has a real engine has folders of its own."""
+        return Folders(self.project, self.engine.name)
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -159,9 +182,26 @@ class BookPlan:
         found = {s.key: s for s in self.steps if s in self.selection and self.why[s.key].render}
         return tuple(found.values())
 
-    def record(self, step: Step) -> Record | None:
-        """The take of a step that needs no rendering."""
-        return None if self.why[step.key].render else self.store.find(step.key)
+    @property
+    def missing(self) -> list[Step]:
+        """Steps that have no take to deliver."""
+        return [step for step in self.steps if self.takes.deliverable(step) is None]
+
+    @property
+    def doubtful(self) -> list[Step]:
+        """Steps whose takes are the least bad of what was said, in reading order."""
+        return [step for step in self.steps if self.takes.is_doubtful(step)]
+
+    @property
+    def lost(self) -> tuple[Pin, ...]:
+        """Pins of this manifest and engine whose text is no longer in the book as it was."""
+        held = {step.key for step in self.steps if step.pinned}
+        ours = self.engine.name, self.project.path.name
+        return tuple(
+            pin
+            for pin in self.pins.values()
+            if pin.take not in held and (pin.engine, pin.manifest) == ours
+        )
 
 
 def plan(
@@ -181,7 +221,6 @@ def plan(
     project = manuscript.project
     languages = sorted({u.language for u in manuscript.spoken})
     demands.check_output(project, engine.sample_rate, demands.shapes(project, manuscript.spoken))
-    demands.check_names(project, [chapter.title for chapter in manuscript.chapters])
     if problems := engine.problems(manuscript.cast, languages):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     voices = references.settle(project, manuscript.cast, engine)
@@ -200,17 +239,9 @@ def plan(
         pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
     )
     ledger = ledger_in(ledger_path(project, engine))
-    takes = _StoredTakes(store, voices.contents)
+    takes = Takes(store, voices.contents, project.manifest.checks.strict)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
-    held = {step.key for step in steps if step.pinned}
-    lost = tuple(
-        pin
-        for pin in pins.values()
-        if pin.take not in held
-        and pin.place not in unpinned
-        and (pin.engine, pin.manifest) == (engine.name, project.path.name)
-    )
-    return BookPlan(manuscript, engine, store, steps, why, selection, voices, pins, lost)
+    return BookPlan(manuscript, engine, takes, steps, why, selection, voices, pins)
 
 
 def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
@@ -228,28 +259,6 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
 def _settings(project: Project, engine: Engine, chapter: int) -> EngineParameters:
     own = project.chapters[chapter].engine.model_dump(exclude_none=True)
     return parameters_of(engine, {**project.engine.model_dump(), **own})
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredTakes:
-    """The store, as a plan looks at it."""
-
-    store: Store
-    contents: Mapping[str, str | None]
-    """Of the voices' references, by speaker."""
-
-    def take(self, key: str) -> Record | None:
-        return self.store.find(key)
-
-    def voice(self, speaker: str) -> str | None:
-        return self.contents.get(speaker)
-
-    def is_damaged(self, key: str) -> bool:
-        return key in self.store.damaged
-
-    def faults(self, key: str) -> tuple[str, ...] | None:
-        flag = self.store.flag(key)
-        return flag.faults if flag else None
 
 
 def ledger_path(project: Project, engine: Engine) -> Path:
@@ -299,16 +308,3 @@ def reasons(book: BookPlan) -> dict[Reason, int]:
         reason = book.why[step.key].reason
         counts[reason] = counts.get(reason, 0) + 1
     return counts
-
-
-def listed(book: BookPlan, *, draft: bool) -> list[tuple[Path, str]]:
-    """Finished files, each with what is to be said of it: nothing where it is as it should be."""
-    manuscript = book.manuscript
-    return products.listed(
-        manuscript.project,
-        manuscript.chapters,
-        manuscript.cast,
-        book.steps,
-        book.store,
-        draft=draft and manuscript.project.engine.name != "draft",
-    )

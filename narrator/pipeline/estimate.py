@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import files
-from narrator.delivery import demands, finish
+from narrator.delivery import demands, layout
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.project import Project
 
@@ -37,14 +37,14 @@ class Estimate:
 def estimate(book: BookPlan) -> Estimate:
     """Time from the speed that this machine showed, disk from the takes that are there."""
     seconds = sum(step.expected for step in book.todo)
-    speed = speeds_of(book.manuscript.project).get(book.engine.name)
+    speed = speeds_of(book.project).get(book.engine.name)
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
-    project = book.manuscript.project
+    project = book.project
     whole = demands.seconds_of(project, demands.shapes(project, book.manuscript.spoken))
-    channels = finish.channels_of(project, [step.chunk for step in book.steps])
+    channels = layout.channels_of(project, [step.chunk for step in book.steps])
     finished = whole * demands.bytes_per_second(project, book.engine.sample_rate, channels)
     return Estimate(
         seconds=seconds,
@@ -52,7 +52,7 @@ def estimate(book: BookPlan) -> Estimate:
         # encoded chapters are kept beside the files that are joined from them
         disk=round(seconds * per_second + 2 * finished),
         files=round(finished),
-        free=shutil.disk_usage(_existing(book.manuscript.project.build)).free,
+        free=shutil.disk_usage(_existing(book.project.build)).free,
     )
 
 

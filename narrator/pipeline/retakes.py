@@ -86,7 +86,7 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
     """Choose a try for a chunk. Raises UsageError, Locked, StorageError."""
     held = book.pins.get(step.key)
-    with locked(book.manuscript.project):
+    with locked(book.project):
         store = Store.open(book.store.root, writing=True)
         return _pin(book, store, step, held.step if held else step.key, number)
 
@@ -113,7 +113,7 @@ def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pi
         text=step.text,
         words=step.words,
         engine=book.engine.name,
-        manifest=book.manuscript.project.path.name,
+        manifest=book.project.path.name,
     )
     store.pin(chosen)
     return chosen
@@ -122,7 +122,7 @@ def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pi
 def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
     """Let the manifest decide again; returns the steps that were pinned. Raises Locked."""
     held = [step for step in steps if step.pinned]
-    with locked(book.manuscript.project):
+    with locked(book.project):
         store = Store.open(book.store.root, writing=True)
         store.unpin(book.pins[step.key].place for step in held)
     return held
@@ -130,7 +130,7 @@ def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
 
 def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
     """Drop pins whose text has gone. Raises Locked, StorageError."""
-    with locked(book.manuscript.project):
+    with locked(book.project):
         Store.open(book.store.root, writing=True).unpin(one.place for one in lost)
 
 
@@ -231,7 +231,7 @@ def _speak(
     cancel: Event,
 ) -> dict[str, _Found]:
     engine, store = book.engine, book.store
-    settings = book.manuscript.project.manifest.checks
+    settings = book.project.manifest.checks
     rules = Rules(settings.tries, settings.loudness)
     usual = render.usual_of(book.steps, store, lambda step: not book.why[step.key].render)
     speakers = {step.key: step.chunk.speaker for step in book.steps}

@@ -11,7 +11,7 @@ import functools
 import json
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -26,19 +26,14 @@ from narrator.errors import (
     DamagedTake,
     UsageError,
 )
+from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan, Selection, identity_path, ledger_path, plan
 from narrator.pipeline.estimate import speed_path, speeds_of
-from narrator.pipeline.manuscript import Manuscript, characters, source_and_left_out
+from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
 from narrator.project import schema
 from narrator.speech import render, requests
-from narrator.speech.plan import (
-    Step,
-    fits,
-    is_doubtful,
-    ledger_of,
-)
-from narrator.speech.store import Record
+from narrator.speech.plan import Step, ledger_of
 
 
 @dataclass(slots=True)
@@ -66,17 +61,13 @@ class Report:
     """Files of an earlier run, where this one had nothing to deliver."""
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
-    accounting: dict[str, int] = field(default_factory=dict)
-    """Characters but white space, of the source and of what became of them: spoken, left out,
-    given up, not rendered. `source` is counted on the lines, the others on takes and lists."""
+    accounting: Accounting = field(default_factory=Accounting)
 
     @property
     def complete(self) -> bool:
         """Whether all that was asked for is there."""
-        facts = self.accounting
-        lost = facts["source"] != sum(n for name, n in facts.items() if name != "source")
-        spoken = not self.lacking and not self.result.flags
-        return not self.result.cancelled and spoken and not lost and not self.doubtful
+        spoken = not self.lacking and not self.result.flags and self.accounting.balanced
+        return not self.result.cancelled and spoken and not self.doubtful
 
 
 def run(
@@ -86,7 +77,6 @@ def run(
     *,
     observer: Observer,
     cancel: Event,
-    draft: bool = False,
     speak: bool = True,
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
@@ -110,9 +100,8 @@ def run(
         if speak and engine.clones:
             book = _cast(book, observer, cancel)
         observer.planned(book)
-        of_a_draft = draft and project.engine.name != "draft"
         if not speak:
-            _refuse_unspoken(book, " --draft" if of_a_draft else "")
+            _refuse_unspoken(book)
         elif is_known(engine):
             files.save_json(ledger_path(project, engine), ledger_of(book.steps))
             if memory := engine.memory():
@@ -125,7 +114,7 @@ def run(
             try:
                 if speak and not report.result.cancelled:
                     _render(report.plan, report.result, observer, cancel)
-                _finish(report, of_a_draft, observer, cancel)
+                _finish(report, observer, cancel)
                 break
             except DamagedTake as error:  # it was whole when the plan was made
                 log.warning("%s", error)
@@ -160,51 +149,36 @@ def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
     return plan(book.manuscript, book.engine, book.selection, writing=True)
 
 
-def _finish(report: Report, draft: bool, observer: Observer, cancel: Event) -> None:
+def _finish(report: Report, observer: Observer, cancel: Event) -> None:
     """Files of every chosen chapter whose takes are all there; of the book, if all are."""
     book = report.plan
-    manuscript, chosen = book.manuscript, book.selection.chapters
-    missing = _missing(book)
-    lacking = {step.chapter for step in missing}
-    report.accounting = _account(book, missing)
-    wanted = [n for n in range(len(manuscript.chapters)) if not chosen or n in chosen]
-    report.incomplete = tuple(n for n in wanted if n in lacking)
+    chosen, missing, shelf = book.selection.chapters, book.missing, products.shelf_of(book)
+    every, lacking = range(len(book.chapters)), {step.chapter for step in missing}
+    wanted = {n for n in every if not chosen or n in chosen}
+    report.accounting = account(book)
+    report.incomplete = tuple(sorted(wanted & lacking))
     report.lacking = sum(step in book.selection for step in missing)
-    shelf = products.shelf_of(manuscript.project, draft=draft)
-    if missing:  # what listeners have already is delivered with the rest, as it is now
-        delivered = {*wanted, *products.delivered(manuscript.project, shelf)} - lacking
-    else:  # a book that is complete is delivered whole, whatever part of it was asked for
-        delivered = set(range(len(manuscript.chapters)))
+    # what listeners have already is delivered with the rest, as it is now; a book that is complete
+    # is delivered whole, whatever part of it was asked for
+    had = products.delivered(book.project, shelf) if missing else set(every)
+    delivered = (wanted | had) - lacking
+    asked = {step.id for step in missing if step in book.selection}
     report.doubtful = tuple(
-        step
-        for step in doubtful(book)
-        if step.chapter in delivered or (step in missing and step in book.selection)
+        step for step in book.doubtful if step.chapter in delivered or step.id in asked
     )
     if report.result.cancelled:
         return
-    report.finished = finish.finish(
-        manuscript.project,
-        manuscript.chapters,
-        manuscript.cast,
-        book.steps,
-        book.store,
-        chapters=sorted(delivered),
-        whole=not missing,
-        draft=draft,
-        shelf=shelf,
-        observer=observer,
-        cancel=cancel,
-    )
+    report.finished = finish.finish(book, sorted(delivered), shelf, observer, cancel)
     if report.finished:
-        products.settle(manuscript.project, report.finished, shelf)
+        products.settle(book, report.finished, shelf)
     elif not cancel.is_set():
-        report.earlier = tuple(finish.products(manuscript.project, draft=draft))
+        report.earlier = tuple(book.folders.sounds())
     report.superseded += tuple(shelf.moved)
     report.result.cancelled = cancel.is_set()
 
 
 def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: Event) -> None:
-    project, selection = book.manuscript.project, book.selection
+    project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks
     log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
@@ -244,46 +218,18 @@ def _once(read: Callable[[str], Reference]) -> Callable[[str], Reference]:
     return functools.cache(read)
 
 
-def deliverable(book: BookPlan, step: Step) -> Record | None:
-    """The take of a step, where it fits and may be delivered now."""
-    take = _take(book, step)
-    held = book.manuscript.project.manifest.checks.strict
-    return None if take is None or (held and is_doubtful(take, step)) else take
-
-
-def given_up(book: BookPlan, step: Step) -> bool:
-    """Whether a step that has nothing to deliver was spoken in vain, or is held back."""
-    return book.store.flag(step.key) is not None or _take(book, step) is not None
-
-
-def doubtful(book: BookPlan) -> list[Step]:
-    """Steps whose takes failed their checks: the least bad of what was said, in reading order."""
-    takes = ((step, _take(book, step)) for step in book.steps)
-    return [step for step, take in takes if take and is_doubtful(take, step)]
-
-
-def _take(book: BookPlan, step: Step) -> Record | None:
-    """The take that is there and fits, good or doubtful."""
-    voice = book.voices.contents.get(step.chunk.speaker)
-    return book.store.find(step.key) if fits(step, book.store.find, voice) else None
-
-
-def _missing(book: BookPlan) -> list[Step]:
-    return [step for step in book.steps if deliverable(book, step) is None]
-
-
-def _refuse_unspoken(book: BookPlan, draft: str) -> None:
+def _refuse_unspoken(book: BookPlan) -> None:
     """Raises UsageError where chosen chapters lack takes: an export does not make them, and what
     listeners have must not give way to less."""
     chosen = book.selection.chapters
     lacking = {
         step.chapter
         for step in book.steps
-        if (not chosen or step.chapter in chosen) and _take(book, step) is None
+        if (not chosen or step.chapter in chosen) and book.takes.current(step) is None
     }
     if lacking:
         raise UsageError(
-            f"{chapters_lack(lacking)} takes: `narrator render{draft}` makes them; "
+            f"{chapters_lack(lacking)} takes: `narrator render{book.folders.option}` makes them; "
             "`--chapter` exports others"
         )
 
@@ -294,25 +240,11 @@ def chapters_lack(chapters: Collection[int]) -> str:
     return f"chapter {names} lacks" if len(chapters) == 1 else f"chapters {names} lack"
 
 
-def _account(book: BookPlan, missing: Sequence[Step]) -> dict[str, int]:
-    lacking = {step.key for step in missing}
-    found = {"spoken": 0, "given_up": 0, "not_rendered": 0}
-    for step in book.steps:
-        size = characters(step.chunk.text)
-        if step.key not in lacking:
-            found["spoken"] += size
-        elif given_up(book, step):
-            found["given_up"] += size
-        else:
-            found["not_rendered"] += size
-    return {**source_and_left_out(book.manuscript), **found}
-
-
 def summary(report: Report) -> dict[str, Any]:
     """A run as JSON: counts, measured loudness, files, and what is missing."""
     result, steps = report.result, {step.key: step for step in report.plan.steps}
     return {
-        "title": report.plan.manuscript.project.manifest.title,
+        "title": report.plan.project.manifest.title,
         "engine": report.plan.engine.name,
         "chunks": len(steps),
         "rendered": result.rendered,
@@ -337,7 +269,7 @@ def summary(report: Report) -> dict[str, Any]:
         "cancelled": result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
         "damaged_rows": report.plan.store.misled,
-        "characters": report.accounting,
+        "characters": asdict(report.accounting),
         "stages": report.stages,
         "earlier_files": [str(path) for path in report.earlier],
         "damage": list(report.damage),

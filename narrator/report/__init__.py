@@ -23,7 +23,6 @@ from typing import Protocol
 from narrator import files
 from narrator.errors import EnvironmentFailed, UserError
 from narrator.pipeline.bookplan import BookPlan
-from narrator.project.project import Project
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
 from narrator.report.sound import ChapterSound, Kept
@@ -38,22 +37,21 @@ class PageObserver(Protocol):
     def __call__(self, what: str, share: float) -> None: ...
 
 
-def path_of(project: Project, *, draft: bool) -> Path:
+def path_of(book: BookPlan) -> Path:
     """Where a project's page lies: build/report.html, and beside it those of drafts and of
     manifests by another name than book.yaml."""
-    return project.build / f"{_name(project, draft, 'report')}.html"
+    return book.project.build / f"{_name(book, 'report')}.html"
 
 
-def _name(project: Project, draft: bool, what: str) -> str:
-    stem = "" if project.stem == "book" else f"-{project.stem}"
-    return f"{what}{stem}{'-draft' if draft and project.engine.name != 'draft' else ''}"
+def _name(book: BookPlan, what: str) -> str:
+    stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
+    return f"{what}{stem}{'-draft' if book.folders.draft else ''}"
 
 
 def write(
     book: BookPlan,
     path: Path,
     *,
-    draft: bool,
     spectrograms: Collection[int] = (),
     on_progress: PageObserver,
     now: datetime | None = None,
@@ -70,9 +68,8 @@ def write(
         )
     from narrator.report import page
 
-    project = book.manuscript.project
-    facts = gather(book, draft=draft, now=now)
-    kept = Kept(project.build / _name(project, draft, "report-cache"))
+    facts = gather(book, now)
+    kept = Kept(book.project.build / _name(book, "report-cache"))
     heard = [file.path for file in facts.files if file.sound]
     figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
     parts = _parts(facts, figures, spectrograms)

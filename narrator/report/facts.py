@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from narrator.delivery import finish, products
+from narrator.delivery import layout, products
 from narrator.delivery.shelf import MadeFile
-from narrator.pipeline import bookplan, run
+from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.manuscript import characters, source_and_left_out
-from narrator.pipeline.run import deliverable
 from narrator.project.profiles import Profile
 from narrator.sound import loudness
 from narrator.sound.assemble import Timeline
@@ -52,22 +50,6 @@ class Passage:
     start: float | None
     """Seconds from the start of its chapter's sound; None where that has not been made."""
     stop: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Accounting:
-    """Characters but white space: what became of the source."""
-
-    source: int
-    spoken: int
-    left_out: int
-    given_up: int
-    not_rendered: int
-
-    @property
-    def balanced(self) -> bool:
-        """Whether every character of the source is accounted for."""
-        return self.source == self.spoken + self.left_out + self.given_up + self.not_rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +222,13 @@ class ProjectFacts:
 # -- gathering -------------------------------------------------------------------------------------
 
 
-def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> ProjectFacts:
-    """The facts of a project. `draft` as for a render: whose files are meant.
-
-    Raises StorageError.
-    """
-    project = book.manuscript.project
-    draft = draft and project.engine.name != "draft"
-    files = tuple(_files(book, draft))
-    timelines = [_timeline(book, n, draft) for n in range(len(book.manuscript.chapters))]
+def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
+    """The facts of a project. Raises StorageError."""
+    project = book.project
+    files = tuple(_files(book))
+    timelines = [_timeline(book, number) for number in range(len(book.chapters))]
     places = _places(book, timelines)
-    records = {step.key: record for step in book.steps if (record := deliverable(book, step))}
+    records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
     paces = tuple(_paces(book.steps, records, places))
     chapters = tuple(
         _chapter(book, number, timeline, records, files)
@@ -263,16 +241,16 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Proje
         language=project.manifest.language,
         manifest=project.path.name,
         engine=tuple(_flat(book.engine.identity())),
-        draft=draft,
+        draft=book.folders.draft,
         written=now or datetime.now(UTC),
         delivered=datetime.fromtimestamp(max(times), UTC) if times else None,
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
-        doubtful=len(run.doubtful(book)),
+        doubtful=len(book.doubtful),
         retries=sum(record.tries - record.halves for record in records.values()),
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
-        characters=_account(book, records),
+        characters=account(book),
         chapters=chapters,
         speakers=tuple(_speakers(book, records, paces)),
         paces=paces,
@@ -281,7 +259,7 @@ def gather(book: BookPlan, *, draft: bool, now: datetime | None = None) -> Proje
         left_out=tuple(_left_out(book)),
         chains=_chains(book, records),
         files=files,
-        folder=finish.folder(project, draft=draft),
+        folder=book.folders.finished,
     )
 
 
@@ -291,23 +269,12 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, str(value) if plain else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _account(book: BookPlan, records: Mapping[str, Record]) -> Accounting:
-    found = Counter({"spoken": 0, "given_up": 0, "not_rendered": 0})
-    for step in book.steps:
-        if step.key in records:
-            fate = "spoken"
-        else:
-            fate = "given_up" if run.given_up(book, step) else "not_rendered"
-        found[fate] += characters(step.chunk.text)
-    return Accounting(**source_and_left_out(book.manuscript), **found)
-
-
 # -- places ----------------------------------------------------------------------------------------
 
 
-def _timeline(book: BookPlan, chapter: int, draft: bool) -> Timeline | None:
+def _timeline(book: BookPlan, chapter: int) -> Timeline | None:
     """A chapter's timeline as it was last assembled."""
-    folder = finish.work_folder(book.manuscript.project, "timeline", draft)
+    folder = book.folders.work("timeline")
     try:
         return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -338,7 +305,7 @@ def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, P
 
 
 def _within(path: Path, book: BookPlan) -> str:
-    root = book.manuscript.project.root
+    root = book.project.root
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
@@ -351,14 +318,14 @@ def _chapter(
 ) -> ChapterFacts:
     steps = [step for step in book.steps if step.chapter == number]
     laid = [cue.key for cue in timeline.cues] if timeline else []
-    ways = [profile.name for profile in book.manuscript.project.deliveries]
+    ways = [profile.name for profile in book.project.deliveries]
     file = _heard_in(files, number, ways)
     return ChapterFacts(
         number=number + 1,
-        title=book.manuscript.chapters[number].title,
+        title=book.chapters[number].title,
         chunks=len(steps),
         missing=sum(step.key not in records for step in steps),
-        given_up=sum(step.key not in records and run.given_up(book, step) for step in steps),
+        given_up=sum(step.key not in records and book.takes.is_given_up(step) for step in steps),
         seconds=timeline.seconds if timeline else None,
         current=laid == [step.key for step in steps],
         file=file,
@@ -372,13 +339,12 @@ SOUND = (".mp3", ".m4a", ".m4b", ".opus", ".flac", ".wav")
 """Endings of files to listen to, those first that browsers play best."""
 
 
-def _files(book: BookPlan, draft: bool) -> Iterator[File]:
-    project = book.manuscript.project
-    folder = finish.folder(project, draft=draft)
+def _files(book: BookPlan) -> Iterator[File]:
+    project = book.project
     profiles = {profile.name: profile for profile in project.deliveries}
     made = products.made_of(project)
-    for path, note in bookplan.listed(book, draft=draft):
-        name = path.relative_to(folder)
+    for path, note in products.listed(book):
+        name = path.relative_to(book.folders.finished)
         sound = path.suffix.casefold() in SOUND
         held = made.get(products.in_build(project, path), MadeFile()).chapters
         yield File(
@@ -405,7 +371,7 @@ def _heard_in(files: Sequence[File], chapter: int, ways: Sequence[str]) -> File 
 
 
 def _target(book: BookPlan, file: File | None) -> Target:
-    project = book.manuscript.project
+    project = book.project
     if file and file.profile:
         return file.profile.target
     if project.deliveries:
@@ -486,7 +452,7 @@ def _troubles(
     """Chunks that were given up, then doubtful ones, then those that took more than one try; each
     take once."""
     kept = book.store.tried()
-    doubted = {step.key for step in run.doubtful(book)}
+    doubted = {step.key for step in book.doubtful}
     found: dict[str, Trouble] = {}
     for step in book.steps:
         record, place = records.get(step.key), places[step.id]
@@ -513,18 +479,11 @@ def _troubles(
 
 
 def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:
-    pauses = book.manuscript.project.manifest.pauses
     for step, after in pairwise(book.steps):
-        if step.chapter != after.chapter:
-            continue
-        chunk = step.chunk
-        if chunk.rest is not None or after.chunk.lead:
-            kind = "set by hand"
-        elif chunk.boundary in ("line", "sentence") and chunk.speaker != after.chunk.speaker:
-            kind = "speaker"
-        else:
-            kind = chunk.boundary
-        yield Pause(places[step.id], kind, finish.pause_after(step, after, pauses))
+        if step.chapter == after.chapter:
+            pauses = book.project.manifest.pauses
+            seconds, kind = layout.pause_between(step.chunk, after.chunk, pauses)
+            yield Pause(places[step.id], kind or "set by hand", seconds)
 
 
 def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
@@ -546,7 +505,7 @@ def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
 
 
 def _left_out(book: BookPlan) -> Iterator[Unspoken]:
-    for number, chapter in enumerate(book.manuscript.chapters):
+    for number, chapter in enumerate(book.chapters):
         for item in chapter.left_out:
             yield Unspoken(
                 number, f"{_within(item.path, book)}:{item.line}", item.text, item.reason

@@ -371,7 +371,9 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rendered project with subtitles, and sound in it that is not the book."""
-    monkeypatch.setattr(bookplan, "engine_for", lambda *_, **__: HumEngine())
+    monkeypatch.setattr(
+        bookplan, "engine_for", lambda _, draft: HumEngine("draft" if draft else "hum")
+    )
     return Path(shutil.copytree(rendered, tmp_path / "show")) / "book.yaml"
 
 
@@ -412,7 +414,7 @@ def test_companions_that_the_manifest_dropped_are_not_linked(project: Path) -> N
 
 def test_a_draft_is_published_only_where_it_is_asked_for(project: Path) -> None:
     change(project, "formats: [mp3]", "formats: [opus]")  # all of the book's files are stale now
-    books.run(project, HumEngine(), draft=True)
+    books.run(project, HumEngine("draft"))
     with pytest.raises(UserError, match="try without --chapters; a draft's with --draft"):
         published(project.parent)
     names = [name for name, _ in published(project.parent, "--draft")]

@@ -103,7 +103,7 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
     assert sample.chapters == (2,)
     assert 15 <= sample.seconds <= 28.1
     assert sample.path in finished(report).files
-    states = dict(bookplan.listed(report.plan, draft=False))
+    states = dict(products.listed(report.plan))
     assert states[sample.path] == ""
     profile = report.plan.manuscript.project.profile("mine")
     for file in finished(report).files:
@@ -137,11 +137,7 @@ def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_p
     assert facts["failed"] == lines
     assert [Path(file).suffix for file in facts["files"]] == [".flac"] * 3
     assert len(facts["companions"]) == 3
-    book = books.plan(path, HumEngine())
-    listed = products.listed(
-        book.manuscript.project, book.manuscript.chapters, book.manuscript.cast, book.steps,
-        book.store, draft=False,
-    )  # fmt: skip
+    listed = products.listed(books.plan(path, HumEngine()))
     assert [note for _, note in listed] == ["", "", ""]
 
 

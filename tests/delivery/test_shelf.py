@@ -124,7 +124,7 @@ def test_a_draft_and_the_real_book_do_not_move_each_others_files(tmp_path: Path)
     books.run(path, HumEngine())
     real = lying(tmp_path)
     books.write(tmp_path, books.MANIFEST.replace("The Ferry", "The Boat"))
-    books.run(path, HumEngine(), draft=True)
+    books.run(path, HumEngine("draft"))
     assert lying(tmp_path) == real
     assert len(lying(tmp_path, "draft")) == 2
 

@@ -69,9 +69,9 @@ def book(tmp_path_factory) -> bookplan.BookPlan:
 
 @pytest.fixture(scope="module")
 def written(book) -> tuple[ProjectFacts, str]:
-    path = report.path_of(book.manuscript.project, draft=False)
+    path = report.path_of(book)
     found = report.write(
-        book, path, draft=False, spectrograms=[0], on_progress=lambda what, share: None, now=NOW
+        book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW
     )
     return found, path.read_text("utf-8")
 
@@ -126,10 +126,8 @@ def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
 
     manifest = MANIFEST + ("checks: {strict: true}\n" if strict else "")
     book = rendered(tmp_path, fault, manifest)
-    path = report.path_of(book.manuscript.project, draft=False)
-    found = report.write(
-        book, path, draft=False, spectrograms=[], on_progress=lambda what, share: None, now=NOW
-    )
+    path = report.path_of(book)
+    found = report.write(book, path, spectrograms=[], on_progress=lambda what, share: None, now=NOW)
     [trouble] = found.troubles
     assert (trouble.outcome, trouble.doubtful) == (
         "doubtful, held back" if strict else "doubtful",
@@ -186,7 +184,7 @@ def test_a_file_of_other_text_is_said_to_be_out_of_date(tmp_path):
     path = book.manuscript.project.path
     books.write(tmp_path, MANIFEST, ONE.replace("at seven", "at nine"))
     now = books.plan(path, book.engine)
-    found = facts.gather(now, draft=False, now=NOW)
+    found = facts.gather(now, NOW)
     assert [file.note for file in found.files] == ["not of the project as it is now", ""]
     assert [chapter.current for chapter in found.chapters] == [False, True]
 
@@ -195,7 +193,7 @@ def test_a_project_that_was_never_rendered_has_a_page_too(tmp_path):
     path = books.write(tmp_path)
     book = books.plan(path, HumEngine())
     out = tmp_path / "page.html"
-    found = report.write(book, out, draft=False, on_progress=lambda what, share: None)
+    found = report.write(book, out, on_progress=lambda what, share: None)
     assert found.characters.not_rendered == found.characters.source > 0
     page = out.read_text("utf-8")
     assert f"{len(book.steps)} chunks of {len(book.steps)} missing" in page
@@ -253,7 +251,7 @@ def test_outliers_faults_and_what_is_left_out_stand_on_the_page(written):
 
 
 def test_links_lead_to_the_files_that_are_there(book, written):
-    folder = report.path_of(book.manuscript.project, draft=False).parent
+    folder = report.path_of(book).parent
     tree = html.document_fromstring(written[1])
     links = [link for link in tree.xpath("//a/@href | //audio/@src") if link[0] != "#"]
     assert links
@@ -298,15 +296,13 @@ def test_a_chapter_is_written_before_the_next_one_is_drawn(written, tmp_path):
 def test_a_spectrogram_is_there_only_where_it_was_asked_for(book, written, tmp_path):
     assert "Spectrogram of chapter 1" in written[1]
     out = tmp_path / "page.html"
-    report.write(book, out, draft=False, on_progress=lambda what, share: None)
+    report.write(book, out, on_progress=lambda what, share: None)
     assert "Spectrogram" not in out.read_text("utf-8")
 
 
 def test_the_same_project_gives_the_same_page(book, written):
-    path = report.path_of(book.manuscript.project, draft=False)
-    report.write(
-        book, path, draft=False, spectrograms=[0], on_progress=lambda what, share: None, now=NOW
-    )
+    path = report.path_of(book)
+    report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
     assert path.read_text("utf-8") == written[1]
 
 
@@ -317,31 +313,29 @@ def test_a_second_page_reads_no_sound(book, written, monkeypatch, tmp_path):
     monkeypatch.setattr(sound, "_read", never)
     monkeypatch.setattr(sound.verify, "figures", never)
     out = tmp_path / "page.html"
-    report.write(book, out, draft=False, spectrograms=[0], on_progress=lambda what, share: None)
+    report.write(book, out, spectrograms=[0], on_progress=lambda what, share: None)
 
 
 def test_torn_curves_are_measured_again(book, written):
     folder = book.manuscript.project.build / "report-cache"
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:40])
-    path = report.path_of(book.manuscript.project, draft=False)
-    report.write(
-        book, path, draft=False, spectrograms=[0], on_progress=lambda what, share: None, now=NOW
-    )
+    path = report.path_of(book)
+    report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
     assert path.read_text("utf-8") == written[1]
 
 
 def test_without_the_extra_it_is_one_line(book, monkeypatch, tmp_path):
     monkeypatch.setattr(report, "find_spec", lambda name: None)
     with pytest.raises(EnvironmentFailed, match=r"pip install 'narrator\[report\]'"):
-        report.write(book, tmp_path / "p.html", draft=False, on_progress=lambda what, share: None)
+        report.write(book, tmp_path / "p.html", on_progress=lambda what, share: None)
 
 
 def test_files_are_held_to_their_profiles_and_the_first_one_is_heard(tmp_path):
     output = "output: {profile: [audiobookshelf, ebu-r128]}"
     book = rendered(tmp_path, lambda request: None, re.sub(r"output: .*", output, MANIFEST))
     out = tmp_path / "page.html"
-    found = report.write(book, out, draft=False, on_progress=lambda what, share: None)
+    found = report.write(book, out, on_progress=lambda what, share: None)
     assert found.complete
     page = out.read_text("utf-8")
     said = texts(page, "files")

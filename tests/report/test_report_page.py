@@ -86,7 +86,7 @@ def page(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     book = rendered(folder)
     path = folder / "page.html"
-    report.write(book, path, draft=False, spectrograms=[0], on_progress=lambda what, share: None)
+    report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None)
     text = path.read_text("utf-8").replace("<details>", "<details open>")
     path.write_text(text.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     return path
@@ -203,11 +203,11 @@ def test_a_chapter_that_is_not_there_is_an_error(narrator, tmp_path):
 
 
 def test_manifests_and_drafts_have_pages_of_their_own(tmp_path):
-    book = books.plan(books.write(tmp_path), HumEngine())
-    project = book.manuscript.project
-    assert report.path_of(project, draft=False).name == "report.html"
-    assert report.path_of(project, draft=True).name == "report-draft.html"
-    other = tmp_path / "second.yaml"
-    other.write_text(project.path.read_text("utf-8"), encoding="utf-8")
-    second = books.plan(other, HumEngine()).manuscript.project
-    assert report.path_of(second, draft=False).name == "report-second.html"
+    path, other = books.write(tmp_path), tmp_path / "second.yaml"
+    other.write_text(path.read_text("utf-8"), encoding="utf-8")
+    for manifest, engine, name in (
+        (path, HumEngine(), "report.html"),
+        (path, HumEngine("draft"), "report-draft.html"),
+        (other, HumEngine(), "report-second.html"),
+    ):
+        assert report.path_of(books.plan(manifest, engine)).name == name

@@ -1,0 +1,215 @@
+"""Takes -> chapters laid out: which take lies where, with which pause, gain and music.
+
+The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast. A
+chapter's sound is named by all that decides it, before any of it is read, so what did not change is
+not made again. Knows the manifest and the takes; nothing of engines, encoders and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Protocol
+
+from narrator import keys
+from narrator.delivery import music
+from narrator.delivery.export import ChapterAudio
+from narrator.delivery.folders import Folders
+from narrator.engines.voice import Cast
+from narrator.errors import DamagedTake
+from narrator.project.project import Project
+from narrator.project.schema import Pauses
+from narrator.sound import assemble, mastering, mix
+from narrator.sound.assemble import Region
+from narrator.sound.audio import Samples
+from narrator.sound.mastering import Polish
+from narrator.speech.plan import Step
+from narrator.speech.store import Record
+from narrator.speech.takes import Takes
+from narrator.text.chunks import Chunk
+from narrator.text.lines import Chapter
+
+
+class RenderedBook(Protocol):
+    """A book's plan, as far as files are made of it."""
+
+    @property
+    def project(self) -> Project: ...
+
+    @property
+    def chapters(self) -> Sequence[Chapter]: ...
+
+    @property
+    def cast(self) -> Cast: ...
+
+    @property
+    def steps(self) -> Sequence[Step]: ...
+
+    @property
+    def takes(self) -> Takes: ...
+
+    @property
+    def folders(self) -> Folders: ...
+
+
+def laid_out(book: RenderedBook, chapters: Sequence[int]) -> list[ChapterAudio]:
+    """Chapters, counted from 0, laid out and named, before any of their sound is read.
+
+    Raises DamagedTake where a take is missing, ManifestError (music), StorageError.
+    """
+    project, levels = book.project, _levels(book)
+    tunes = music.tunes(project)
+    played = project.numbered  # credits have no music, and no number in the manifest
+    titles = [book.chapters[number].title for number in played]
+    steps = {n: list(own) for n, own in groupby(book.steps, key=lambda step: step.chapter)}
+    sounds = []
+    for number in chapters:
+        pieces: Sequence[music.MusicUse] = ()
+        if number in played:
+            pieces = music.pieces(project, tunes, titles, played.index(number))
+        sounds.append(_sound(book, number, steps[number], levels, pieces))
+    return sounds
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    gains: Mapping[str, float]
+    """dB, by speaker."""
+    speech: float
+    """dB of the book's speech with these gains."""
+
+
+def _levels(book: RenderedBook) -> _Levels:
+    """What evens out the cast, from all takes that are there.
+
+    Those too that are to be spoken anew: a chapter that is made before the others is to be like
+    them.
+    """
+    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in book.cast}
+    for step in book.steps:
+        if record := book.takes.take(step.key):
+            seconds = (record.stop - record.start) / record.sample_rate
+            measured[step.chunk.speaker].append((record.level, seconds))
+    gains = assemble.levels(measured, {name: voice.gain for name, voice in book.cast.items()})
+    return _Levels(gains, assemble.spoken(measured, gains))
+
+
+def _sound(
+    book: RenderedBook,
+    number: int,
+    steps: Sequence[Step],
+    levels: _Levels,
+    pieces: Sequence[music.MusicUse],
+) -> ChapterAudio:
+    """A chapter with its music."""
+    project, store = book.project, book.takes.store
+    pauses = project.manifest.pauses
+    takes = {step.key: _take(book.takes, step) for step in steps}
+    regions = [
+        _region(step, takes[step.key], levels.gains, pause_after(step, after, pauses))
+        for step, after in zip(steps, [*steps[1:], None], strict=True)
+    ]
+    rate = takes[steps[0].key].sample_rate
+    timeline = assemble.lay(
+        regions,
+        sample_rate=rate,
+        head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
+        tail=music.tail(pieces, rate, pauses.tail, regions[-1].pause),
+    )
+    polish = {region.key: _polish(project, region.speaker) for region in regions}
+    layers = music.lay(pieces, [step.utterance for step in steps], timeline, levels.speech)
+
+    def content(key: str) -> str:
+        whole = takes[key].content
+        return keys.key({"take": whole, **asdict(polish[key])}) if polish[key] else whole
+
+    def read(key: str) -> Samples:
+        return mastering.polished(store.read(key)[0], rate, polish[key])
+
+    def words() -> Iterator[Samples]:
+        return assemble.stream(timeline, regions, read)
+
+    def blocks() -> Iterator[Samples]:
+        return mix.mix(words(), timeline, layers)
+
+    return ChapterAudio(
+        number=number + 1,
+        title=book.chapters[number].title,
+        key=mix.sound_key(assemble.sound_key(timeline, regions, content), layers),
+        timeline=timeline,
+        blocks=blocks,
+        channels=mix.channels(layers),
+        speech=words if layers else None,
+    )
+
+
+def _take(takes: Takes, step: Step) -> Record:
+    take = takes.deliverable(step)
+    if take is None:
+        raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
+    return take
+
+
+def _region(step: Step, take: Record, gains: Mapping[str, float], pause: float) -> Region:
+    line = step.chunk.pieces[0].line
+    return Region(
+        key=step.key,
+        start=take.start,
+        stop=take.stop,
+        gain=gains[step.chunk.speaker],
+        speed=step.voice.speed,
+        pause=pause,
+        chunk=step.id,
+        speaker=step.chunk.speaker,
+        text=step.chunk.text,
+        path=line.path,
+        line=line.line,
+    )
+
+
+def _polish(project: Project, speaker: str) -> Polish:
+    wanted = project.speakers[speaker].mastering or project.manifest.output.mastering
+    return Polish(wanted.high_pass, wanted.de_ess or 0.0)
+
+
+def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
+    """Seconds between a chunk and the next: what the author set, else what the text asks for."""
+    if after is None:
+        return step.chunk.rest or 0.0
+    return pause_between(step.chunk, after.chunk, pauses)[0]
+
+
+def pause_between(chunk: Chunk, after: Chunk, pauses: Pauses) -> tuple[float, str]:
+    """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
+    name = chunk.boundary
+    if name in ("line", "sentence") and chunk.speaker != after.speaker:
+        name = "speaker"
+    pause = float(getattr(pauses, name)) if chunk.rest is None else chunk.rest
+    return pause + after.lead, "" if chunk.rest is not None or after.lead else name
+
+
+def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
+    """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
+    any music that plays in it is in stereo. `chunks` are all of the book's.
+
+    Raises ManifestError (music), StorageError.
+    """
+    if not project.manifest.music:
+        return 1
+    marked = {
+        mark.name.casefold()
+        for chunk in chunks
+        for piece in chunk.pieces
+        for mark in piece.line.marks
+        if mark.name is not None
+    }
+    titles = [project.chapters[number].title for number in project.numbered]
+    tunes = music.tunes(project)
+    playing = {
+        piece.tune
+        for chapter in range(len(titles))
+        for piece in music.pieces(project, tunes, titles, chapter)
+        if piece.entry.name is None or piece.entry.name.casefold() in marked
+    }
+    return max((tune.channels for tune in playing), default=1)

@@ -1,0 +1,57 @@
+"""Which takes of the store belong to a book's steps now, and which of them may be delivered.
+
+Knows the store and what a plan says of its steps; nothing of engines and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from narrator.speech.plan import Step, fits, is_doubtful
+from narrator.speech.store import Record, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """A book's takes, as they are in the store at every question."""
+
+    store: Store
+    voices: Mapping[str, str | None]
+    """Content of each speaker's reference; None where it is not cast yet."""
+    strict: bool
+    """Whether a take that failed its checks is held back."""
+
+    def current(self, step: Step) -> Record | None:
+        """The take that is there and fits, good or doubtful."""
+        voice = self.voice(step.chunk.speaker)
+        return self.take(step.key) if fits(step, self.take, voice) else None
+
+    def deliverable(self, step: Step) -> Record | None:
+        """The take that fits and may be delivered now."""
+        take = self.current(step)
+        return None if take is None or (self.strict and is_doubtful(take, step)) else take
+
+    def is_doubtful(self, step: Step) -> bool:
+        """Whether the take failed its checks: it is the least bad of what was said."""
+        take = self.current(step)
+        return take is not None and is_doubtful(take, step)
+
+    def is_given_up(self, step: Step) -> bool:
+        """Whether a step that has nothing to deliver was spoken in vain, or is held back."""
+        return self.store.flag(step.key) is not None or self.current(step) is not None
+
+    # -- what a plan asks --------------------------------------------------------------------------
+
+    def take(self, key: str) -> Record | None:
+        return self.store.find(key)
+
+    def voice(self, speaker: str) -> str | None:
+        return self.voices.get(speaker)
+
+    def is_damaged(self, key: str) -> bool:
+        return key in self.store.damaged
+
+    def faults(self, key: str) -> tuple[str, ...] | None:
+        flag = self.store.flag(key)
+        return flag.faults if flag else None
