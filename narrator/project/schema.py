@@ -93,7 +93,7 @@ else:  # all that the engines bring, as one
         "EngineSettings",
         __doc__=EngineSettings.__doc__,
         __base__=tuple(kind.settings for kind in ENGINES.values()),
-        name=(EngineName, next(iter(ENGINES))),
+        name=(EngineName, Field(next(iter(ENGINES)), description="Which engine.")),
     )
     EngineOverrides = create_model(
         "EngineOverrides",
@@ -108,10 +108,15 @@ class VoiceSettings(Strict):
     """A reference clip with its exact transcript, or a description to cast a voice from."""
 
     reference: Text | None = None
+    """A clip of the voice, 8 to 15 seconds of it."""
     transcript: Text | None = None
+    """Exactly what the clip says."""
     description: Text | None = None
+    """In words, instead of a clip: sex, age, manner, nearness."""
     seed: int = Field(default=0, ge=0, lt=2**32)
+    """Another one casts another voice from the same description."""
     style: Text | None = None
+    """How it speaks, where neither speaker nor line says it."""
 
     @model_validator(mode="after")
     def _complete(self) -> VoiceSettings:
@@ -126,7 +131,9 @@ class ChainOverrides(Strict):
     """How takes of one chapter or speaker carry over; a speaker's own count before a chapter's."""
 
     mode: ChainMode | None = None
+    """As in `chain`."""
     max_chunks: int | None = Field(default=None, ge=1, le=64)
+    """As in `chain`."""
 
 
 VoiceChoice = Annotated[
@@ -147,12 +154,17 @@ class _SpeakerOfAnyEngine(Strict):
     voice: VoiceChoice | None = None
     """A name under `voices`, a preset's name, or a voice of the speaker's own."""
     style: Text | None = None
+    """How all of the speaker's lines are said; a line's own comes before it."""
     chain: ChainOverrides = ChainOverrides()
+    """How this speaker's takes carry over, instead of the book's way."""
     gain: float = Field(default=0.0, ge=-24, le=24)
     """dB, on top of the levelling between speakers."""
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
+    """1.1 is ten per cent faster, at the same pitch."""
     language: Text | None = None
+    """Where it is not the chapter's."""
     aliases: tuple[Text, ...] = ()
+    """Other names that the script may use."""
 
 
 if TYPE_CHECKING:
@@ -192,12 +204,19 @@ class ChapterSettings(Strict):
     """A chapter: a title for marks and tags, and its text in a file or in place."""
 
     title: Shown
+    """As marks, tags and names of files show it; a heading in the text is what is spoken."""
     file: Text | None = None
+    """Its text; either this or `lines`."""
     lines: tuple[ScriptLine, ...] | None = None
+    """Its text in place: strings as in a chapter's file, or `name: text`."""
     speaker: Text | None = None
+    """Speaks what has no name before it, instead of `narrator`."""
     language: Text | None = None
+    """Where it is not the book's."""
     engine: EngineOverrides = EngineOverrides()
+    """Of this chapter only."""
     chain: ChainOverrides = ChainOverrides()
+    """Of this chapter only."""
 
     @model_validator(mode="after")
     def _one_source(self) -> ChapterSettings:
@@ -210,11 +229,17 @@ class Pauses(Strict):
     """Silence in seconds, laid between takes; takes themselves are trimmed."""
 
     clause: Seconds = 0.12
+    """Between the parts of a sentence that is too long for one chunk."""
     sentence: Seconds = 0.35
+    """Between chunks of one line."""
     line: Seconds = 0.6
+    """Between lines of one speaker."""
     speaker: Seconds = 0.45
+    """Where another one answers."""
     heading: Seconds = 1.2
+    """Before and after a heading."""
     scene: Seconds = 1.8
+    """At a scene break."""
     head: Seconds = 0.75
     """Before a chapter's first word."""
     tail: Seconds = 1.5
@@ -254,10 +279,15 @@ class LexiconEntry(Strict):
     """A word or a pattern, and how it is spoken."""
 
     word: Text | None = None
+    """A word or several, as written; either this or `pattern`."""
     pattern: Text | None = None
+    """A regular expression."""
     say: Annotated[str, Written]
+    """What is spoken; a pattern's groups are \\1, \\2 in it."""
     speaker: Text | None = None
+    """Only when this one speaks."""
     language: Text | None = None
+    """Only in text of this language."""
     case: bool = False
     """Whether upper and lower case must match."""
 
@@ -319,6 +349,7 @@ class Output(Strict):
     """The finished files."""
 
     formats: Formats = ("m4b",)
+    """One or several; M4B holds the book with its chapters in one file."""
     loudness: Loudness = "audiobook"
     """LUFS, or a platform's target: audiobook (-18 LUFS), acx, podcast (-16 LUFS)."""
     true_peak: float | None = Field(default=None, ge=-12, le=0)
@@ -343,6 +374,7 @@ class Output(Strict):
     """The retail sample of profiles that ask for one; three minutes of the first chapter where it
     is not set."""
     mastering: Mastering = Mastering()
+    """Filters over the takes of all speakers that have none of their own."""
     companions: Annotated[
         tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...], Distinct
     ] = ()
@@ -367,13 +399,17 @@ class ProfileSettings(Strict):
     """A profile of one's own: what it does not say is as in its base."""
 
     base: Literal["acx", "audiobookshelf", "apple-podcasts", "spotify", "ebu-r128", "archive"]
+    """The profile that it is like."""
     formats: Formats | None = None
+    """As in `output`."""
     files: Literal["book", "chapters", "both"] | None = None
+    """As in `output`."""
     kind: Literal["LUFS", "RMS"] | None = None
     """Of loudness: integrated, or ungated RMS."""
     loudness: float | None = Field(default=None, ge=-40, le=-8)
     """null leaves the sound at its own level."""
     tolerance: float | None = Field(default=None, ge=0.2, le=10)
+    """LU or dB that a file may lie from it."""
     true_peak: float | None = Field(default=None, ge=-12, le=0)
     """dBTP."""
     peak: float | None = Field(default=None, ge=-12, le=0)
@@ -385,13 +421,17 @@ class ProfileSettings(Strict):
     head: tuple[Seconds, Seconds] | None = None
     """Seconds before the first sound, least and most."""
     tail: tuple[Seconds, Seconds] | None = None
+    """Seconds after the last, least and most."""
     gap: Seconds | None = None
     """Digital silence within a file, at most."""
     longest: float | None = Field(default=None, gt=0)
     """Minutes a file."""
     bitrate: int | None = Field(default=None, ge=16, le=320)
+    """kbit/s."""
     bitrate_mode: Literal["constant", "variable"] | None = None
+    """Of MP3."""
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
+    """Hz."""
     channels: Channels | None = None
     """mono or stereo; null as the book's music is."""
     sample: (
@@ -401,12 +441,17 @@ class ProfileSettings(Strict):
     credits: bool | None = None
     """Whether opening and closing credits must be there."""
     cover: bool | None = None
+    """Whether files must carry one."""
     cover_square: bool | None = None
+    """Whether it must be square."""
     cover_pixels: tuple[Pixels, Pixels] | None = None
     """Of the longer side: a smaller cover is refused, a larger one scaled down."""
     genre: Text | None = None
+    """Where the manifest names none."""
     book_name: Text | None = None
+    """Name of the book's file, as `name` in `output`."""
     chapter_name: Text | None = None
+    """Name of a chapter's file: also from {number}, {chapter} and {name}, the book's."""
 
     @model_validator(mode="after")
     def _not_null(self) -> ProfileSettings:
@@ -444,20 +489,26 @@ class Credits(Strict):
     """
 
     opening: Text | None = "{title}. Written by {author}. Narrated by {narrator}."
+    """Before the first chapter; null for none."""
     closing: Text | None = (
         "This has been {title}. Written by {author}. Narrated by {narrator}. The end."
     )
+    """After the last chapter; null for none."""
     speaker: Text | None = None
     """The narrator where it is not set."""
     opening_title: Shown = "Opening credits"
+    """As marks and names of files show it."""
     closing_title: Shown = "Closing credits"
+    """The same, of the last."""
 
 
 class Series(Strict):
     """The series a book belongs to."""
 
     name: Shown
+    """Of the series."""
     part: Shown | None = None
+    """Which one this is: 7."""
 
 
 SeriesChoice = Annotated[
@@ -553,35 +604,63 @@ class Manifest(Strict):
     """A whole book.yaml, as written; `Project` answers what follows from it."""
 
     title: Shown
+    """Of the book or episode."""
     subtitle: Shown | None = None
+    """For tags."""
     author: Texts
+    """One or several."""
     language: Language = "en"
+    """What numbers, sentences and voices follow: en, en-GB, de."""
     cover: Text | None = None
+    """A JPEG or PNG file."""
     outside: tuple[Text, ...] = ()
     """Folders outside of the project that its files may be in: ../shared-voices."""
     source: Text | None = None
     """The EPUB that the book came from: its pages become the read-along edition."""
     identifiers: dict[Text, Text] = Field(default={})
+    """By their kind: {isbn: …, asin: …, uuid: …}."""
     series: SeriesChoice | None = None
+    """Its name, or name and part: {name: Small Machines, part: 7}."""
     publisher: Shown | None = None
+    """For tags and credits."""
     date: Date | None = None
+    """Of publication: YYYY, YYYY-MM or YYYY-MM-DD."""
     description: Shown | None = None
+    """For tags and feeds."""
     genre: Shown | None = None
+    """For tags; the target's own where it is not set."""
     copyright: Shown | None = None
+    """A notice, for tags and credits."""
     narrated_by: Shown | None = None
+    """Who narrates, for tags and credits: Synthetic voices."""
     engine: EngineChoice = AnyEngineSettings()
+    """What speaks: a name, or a name with settings."""
     speakers: dict[Text, CastMember] = Field(default={})
+    """The cast, by the names that the script calls them. Without it a single speaker, narrator,
+    reads everything."""
     narrator: Text | None = None
+    """Speaks what has no name before it. Where it is not set: narrator, if the cast has one, or who
+    is alone in it."""
     voices: dict[Text, VoiceSettings] = Field(default={})
+    """Voices by name, for speakers that share them."""
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
+    """In their order."""
     pauses: Pauses = Pauses()
+    """Silence between takes."""
     chain: Chain = Chain()
+    """How takes carry over."""
     checks: Checks = Checks()
+    """What a take must pass."""
     lexicon: LexiconChoice = ()
+    """How words are said, everywhere: {word: spoken}, or entries with conditions."""
     output: Output = Output()
+    """The finished files."""
     profiles: dict[Text, ProfileSettings] = Field(default={})
+    """Profiles of one's own, by name, for `output`."""
     credits: Credits | None = None
+    """Spoken credits; none where it is not set, {} for those below."""
     music: tuple[Music, ...] = ()
+    """Before, after and under the words."""
 
 
 def schema() -> dict[str, Any]:

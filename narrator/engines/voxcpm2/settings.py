@@ -25,6 +25,7 @@ class VoxCPM2Settings(EngineSettings):
     cfg: float = Field(default=2.0, ge=0.1, le=10)
     """Guidance: how closely text and voice are followed."""
     seed: int = Field(default=0, ge=0, lt=2**32)
+    """Of the noise: another one says everything a little differently."""
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
     """Chunks side by side; auto finds what is fastest here, once."""
     earliest_stop: float = Field(default=0.25, ge=0, le=0.9)
@@ -35,5 +36,8 @@ class VoxCPM2Overrides(Strict):
     """Of them, what a chapter may have of its own."""
 
     steps: int | None = Field(default=None, ge=1, le=100)
+    """As in `engine`."""
     cfg: float | None = Field(default=None, ge=0.1, le=10)
+    """As in `engine`."""
     seed: int | None = Field(default=None, ge=0, lt=2**32)
+    """As in `engine`."""
