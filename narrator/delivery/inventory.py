@@ -11,8 +11,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from narrator import keys
 from narrator.delivery import shelf
@@ -149,7 +150,7 @@ def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFin
             if _is_chapter(other, file) and not {file.path, other.path} <= ours
         ]  # fmt: skip
         total = sum(other.seconds for other in others)
-        unmarked = not _track(file)[1] and abs(total - file.seconds) < 0.03 * file.seconds
+        unmarked = not _track(file).number and abs(total - file.seconds) < 0.03 * file.seconds
         if others and (len(file.marks) > 1 or (unmarked and len(others) > 1)):
             one = len(others) == 1
             what = "1 chapter of it lies" if one else f"{len(others)} chapters of it lie"
@@ -161,7 +162,7 @@ def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
     """Whether a file is one of a book that another file seems to hold."""
     place, around = file.path.parent, book.path.parent
     near = place == around or (place.parent == around and file.codec == book.codec)
-    single = file is not book and _track(file)[1] > 0 and len(file.marks) < 2
+    single = file is not book and _track(file).number > 0 and len(file.marks) < 2
     return near and single and _tag(file, "album") == _tag(book, "album")
 
 
@@ -189,7 +190,7 @@ def _goes_on(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
     albums = {_tag(file, "album") for file in (*book, *group)}
     codecs = {file.codec for file in (*book, *group)}
     numbers = [{_track(file)[:2] for file in files} for files in (book, group)]
-    counted = all(track[1] for tracks in numbers for track in tracks)
+    counted = all(number for tracks in numbers for _, number in tracks)
     alike = len(albums) == len(codecs) == 1 and "" not in albums
     return alike and counted and not numbers[0] & numbers[1]
 
@@ -226,7 +227,7 @@ class _BookFiles:
         if len({_tag(file, "album") for file in self.files}) == 1:
             if not _tag(self.files[0], "album"):
                 yield from self._others("artist", lambda file: file.tags.get("artist", "").strip())
-            yield from self._others("number of tracks", lambda file: str(_track(file)[2] or ""))
+            yield from self._others("number of tracks", lambda file: str(_track(file).total or ""))
             for codec in {file.codec for file in self.files}:
                 same = [file for file in self.files if file.codec == codec]
                 yield from _BookFiles(same, self.profile, self.ours)._others(
@@ -272,61 +273,63 @@ class _BookFiles:
 
     def _crossed(self) -> Iterator[FolderFinding]:
         """Files that players which go by names play elsewhere than those which go by tags."""
-        named = {file.path: _NAMES[0].match(file.path.stem) for file in self.files}
         both = [
-            (int(name[1]), _track(file)[1], file)
+            (name.number, track, file)
             for file in self.files
-            if (name := named[file.path]) and _track(file)[1]
+            if (name := _named(file, _NAMES[0])) and (track := _track(file)).number
         ]
-        one_disc = len({(_track(file)[0], file.codec) for _, _, file in both}) == 1
-        if not one_disc or any(len({row[n] for row in both}) < len(both) for n in (0, 1)):
+        one_disc = len({(track.disc, file.codec) for _, track, file in both}) == 1
+        named, tagged = {number for number, _, _ in both}, {track.number for _, track, _ in both}
+        if not one_disc or min(len(named), len(tagged)) < len(both):
             return
-        for (_, number, file), (_, there, _) in zip(
-            sorted(both, key=lambda row: row[0]), sorted(both, key=lambda row: row[1]), strict=True
-        ):
+        by_name = sorted(both, key=lambda row: row[0])
+        for (_, track, file), there in zip(by_name, sorted(tagged), strict=True):
+            number = track.number
             if number != there:
                 what = f"is number {number} by its tags, and stands elsewhere by its name"
                 mend = "name it as its tags say, or look whether files were exchanged"
                 yield FolderFinding(file.path.parent, file.path, what, mend)
 
     def _counted(self) -> Iterator[FolderFinding]:
-        numbered = self._numbers()
+        numbered = self._numbered()
         taken: dict[tuple[int, int, str], FileFigures] = {}
-        for file, (disc, number, _) in numbered:
-            first = taken.setdefault((disc, number, file.codec), file)
+        for file, track in numbered:
+            first = taken.setdefault((track.disc, track.number, file.codec), file)
             if first is not file:
-                what = f"has number {number}, as '{first.path.name}' has"
+                what = f"has number {track.number}, as '{first.path.name}' has"
                 mend = "keep one of them, or number them anew"
                 yield FolderFinding(file.path.parent, file.path, what, mend)
-        for disc in sorted({track[0] for _, track in numbered}):
-            numbers = {track[1] for _, track in numbered if track[0] == disc}
-            totals = {track[2] for _, track in numbered if track[0] == disc and track[2]}
-            alone = len(numbers) == 1 and not totals
-            if disc:  # a total of all discs says nothing of one of them
-                totals = {total for total in totals if total < len(numbered)}
-            last = max(numbers | totals)
-            lost = sorted(set(range(1, last + 1)) - numbers)
-            if lost and not alone:
-                of = f" of {last}" + (f" on disc {disc}" if disc else "")
-                what = f"{_chapters(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
-                mend = "look for what was not copied or not rendered, or number the files anew"
-                yield FolderFinding(self.folder, None, what, mend)
+        tracks = sorted(track for _, track in numbered)
+        for disc, group in groupby(tracks, lambda track: track.disc):
+            yield from self._lost(disc, list(group), len(numbered))
 
-    def _numbers(self) -> list[tuple[FileFigures, tuple[int, int, int]]]:
+    def _lost(self, disc: int, tracks: list[_TrackNumber], files: int) -> Iterator[FolderFinding]:
+        """Numbers of a disc that no file has, of the `files` of all discs."""
+        numbers = {track.number for track in tracks}
+        totals = {track.total for track in tracks if track.total}
+        if len(numbers) == 1 and not totals:
+            return
+        if disc:  # a total of all discs says nothing of one of them
+            totals = {total for total in totals if total < files}
+        last = max(numbers | totals)
+        if lost := sorted(set(range(1, last + 1)) - numbers):
+            of = f" of {last}" + (f" on disc {disc}" if disc else "")
+            what = f"{_chapters(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
+            mend = "look for what was not copied or not rendered, or number the files anew"
+            yield FolderFinding(self.folder, None, what, mend)
+
+    def _numbered(self) -> list[tuple[FileFigures, _TrackNumber]]:
         """Files with their numbers, by their tags; by their names where tags have none."""
         files = sorted(self.files, key=_by_name)
-        tagged = [(file, _track(file)) for file in files]
-        if 2 * sum(track[1] > 0 for _, track in tagged) >= len(files):
+        tagged = sum(_track(file).number > 0 for file in files)
+        if 2 * tagged >= len(files):
             # one may have lost its tags, and keep its name
-            begins = [_NAMES[0].match(file.path.stem) for file in files]
-            numbered = [
-                (file, track if track[1] or not begin else (0, int(begin[1]), 0))
-                for (file, track), begin in zip(tagged, begins, strict=True)
-            ]
-            return [(file, track) for file, track in numbered if track[1]]
+            tracks = [(f, _track(f)) for f in files]
+            either = [(f, track if track.number else _named(f, _NAMES[0])) for f, track in tracks]
+            return [(file, track) for file, track in either if track and track.number]
         for pattern in _NAMES:
-            matches = [(file, pattern.search(file.path.stem)) for file in files]
-            named = [(file, (0, int(match[1]), 0)) for file, match in matches if match]
+            names = [(file, _named(file, pattern)) for file in files]
+            named = [(file, track) for file, track in names if track]
             if len(named) > 1 and 5 * len(named) >= 4 * len(files):
                 return named
         return []
@@ -345,15 +348,29 @@ _NAMES = (
 
 def _by_name(file: FileFigures) -> tuple[bool, int, str]:
     """Copies are behind what they were made of: "x (2)", "x copy", or without its number."""
-    return not _track(file)[1], len(file.path.stem), str(file.path)
+    return not _track(file).number, len(file.path.stem), str(file.path)
 
 
 def _tag(file: FileFigures, name: str) -> str:
     return file.tags.get(name, "").strip().casefold()
 
 
-def _track(file: FileFigures) -> tuple[int, int, int]:
-    """Disc, number and total of a file's tags; 0 where they do not say."""
+class _TrackNumber(NamedTuple):
+    """A file's place in its book; 0 where it is not told."""
+
+    disc: int
+    number: int
+    total: int
+
+
+def _named(file: FileFigures, pattern: re.Pattern[str]) -> _TrackNumber | None:
+    """A file's number by its name."""
+    match = pattern.search(file.path.stem)
+    return _TrackNumber(0, int(match[1]), 0) if match else None
+
+
+def _track(file: FileFigures) -> _TrackNumber:
+    """A file's number by its tags."""
 
     def parts(*names: str) -> tuple[int, int]:
         text = next((file.tags[name] for name in names if file.tags.get(name)), "")
@@ -362,11 +379,13 @@ def _track(file: FileFigures) -> tuple[int, int, int]:
 
     number, total = parts("track", "tracknumber")
     total = total or parts("tracktotal", "totaltracks")[0]
-    return parts("disc", "discnumber")[0], number, max(total, 0)
+    return _TrackNumber(parts("disc", "discnumber")[0], number, max(total, 0))
 
 
 def _is_sample(file: FileFigures) -> bool:
-    return not _track(file)[1] and "sample" in f"{_tag(file, 'title')} {file.path.stem}".casefold()
+    return (
+        not _track(file).number and "sample" in f"{_tag(file, 'title')} {file.path.stem}".casefold()
+    )
 
 
 def _chapters(numbers: Sequence[int]) -> str:

@@ -119,39 +119,50 @@ def problem_of(project: Project, message: str, number: int, *loc: str) -> Proble
 
 def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
     """What is wrong with the manifest's music and the script's marks; of files only the header."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     titles = [chapter.title for chapter in chapters]
     taken: dict[tuple[str, int], int] = {}
     for number, entry in enumerate(project.manifest.music):
-        try:
-            seconds = header_of(project.root / entry.file)
-        except Unfit as error:
-            found.append(problem_of(project, f"{entry.file}: {error}", number, "file"))
-            seconds = None
-        if entry.place != "bed" and seconds and (fault := _fault(entry, seconds)):
-            found.append(problem_of(project, fault, number))
-        for i, name in enumerate(entry.chapters):
-            if _chapter(name, titles) is None:
-                guess = nearest(name, titles)
-                hint = f"did you mean '{guess}'?" if guess else f"1 to {len(titles)}, or a title"
-                line = project.line("music", number, "chapters", i)
-                what = f"music[{number + 1}]: no chapter '{quoted(name)}'; {hint}"
-                found.append(Problem(project.path, line, what))
-        for chapter in chapters_of(entry, titles):
-            scenes = len(chapters[chapter].scenes)
-            if entry.scene is not None and entry.scene > scenes:
-                what = f"chapter {chapter + 1}, '{titles[chapter]}', has no scene {entry.scene}"
-                count = f"{scenes} scene{'s' * (scenes > 1)}"
-                found.append(problem_of(project, f"{what}, only {count}", number, "scene"))
-            if entry.place == "bed":
-                continue
+        problems += _file_problems(project, entry, number)
+        problems += _place_problems(project, entry, number, chapters)
+        for chapter in chapters_of(entry, titles) if entry.place != "bed" else ():
             first = taken.setdefault((entry.place, chapter), number)
             if first != number:
                 what = f"chapter {chapter + 1} has an {entry.place} already, music[{first + 1}]"
-                found.append(problem_of(project, f"{what}; set `chapters`", number))
-    for chapter_read in chapters:
-        found += _marks_problems(chapter_read, _names(project))
-    return [*found, *_credits_problems(project)]
+                problems.append(problem_of(project, f"{what}; set `chapters`", number))
+    names = _names(project)
+    problems += (problem for chapter in chapters for problem in _marks_problems(chapter, names))
+    return [*problems, *_credits_problems(project)]
+
+
+def _file_problems(project: Project, entry: Music, number: int) -> Iterator[Problem]:
+    try:
+        seconds = header_of(project.root / entry.file)
+    except Unfit as error:
+        yield problem_of(project, f"{entry.file}: {error}", number, "file")
+        return
+    if entry.place != "bed" and seconds and (fault := _fault(entry, seconds)):
+        yield problem_of(project, fault, number)
+
+
+def _place_problems(
+    project: Project, entry: Music, number: int, chapters: Sequence[Chapter]
+) -> Iterator[Problem]:
+    """Chapters and scenes that the book does not have."""
+    titles = [chapter.title for chapter in chapters]
+    for i, name in enumerate(entry.chapters):
+        if _chapter(name, titles) is None:
+            guess = nearest(name, titles)
+            hint = f"did you mean '{guess}'?" if guess else f"1 to {len(titles)}, or a title"
+            line = project.line("music", number, "chapters", i)
+            what = f"music[{number + 1}]: no chapter '{quoted(name)}'; {hint}"
+            yield Problem(project.path, line, what)
+    for chapter in chapters_of(entry, titles):
+        scenes = len(chapters[chapter].scenes)
+        if entry.scene is not None and entry.scene > scenes:
+            what = f"chapter {chapter + 1}, '{titles[chapter]}', has no scene {entry.scene}"
+            count = f"{scenes} scene{'s' * (scenes > 1)}"
+            yield problem_of(project, f"{what}, only {count}", number, "scene")
 
 
 def _credits_problems(project: Project) -> Iterator[Problem]:

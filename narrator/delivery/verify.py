@@ -35,7 +35,7 @@ class Check:
 
 
 def checks(
-    found: FileFigures,
+    file: FileFigures,
     profile: Profile | None,
     first: FileFigures | None = None,
     pause: float = 0.0,
@@ -47,16 +47,16 @@ def checks(
     """
     profile = profile or Profile("", (), "both", gap=None, tags=())
     return [
-        *_levels(found, profile),
-        *_edges(found, profile),
-        *_coding(found, profile, first or found),
-        *_facts(found, profile),
-        *_faults(found, profile, pause),
+        *_levels(file, profile),
+        *_edges(file, profile),
+        *_coding(file, profile, first or file),
+        *_facts(file, profile),
+        *_faults(file, profile, pause),
     ]
 
 
-def _levels(found: FileFigures, profile: Profile) -> Iterator[Check]:
-    loud = found.loudness
+def _levels(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    loud = file.loudness
     span = None
     if profile.loudness is not None:
         span = profile.loudness - profile.tolerance, profile.loudness + profile.tolerance
@@ -65,82 +65,90 @@ def _levels(found: FileFigures, profile: Profile) -> Iterator[Check]:
     yield _within("RMS", loud.rms, rms, "dB")
     yield _most("peak", loud.peak, profile.peak, "dB")
     yield _most("true peak", loud.true_peak, profile.true_peak, "dBTP")
-    yield _most("noise floor", found.noise_floor, profile.noise_floor, "dB RMS")
+    yield _most("noise floor", file.noise_floor, profile.noise_floor, "dB RMS")
 
 
-def _edges(found: FileFigures, profile: Profile) -> Iterator[Check]:
-    yield _within("head", found.head, profile.head, "s", digits=2)
-    yield _within("tail", found.tail, profile.tail, "s", digits=2)
+def _edges(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    yield _within("head", file.head, profile.head, "s", digits=2)
+    yield _within("tail", file.tail, profile.tail, "s", digits=2)
     tone = profile.room_tone is not None and profile.noise_floor is not None
-    figure = f"{found.silent_edge:.2f} s digital at an edge"
+    figure = f"{file.silent_edge:.2f} s digital at an edge"
     demand = "no digital silence" if tone else ""
-    yield Check("room tone", figure, demand, not tone or found.silent_edge <= 0.1)
+    yield Check("room tone", figure, demand, not tone or file.silent_edge <= 0.1)
 
 
-def _coding(found: FileFigures, profile: Profile, first: FileFigures) -> Iterator[Check]:
+def _coding(file: FileFigures, profile: Profile, first: FileFigures) -> Iterator[Check]:
+    yield _codec_check(file, profile)
+    rate = profile.sample_rate or (first.sample_rate if profile.alike else None)
+    yield Check("sample rate", f"{file.sample_rate} Hz", f"{rate} Hz" if rate else "",
+                rate in (None, file.sample_rate))  # fmt: skip
+    yield from _bitrate_checks(file, profile)
+    yield _channels_check(file, profile, first)
+    longest = profile.longest
+    yield Check("length", fine_clock(file.seconds), f"at most {longest:g} min" if longest else "",
+                file.seconds > 0 and (not longest or file.seconds <= longest * 60))  # fmt: skip
+
+
+def _codec_check(file: FileFigures, profile: Profile) -> Check:
     named = {"m4b": "aac", "wav": "pcm"}
     codecs = [named.get(format, format) for format in profile.formats]
-    right = not codecs or any(found.codec.startswith(codec) for codec in codecs)
-    yield Check("codec", found.codec, " or ".join(codecs), right)
-    rate = profile.sample_rate or (first.sample_rate if profile.alike else None)
-    yield Check("sample rate", f"{found.sample_rate} Hz", f"{rate} Hz" if rate else "",
-                rate in (None, found.sample_rate))  # fmt: skip
-    lossy = found.bitrate_mode != "lossless"
-    bitrates = profile.bitrates if lossy else None
+    right = not codecs or file.codec.startswith(tuple(codecs))
+    return Check("codec", file.codec, " or ".join(codecs), right)
+
+
+def _bitrate_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    bitrates = None if file.bitrate_mode == "lossless" else profile.bitrates
     # an average over packets may be a hair under the rate that their headers state
-    near = bitrates is None or 0.98 * bitrates[0] <= found.bitrate <= 1.02 * bitrates[1]
-    yield Check("bitrate", f"{found.bitrate} kbit/s", _span(bitrates, "kbit/s"), near)
-    told = found.bitrate_mode in ("constant", "variable")  # of AAC and Opus nobody can tell
+    near = bitrates is None or 0.98 * bitrates[0] <= file.bitrate <= 1.02 * bitrates[1]
+    yield Check("bitrate", f"{file.bitrate} kbit/s", _span(bitrates, "kbit/s"), near)
+    told = file.bitrate_mode in ("constant", "variable")  # of AAC and Opus nobody can tell
     mode = profile.bitrate_mode if told else None
-    figure = found.bitrate_mode + (f", {found.bitrate_note}" if found.bitrate_note else "")
-    yield Check("bitrate mode", figure, mode or "", mode in (None, found.bitrate_mode))
-    channels = profile.channels or (first.channels if profile.alike else None)
-    demand = "" if channels is None else str(channels)
-    if channels is not None and profile.channels is None:
-        demand += " as in the first"
-    count = found.channels
-    right = count in (1, 2) and channels in (None, count)
-    yield Check("channels", str(count), demand or "1 or 2", right)
-    longest = profile.longest
-    yield Check("length", fine_clock(found.seconds), f"at most {longest:g} min" if longest else "",
-                found.seconds > 0 and (not longest or found.seconds <= longest * 60))  # fmt: skip
+    figure = file.bitrate_mode + (f", {file.bitrate_note}" if file.bitrate_note else "")
+    yield Check("bitrate mode", figure, mode or "", mode in (None, file.bitrate_mode))
 
 
-def _facts(found: FileFigures, profile: Profile) -> Iterator[Check]:
-    missing = [name for name in profile.tags if not found.tags.get(name)]
-    said = [name for name in ("title", "album", "artist") if found.tags.get(name)]
+def _channels_check(file: FileFigures, profile: Profile, first: FileFigures) -> Check:
+    asked = profile.channels or (first.channels if profile.alike else None)
+    demand = f"{asked}" if profile.channels else f"{asked} as in the first" if asked else "1 or 2"
+    right = file.channels in (1, 2) and asked in (None, file.channels)
+    return Check("channels", str(file.channels), demand, right)
+
+
+def _facts(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    missing = [name for name in profile.tags if not file.tags.get(name)]
+    said = [name for name in ("title", "album", "artist") if file.tags.get(name)]
     figure = f"no {', '.join(missing)}" if missing else ", ".join(said) or "none"
     yield Check("tags", figure, ", ".join(profile.tags), not missing)
-    yield _cover_check(found, profile)
-    faults = list(_mark_faults(found))
-    count = f"{len(found.marks)} marks" if len(found.marks) != 1 else "1 mark"
-    wanted = profile.marks and not found.marks
-    demand = "in order, within the file" if profile.marks or found.marks else ""
+    yield _cover_check(file, profile)
+    faults = list(_mark_faults(file))
+    count = f"{len(file.marks)} marks" if len(file.marks) != 1 else "1 mark"
+    wanted = profile.marks and not file.marks
+    demand = "in order, within the file" if profile.marks or file.marks else ""
     yield Check("chapter marks", "; ".join([count, *faults[:1]]), demand, not wanted and not faults)
 
 
-def _cover_check(found: FileFigures, profile: Profile) -> Check:
+def _cover_check(file: FileFigures, profile: Profile) -> Check:
     demands = ["a cover"] if profile.cover else []
     if profile.cover_square:
         demands.append("square")
     if profile.cover_pixels:
         demands.append(_span(profile.cover_pixels, "pixels"))
-    if found.cover is None:
+    if file.cover is None:
         return Check("cover", "none", ", ".join(demands), not profile.cover)
-    width, height = found.cover
+    width, height = file.cover
     right = not profile.cover_square or width == height
     if profile.cover_pixels:
         right &= profile.cover_pixels[0] <= max(width, height) <= profile.cover_pixels[1]
     return Check("cover", f"{width}x{height}", ", ".join(demands), right)
 
 
-def _mark_faults(found: FileFigures) -> Iterator[str]:
-    yield from _miscounted([mark.title for mark in found.marks])
+def _mark_faults(file: FileFigures) -> Iterator[str]:
+    yield from _miscounted([mark.title for mark in file.marks])
     before = -1.0
-    for number, mark in enumerate(found.marks, 1):
+    for number, mark in enumerate(file.marks, 1):
         if mark.start <= before:
             yield f"mark {number} at {fine_clock(mark.start)} is not after the one before"
-        if not 0 <= mark.start < found.seconds:
+        if not 0 <= mark.start < file.seconds:
             yield f"mark {number} at {fine_clock(mark.start)} lies outside the file"
         before = mark.start
 
@@ -154,10 +162,10 @@ _NUMBERED = re.compile(
 
 def _miscounted(titles: Sequence[str]) -> Iterator[str]:
     """Holes and doubles in titles that count ("Chapter 2", "Chapter 4"), where most of them do."""
-    found = [_NUMBERED.match(title) for title in titles]
+    numbers = [_NUMBERED.match(title) for title in titles]
     steps = [
         (one[0], other[0], int(other[2]) - int(one[2]))
-        for one, other in pairwise(found)
+        for one, other in pairwise(numbers)
         if one and other and (one[1] or "").casefold() == (other[1] or "").casefold()
     ]
     wrong = [(one, other) for one, other, step in steps if step == 0 or 1 < step < 10]
@@ -165,31 +173,31 @@ def _miscounted(titles: Sequence[str]) -> Iterator[str]:
         yield from (f"'{one}' is followed by '{other}'" for one, other in wrong)
 
 
-def _faults(found: FileFigures, profile: Profile, pause: float) -> Iterator[Check]:
+def _faults(file: FileFigures, profile: Profile, pause: float) -> Iterator[Check]:
     gap = profile.gap
-    figure = f"{found.gap:.2f} s"
-    if found.gap:
-        figure += f" at {fine_clock(found.gap_at)}"
+    figure = f"{file.gap:.2f} s"
+    if file.gap:
+        figure += f" at {fine_clock(file.gap_at)}"
     demand = "" if gap is None else f"at most {gap:g} s digital silence"
-    yield Check("gaps", figure, demand, gap is None or found.gap <= gap)
-    figure = f"{found.clipped} clipped runs"
-    if found.clipped:
-        figure += f", first {fine_clock(found.clipped_at)}"
-    if found.flat:
-        figure += f", {found.flat} flat tops of lower level, first {fine_clock(found.flat_at)}"
-    yield Check("clipping", figure, "none", not found.clipped and not found.flat)
+    yield Check("gaps", figure, demand, gap is None or file.gap <= gap)
+    figure = f"{file.clipped} clipped runs"
+    if file.clipped:
+        figure += f", first {fine_clock(file.clipped_at)}"
+    if file.flat:
+        figure += f", {file.flat} flat tops of lower level, first {fine_clock(file.flat_at)}"
+    yield Check("clipping", figure, "none", not file.clipped and not file.flat)
     most = max(QUIET, pause + 1)
-    figure = f"{found.quiet:.1f} s" + (f" at {fine_clock(found.quiet_at)}" if found.quiet else "")
+    figure = f"{file.quiet:.1f} s" + (f" at {fine_clock(file.quiet_at)}" if file.quiet else "")
     demand = f"at most {most:g} s without speech or music"
-    yield Check("quiet", figure, demand, found.quiet <= most)
-    figure = f"{found.damaged} damaged packets, {found.missing:.2f} s missing"
-    if found.invalid:
-        figure += f", {found.invalid} samples are no numbers"
-    if found.changes:
-        figure += f", rate or channels change {found.changes} times"
+    yield Check("quiet", figure, demand, file.quiet <= most)
+    figure = f"{file.damaged} damaged packets, {file.missing:.2f} s missing"
+    if file.invalid:
+        figure += f", {file.invalid} samples are no numbers"
+    if file.changes:
+        figure += f", rate or channels change {file.changes} times"
     # lossy coders pad, and some containers count that: a packet or two of them is no loss
-    padding = 0.15 if found.bitrate_mode == "unknown" else 0.001
-    whole = not (found.damaged or found.invalid or found.changes) and found.missing < padding
+    padding = 0.15 if file.bitrate_mode == "unknown" else 0.001
+    whole = not (file.damaged or file.invalid or file.changes) and file.missing < padding
     yield Check("decoding", figure, "none", whole)
 
 
@@ -244,36 +252,36 @@ def measured(
         return list(pool.map(one, range(len(paths))))
 
 
-def as_json(found: FileFigures, held: Sequence[Check]) -> dict[str, object]:
+def as_json(file: FileFigures, held: Sequence[Check]) -> dict[str, object]:
     """A file's figures and checks for a program."""
-    loud = found.loudness
+    loud = file.loudness
     return {
-        "file": str(found.path),
+        "file": str(file.path),
         "ok": all(check.ok for check in held),
-        "codec": found.codec,
+        "codec": file.codec,
         "seconds": round(loud.seconds, 3),
         "integrated_lufs": round(loud.integrated, 2),
         "rms_db": round(loud.rms, 2),
         "peak_db": round(loud.peak, 2),
         "true_peak_dbtp": round(loud.true_peak, 2),
-        "noise_floor_db": round(found.noise_floor, 1),
-        "head_seconds": round(found.head, 3),
-        "tail_seconds": round(found.tail, 3),
-        "sample_rate": found.sample_rate,
-        "channels": found.channels,
-        "bitrate_kbps": found.bitrate,
-        "bitrate_mode": found.bitrate_mode,
-        "longest_gap_seconds": round(found.gap, 3),
-        "clipped_runs": found.clipped,
-        "flat_tops": found.flat,
-        "longest_quiet_seconds": round(found.quiet, 1),
-        "damaged_packets": found.damaged,
-        "invalid_samples": found.invalid,
-        "changes_of_rate_or_channels": found.changes,
-        "missing_seconds": round(found.missing, 3),
-        "tags": found.tags,
-        "cover": list(found.cover) if found.cover else None,
-        "marks": [{"start": round(m.start, 3), "title": m.title} for m in found.marks],
+        "noise_floor_db": round(file.noise_floor, 1),
+        "head_seconds": round(file.head, 3),
+        "tail_seconds": round(file.tail, 3),
+        "sample_rate": file.sample_rate,
+        "channels": file.channels,
+        "bitrate_kbps": file.bitrate,
+        "bitrate_mode": file.bitrate_mode,
+        "longest_gap_seconds": round(file.gap, 3),
+        "clipped_runs": file.clipped,
+        "flat_tops": file.flat,
+        "longest_quiet_seconds": round(file.quiet, 1),
+        "damaged_packets": file.damaged,
+        "invalid_samples": file.invalid,
+        "changes_of_rate_or_channels": file.changes,
+        "missing_seconds": round(file.missing, 3),
+        "tags": file.tags,
+        "cover": list(file.cover) if file.cover else None,
+        "marks": [{"start": round(m.start, 3), "title": m.title} for m in file.marks],
         "checks": [
             {"name": c.name, "figure": c.figure, "demand": c.demand, "ok": c.ok} for c in held
         ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import (
@@ -19,6 +19,7 @@ from narrator.characters import quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import profiles
 from narrator.project.messages import problems_of, without_faults
+from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits, facts_of
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
@@ -84,97 +85,212 @@ def preset_path(root: Path, name: str) -> Path | None:
     return None
 
 
-_IMAGES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG"}
-
-
 def _cross_checks(project: Project) -> list[Problem]:
-    problems: list[Problem] = []
+    """One value held against another, and against the files that it names."""
+    checks = _CrossChecks(project)
+    checks.speakers()
+    checks.texts()
+    checks.music()
+    checks.cover()
+    checks.profiles()
+    checks.output()
+    checks.credits()
+    return checks.problems
 
-    def wrong(message: str, *loc: str | int) -> None:
-        problems.append(Problem(project.path, project.line(*loc), message))
 
-    def unknown(kind: str, name: str, choices: Mapping[str, object], *loc: str | int) -> None:
-        if name not in choices:
-            guess = nearest(name, list(choices)) if len(problems) < GUESSES else None
-            declare = f"declare it under `{kind}s`"
-            if kind == "voice":
-                declare += ", or make a preset: narrator voices add, narrator voices design"
-            hint = f"did you mean '{guess}'?" if guess else f"{declare}"
-            wrong(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
+NAME_FIELDS = ("title", "author", "narrator", "series", "part", "year", "publisher", "language")
+"""Facts that names of files can hold; a chapter's also `number`, `chapter`, the book's `name`."""
+_CHAPTER_FIELDS = (*NAME_FIELDS, "number", "chapter", "name")
+_IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
+"""What JPEG and PNG begin with."""
 
-    def exists(name: str, *loc: str | int) -> bool:
-        target = project.root / name
-        try:
+
+class _CrossChecks:
+    """What is wrong with a manifest whose values are each right by themselves."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.manifest = project.manifest
+        self.problems: list[Problem] = []
+        self._allowed = list(self._folders())
+
+    # -- what is said --
+
+    def _wrong(self, message: str, *loc: str | int) -> None:
+        self.problems.append(Problem(self.project.path, self.project.line(*loc), message))
+
+    def _guess(self, name: str, choices: Iterable[str]) -> str | None:
+        """The nearest of them; none any more where the report is long already."""
+        return nearest(name, list(choices)) if len(self.problems) < GUESSES else None
+
+    def _known(self, kind: str, name: str, choices: Collection[str], *loc: str | int) -> None:
+        if name in choices:
+            return
+        guess = self._guess(name, choices)
+        declare = f"declare it under `{kind}s`"
+        if kind == "voice":
+            declare += ", or make a preset: narrator voices add, narrator voices design"
+        hint = f"did you mean '{guess}'?" if guess else declare
+        self._wrong(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
+
+    def _known_speaker(self, name: str | None, *loc: str | int) -> None:
+        if name is not None:
+            self._known("speaker", name, self.project.speakers.keys(), *loc)
+
+    def _exists(self, name: str | None, *loc: str | int) -> bool:
+        """Whether a file is named, and is there: in the project or a folder that is allowed."""
+        if name is None:
+            return False
+        target = self.project.root / name
+        guess = None
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # no folder, no name, a circle
             real = target.resolve()
-            if not any(real.is_relative_to(place) for place in allowed):
-                wrong(_outside(name, real), *loc)
+            if not any(real.is_relative_to(place) for place in self._allowed):
+                self._wrong(_outside(name, real), *loc)
                 return False
             if target.is_file():
                 return True
             if target.is_dir():
-                wrong(f"it is a folder, not a file: {quoted(name, 400)}", *loc)
+                self._wrong(f"it is a folder, not a file: {quoted(name, 400)}", *loc)
                 return False
-            beside = [p.name for p in target.parent.iterdir()] if len(problems) < GUESSES else []
-        except (OSError, ValueError, RuntimeError):  # no folder, no name, links in a circle
-            beside = []
-        guess = nearest(target.name, beside)
+            guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
-        wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
+        self._wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 
-    manifest = project.manifest
-    allowed = [project.root.resolve()]
-    for i, folder in enumerate(manifest.outside):
-        place = project.root / folder
-        if _is_folder(place):
-            allowed.append(place.resolve())
-        else:
-            wrong(f"no such folder: {quoted(folder, 400)}", "outside", i)
-    labels: dict[str, str] = {}
-    for name, speaker in manifest.speakers.items():
-        for label in (name, *speaker.aliases):
-            other = labels.setdefault(seen(label).casefold(), name)
-            if other != name:
-                wrong(f"'{quoted(label)}' already names the speaker '{quoted(other)}'",
-                      "speakers", name)  # fmt: skip
-            if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
-                wrong(f"a speaker's name may not hold any of : ( ) [ ] {{ }} *: '{quoted(label)}'",
-                      "speakers", name)  # fmt: skip
-        if isinstance(speaker.voice, str):
-            if preset_path(project.root, speaker.voice) is None:
-                unknown("voice", speaker.voice, manifest.voices, "speakers", name, "voice")
-        elif speaker.voice is not None and speaker.voice.reference is not None:
-            exists(speaker.voice.reference, "speakers", name, "voice", "reference")
-    for name, voice in manifest.voices.items():
-        if voice.reference is not None:
-            exists(voice.reference, "voices", name, "reference")
-    if manifest.narrator is not None:
-        unknown("speaker", manifest.narrator, project.speakers, "narrator")
-    for i, chapter in enumerate(manifest.chapters):
-        if chapter.file is not None:
-            exists(chapter.file, "chapters", i, "file")
-        if chapter.speaker is not None:
-            unknown("speaker", chapter.speaker, project.speakers, "chapters", i, "speaker")
-    for i, entry in enumerate(project.lexicon):
-        if entry.speaker is not None:
-            unknown("speaker", entry.speaker, project.speakers, "lexicon", i, "speaker")
-    named: dict[str, int] = {}
-    for i, piece in enumerate(manifest.music):
-        exists(piece.file, "music", i, "file")
-        first = named.setdefault((piece.name or f"[{i}]").casefold(), i)
-        if first != i:
-            called = quoted(piece.name or "")
-            wrong(f"music '{called}' stands twice; first in music[{first + 1}]",
-                  "music", i, "name")  # fmt: skip
-    if manifest.source is not None:
-        exists(manifest.source, "source")
-    if manifest.cover is not None and exists(manifest.cover, "cover"):
-        with (project.root / manifest.cover).open("rb") as file:
-            magic = file.read(8)
-        if not any(magic.startswith(start) for start in _IMAGES):
-            wrong(f"the cover is no JPEG or PNG image: {quoted(manifest.cover, 200)}", "cover")
-    _check_delivery(project, wrong, unknown)
-    return problems
+    def _template(self, text: str | None, fields: Sequence[str], *loc: str) -> None:
+        for field in re.findall(r"\{(\w*)\}", text or ""):
+            if field not in fields:
+                names = ", ".join(f"{{{name}}}" for name in fields)
+                self._wrong(f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc)
+
+    # -- what is checked --
+
+    def _folders(self) -> Iterator[Path]:
+        """Where the project's files may be: its own folder, and those under `outside`."""
+        yield self.project.root.resolve()
+        for i, folder in enumerate(self.manifest.outside):
+            place = self.project.root / folder
+            if _is_folder(place):
+                yield place.resolve()
+            else:
+                self._wrong(f"no such folder: {quoted(folder, 400)}", "outside", i)
+
+    def speakers(self) -> None:
+        """The cast and its voices."""
+        labels: dict[str, str] = {}
+        for name, speaker in self.manifest.speakers.items():
+            for label in (name, *speaker.aliases):
+                other = labels.setdefault(seen(label).casefold(), name)
+                if other != name:
+                    what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
+                    self._wrong(what, "speakers", name)
+                if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
+                    what = "a speaker's name may not hold any of : ( ) [ ] { } *"
+                    self._wrong(f"{what}: '{quoted(label)}'", "speakers", name)
+            if isinstance(speaker.voice, str):
+                if preset_path(self.project.root, speaker.voice) is None:
+                    voices = self.manifest.voices.keys()
+                    self._known("voice", speaker.voice, voices, "speakers", name, "voice")
+            elif speaker.voice is not None:
+                self._exists(speaker.voice.reference, "speakers", name, "voice", "reference")
+        for name, voice in self.manifest.voices.items():
+            self._exists(voice.reference, "voices", name, "reference")
+        self._known_speaker(self.manifest.narrator, "narrator")
+
+    def texts(self) -> None:
+        """The chapters and the lexicon."""
+        for i, chapter in enumerate(self.manifest.chapters):
+            self._exists(chapter.file, "chapters", i, "file")
+            self._known_speaker(chapter.speaker, "chapters", i, "speaker")
+        for i, entry in enumerate(self.project.lexicon):
+            self._known_speaker(entry.speaker, "lexicon", i, "speaker")
+        self._exists(self.manifest.source, "source")
+
+    def music(self) -> None:
+        first: dict[str, int] = {}
+        for i, piece in enumerate(self.manifest.music):
+            self._exists(piece.file, "music", i, "file")
+            name = piece.name or f"[{i}]"
+            if (other := first.setdefault(name.casefold(), i)) != i:
+                what = f"music '{quoted(name)}' stands twice; first in music[{other + 1}]"
+                self._wrong(what, "music", i, "name")
+
+    def cover(self) -> None:
+        cover = self.manifest.cover
+        if cover is not None and self._exists(cover, "cover"):
+            with (self.project.root / cover).open("rb") as file:
+                magic = file.read(8)
+            if not magic.startswith(_IMAGES):
+                self._wrong(f"the cover is no JPEG or PNG image: {quoted(cover, 200)}", "cover")
+
+    def profiles(self) -> None:
+        """The project's own: their names, which name folders too, and names of files."""
+        first: dict[str, str] = {}
+        for name, own in self.manifest.profiles.items():
+            loc = ("profiles", name)
+            other = first.setdefault(name.casefold(), name)
+            if name.casefold() in profiles.PROFILES:
+                self._wrong(f"'{name}' is a platform's profile: give yours another name", *loc)
+            elif other != name:
+                both = f"'{quoted(name)}' and '{quoted(other)}'"
+                self._wrong(f"{both} would share a folder: give one another name", *loc)
+            if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
+                what = f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'"
+                self._wrong(what, *loc)
+            self._template(own.book_name, NAME_FIELDS, *loc, "book_name")
+            self._template(own.chapter_name, _CHAPTER_FIELDS, *loc, "chapter_name")
+
+    def output(self) -> None:
+        """Where it is delivered to, under which name, and the sample."""
+        output = self.manifest.output
+        self._template(output.name, NAME_FIELDS, "output", "name")
+        for name in output.profile or ():
+            choices = profiles.PROFILES.keys() | self.manifest.profiles.keys()
+            self._known("profile", name, choices, "output", "profile")
+        titles = [chapter.title for chapter in self.manifest.chapters]
+        sample = output.sample or Sample()
+        numbers = {str(number) for number in range(1, len(titles) + 1)}
+        if sample.chapter not in numbers:
+            self._known("chapter", sample.chapter, titles, "output", "sample", "chapter")
+        for profile in self._delivered():
+            if profile.sample is not None and sample.seconds < profile.sample[0]:
+                what = (
+                    f"profile {profile.name} asks for a sample of {profile.sample[0]:g} s or more: "
+                    f"raise output.sample.seconds, which is {sample.seconds:g}"
+                )
+                self._wrong(what, "output", "sample", "seconds")
+
+    def _delivered(self) -> Iterator[Profile]:
+        """The profiles that are delivered to, as far as there are such."""
+        for name in self.manifest.output.profile or ():
+            with contextlib.suppress(KeyError):
+                yield self.project.profile(name)
+
+    def credits(self) -> None:
+        spoken = self.manifest.credits
+        if spoken is None:
+            for profile in self._delivered():
+                if profile.credits:
+                    what = (
+                        f"profile {profile.name} asks for opening and closing credits: add "
+                        "`credits: {}`, or your own under it"
+                    )
+                    self._wrong(what, "output", "profile")
+            return
+        self._known_speaker(spoken.speaker, "credits", "speaker")
+        if spoken.speaker is None and self.project.narrator is None:
+            self._wrong("nobody speaks the credits: name a `speaker`", "credits")
+        try:
+            credits(self.project)
+        except KeyError as error:
+            names = ", ".join(f"{{{name}}}" for name in facts_of(self.project))
+            self._wrong(f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits")
+        except LookupError as error:
+            key = {"narrator": "narrated_by", "part": "series", "year": "date"}
+            name = error.args[0]
+            what = f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`"
+            self._wrong(what, "credits")
 
 
 def _is_folder(path: Path) -> bool:
@@ -193,79 +309,3 @@ def _outside(name: str, real: Path) -> str:
         f"{quoted(name, 400)} {'leads' if linked else 'lies'} outside of the project: copy it into "
         f"the project, or allow its folder: outside: [{folder}]"
     )
-
-
-NAME_FIELDS = ("title", "author", "narrator", "series", "part", "year", "publisher", "language")
-"""Facts that names of files can hold; a chapter's also `number`, `chapter`, the book's `name`."""
-
-
-def _check_delivery(
-    project: Project, wrong: Callable[..., None], unknown: Callable[..., None]
-) -> None:
-    """Names of files, profiles, the sample, the credits."""
-    manifest, output = project.manifest, project.manifest.output
-    every = (*NAME_FIELDS, "number", "chapter", "name")
-
-    def template(text: str, known: Sequence[str], *loc: str) -> None:
-        for field in re.findall(r"\{(\w*)\}", text):
-            if field not in known:
-                names = ", ".join(f"{{{name}}}" for name in known)
-                wrong(f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc)
-
-    template(output.name, NAME_FIELDS, "output", "name")
-    folders: dict[str, str] = {}
-    for name, own in manifest.profiles.items():
-        first = folders.setdefault(name.casefold(), name)
-        if name.casefold() in profiles.PROFILES:
-            wrong(f"'{name}' is a platform's profile: give yours another name", "profiles", name)
-        elif first != name:
-            wrong(f"'{quoted(name)}' and '{quoted(first)}' would share a folder: give one another "
-                  "name", "profiles", name)  # fmt: skip
-        if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
-            wrong(f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'",
-                  "profiles", name)  # fmt: skip
-        template(own.book_name or "", NAME_FIELDS, "profiles", name, "book_name")
-        template(own.chapter_name or "", every, "profiles", name, "chapter_name")
-    for name in output.profile or ():
-        unknown("profile", name, {**profiles.PROFILES, **manifest.profiles}, "output", "profile")
-    if output.sample is not None:
-        chapters = {str(i + 1) for i in range(len(manifest.chapters))}
-        titles = [chapter.title for chapter in manifest.chapters]
-        if output.sample.chapter not in chapters:
-            unknown("chapter", output.sample.chapter, titles, "output", "sample", "chapter")
-    length = (output.sample or Sample()).seconds
-    known = {**profiles.PROFILES, **manifest.profiles}
-    for name in output.profile or ():
-        span = project.profile(name).sample if name in known else None
-        if span is not None and length < span[0]:
-            wrong(f"profile {name} asks for a sample of {span[0]:g} s or more: raise "
-                  f"output.sample.seconds, which is {length:g}",
-                  "output", "sample", "seconds")  # fmt: skip
-    _check_credits(project, wrong, unknown)
-
-
-def _check_credits(
-    project: Project, wrong: Callable[..., None], unknown: Callable[..., None]
-) -> None:
-    spoken = project.manifest.credits
-    known = {**profiles.PROFILES, **project.manifest.profiles}
-    if spoken is None:
-        for name in project.manifest.output.profile or ():
-            if name in known and project.profile(name).credits:
-                wrong(f"profile {name} asks for opening and closing credits: add `credits: {{}}`, "
-                      "or your own under it", "output", "profile")  # fmt: skip
-        return
-    if spoken.speaker is not None:
-        unknown("speaker", spoken.speaker, project.speakers, "credits", "speaker")
-    elif project.narrator is None:
-        wrong("nobody speaks the credits: name a `speaker`", "credits")
-    try:
-        credits(project)
-    except KeyError as error:
-        names = ", ".join(f"{{{name}}}" for name in facts_of(project))
-        wrong(f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits")
-    except LookupError as error:
-        key = {"narrator": "narrated_by", "part": "series", "year": "date"}
-        name = error.args[0]
-        wrong(f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`",
-              "credits")  # fmt: skip

@@ -37,7 +37,7 @@ def _spell(loc: Loc, lines: Mapping[Loc, int], missing: bool = False) -> str:
 
 def problems_of(path: Path, lines: Mapping[Loc, int], error: ValidationError) -> list[Problem]:
     """One problem a value: the alternatives of a union are joined by "or"."""
-    found: dict[tuple[int | None, str], list[str]] = {}
+    said: dict[tuple[int | None, str], list[str]] = {}
     errors = error.errors()
     inside = Counter(item["loc"][:n] for item in errors for n in range(len(item["loc"]) + 1))
     for item in errors:
@@ -45,15 +45,15 @@ def problems_of(path: Path, lines: Mapping[Loc, int], error: ValidationError) ->
             continue  # its items are there, and wrong
         loc: Loc = tuple(part for part in item["loc"] if part != "[key]")
         where = _spell(loc, lines, item["type"] == "missing")
-        message = _message(loc, lines, item, guess=len(found) < GUESSES)
-        messages = found.setdefault((line_of(lines, loc), where), [])
+        message = _message(loc, lines, item, guess=len(said) < GUESSES)
+        messages = said.setdefault((line_of(lines, loc), where), [])
         if item["type"] in _WHOLE:
-            found.setdefault((line_of(lines, loc), message), [""])
+            said.setdefault((line_of(lines, loc), message), [""])
         elif message not in messages:
             messages.append(message)
     return [
         Problem(path, line, f"{where}: {_either(messages)}" if messages[0] else where)
-        for (line, where), messages in found.items()
+        for (line, where), messages in said.items()
         if messages
     ]
 
@@ -87,30 +87,31 @@ _WHOLE = ("extra_forbidden", "missing")
 """Errors whose message names its place itself."""
 
 
+_SAID = {
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a mapping of keys to values",
+    "model_attributes_type": "must be a mapping of keys to values",
+    "tuple_type": "must be a list",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+    "string_type": "must be a text",
+}
+
+
 def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> str:
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
-        key, around = str(loc[-1]), _spell(loc[:-1], lines)
-        valid = _keys_at(loc[:-1])
-        close = nearest(key, valid) if guess else None
-        hint = f"did you mean '{close}'?" if close else f"valid keys: {', '.join(valid)}"
-        return f"unknown key '{quoted(key)}'{f' in {around}' if around else ''}; {hint}"
+        return _unknown_key(loc, lines, guess)
     if kind == "missing":
         return f"'{_spell(loc, lines, missing=True)}' is missing"
     if kind == "value_error":
         return quoted(str(error["ctx"]["error"]), 300)
     if value is None:
         return "has no value"
-    if kind in ("dict_type", "model_type", "model_attributes_type"):
-        return "must be a mapping of keys to values"
-    if kind == "tuple_type":
-        return "must be a list"
-    if kind in ("too_short", "string_too_short"):
-        return "must not be empty"
-    if kind == "string_type":
-        if isinstance(value, bool):
-            return "YAML reads this word as true or false; put it in quotes"
-        return "must be a text"
+    if kind == "string_type" and isinstance(value, bool):
+        return "YAML reads this word as true or false; put it in quotes"
+    if kind in _SAID:
+        return _SAID[kind]
     if kind == "literal_error":
         valid = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         close = nearest(str(value), valid) if guess else None
@@ -119,6 +120,14 @@ def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> 
     said = error["msg"].replace("Input should be", "must be").replace("String should", "must")
     shown = f", not {str(value)[:40]!r}" if isinstance(value, str | int | float) else ""
     return f"{said[0].lower()}{said[1:]}{shown}"
+
+
+def _unknown_key(loc: Loc, lines: Mapping[Loc, int], guess: bool) -> str:
+    key, around = str(loc[-1]), _spell(loc[:-1], lines)
+    valid = _keys_at(loc[:-1])
+    close = nearest(key, valid) if guess else None
+    hint = f"did you mean '{close}'?" if close else f"valid keys: {', '.join(valid)}"
+    return f"unknown key '{quoted(key)}'{f' in {around}' if around else ''}; {hint}"
 
 
 def _short(value: object) -> str:

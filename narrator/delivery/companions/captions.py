@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 
 from narrator.delivery.companions.spoken import SpokenChapter, moments
 from narrator.text.pace import expected_seconds
@@ -280,14 +281,32 @@ def cut(text: str, language: str, width: int, seconds: float, label: int = 0) ->
     if not atoms:
         return []
     pace = seconds / max(expected_seconds(text, language), 0.1)
-    costs = [0.0]
-    starts = [0]
-    lasting = [0.0]
-    for atom in atoms:
-        lasting.append(lasting[-1] + expected_seconds(text[atom.first : atom.last], language))
+    shares = (expected_seconds(text[atom.first : atom.last], language) for atom in atoms)
+    lasting = list(accumulate(shares, initial=0.0))
     alone = label > width // 2 or (label > 0 and label + atoms[0].width > width)
     fits = [_reach(atoms, 0, width, label, alone)]
     fits += [_reach(atoms, start, width, 0, False) for start in range(1, len(atoms))]
+    starts = _cheapest(atoms, fits, lasting, pace)
+    parts: list[CaptionText] = []
+    stop = len(atoms)
+    while stop:
+        start = starts[stop]
+        beside = start == 0 and alone
+        lines = _lines(text, atoms[start:stop], width, 0 if start or alone else label, beside)
+        parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, beside))
+        stop = start
+    return parts[::-1]
+
+
+def _cheapest(
+    atoms: Sequence[_Atom], fits: Sequence[int], lasting: Sequence[float], pace: float
+) -> list[int]:
+    """For each number of atoms where the last caption of them begins, in the cheapest division.
+
+    `fits` is before which atom a caption that begins at each must end, `lasting` the expected
+    seconds up to each, `pace` how much longer they are.
+    """
+    costs, starts = [0.0], [0]
     for stop in range(1, len(atoms) + 1):
         best, best_start = float("inf"), stop - 1
         ends = 0
@@ -302,15 +321,7 @@ def cut(text: str, language: str, width: int, seconds: float, label: int = 0) ->
         after = 0.0 if stop == len(atoms) else atoms[stop - 1].cost
         costs.append(best + after)
         starts.append(best_start)
-    parts: list[CaptionText] = []
-    stop = len(atoms)
-    while stop:
-        start = starts[stop]
-        beside = start == 0 and alone
-        lines = _lines(text, atoms[start:stop], width, 0 if start or alone else label, beside)
-        parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, beside))
-        stop = start
-    return parts[::-1]
+    return starts
 
 
 def _shape(seconds: float) -> float:

@@ -229,17 +229,12 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
     beside = {kind: _companion(path, _ENDINGS[kind]) for kind in _ENDINGS if kind in kinds}
     companions = {kind: place for kind, place in beside.items() if place}
     try:
-        with media.sound(path) as container:
-            tags = dict(container.metadata)
-            for stream in container.streams.audio:  # Ogg's tags are its stream's
-                tags |= stream.metadata
-            seconds = (container.duration or 0) / 1_000_000
+        tags, seconds = _sound(path)
         stat = path.stat()
         captions = companions.get("vtt")
         voices = _VOICE.findall(captions.read_text("utf-8")) if captions else []
     except (media.Unfit, OSError, UnicodeDecodeError) as error:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
-    tags = {name.casefold(): _readable(value) for name, value in tags.items()}
     title, book = tags.get("title") or _readable(path.stem), tags.get("album", "")
     number = _number(tags.get("track", "").partition("/")[0])
     # a part of a book has a number among the parts, as a chapter has one among chapters
@@ -264,6 +259,16 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
         voices=tuple(dict.fromkeys(_readable(html.unescape(voice)) for voice in voices)),
         companions=companions,
     )
+
+
+def _sound(path: Path) -> tuple[dict[str, str], float]:
+    """A file's tags by their names in lower case, and its seconds. Raises Unfit, OSError."""
+    with media.sound(path) as container:
+        tags = dict(container.metadata)
+        for stream in container.streams.audio:  # Ogg's tags are its stream's
+            tags |= stream.metadata
+        seconds = (container.duration or 0) / 1_000_000
+    return {name.casefold(): _readable(value) for name, value in tags.items()}, seconds
 
 
 def _readable(text: str) -> str:

@@ -76,52 +76,67 @@ def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> W
     """
     with Archive(source) as archive:
         package = read_package(archive)
-        opf = archive.xml(package.path)
-        if not opf.get("version", "").startswith("3"):
-            remarks.append(f"{source.name} is an EPUB 2, which has no read-along; pages are plain")
+        if plain := _no_room(archive, package):
+            remarks.append(f"{source.name} {plain}; pages are plain")
             return None
-        if any(item.media_type == "application/smil+xml" for item in package.items):
-            remarks.append(f"{source.name} reads itself along already; pages are plain")
-            return None
-        base = posixpath.dirname(package.path)
         members = _members(archive, package, remarks)
-        pages = []
-        for item, _ in package.spine:
-            name = unquote(item.path)
-            if item.media_type != "application/xhtml+xml" or name not in members:
-                continue
-            text = members[name].decode()
-            if _takes_spans(text):
-                pages.append(_WovenPage(name, text))
-            else:
-                remarks.append(
-                    f"{name} of {source.name} is no well-formed XHTML; it is not read along"
-                )
-    found = _found(pages, units)
+    pages = list(_pages(source, package, members, remarks))
+    spans = _found(pages, units)
+    _compare(source, units, spans, remarks)
+    base, folder = posixpath.dirname(package.path), "read-along/"
+    while any(name.startswith(posixpath.join(base, folder)) for name in members):
+        folder = f"x-{folder}"
+    prefix = "read-"
+    while any(f'"{prefix}' in page.text or f"'{prefix}" in page.text for page in pages):
+        prefix = f"x-{prefix}"
+    marks = _mark(pages, units, spans, prefix)
+    for page in pages:
+        if page.inserts:
+            style = relative(page.name, posixpath.join(base, f"{folder}style.css"))
+            members[page.name] = page.woven(style).encode()
+    return Woven(members, package.path, tuple(marks), folder)
+
+
+def _no_room(archive: Archive, package: Package) -> str:
+    """Why a book takes no marks; empty where it does."""
+    if not archive.xml(package.path).get("version", "").startswith("3"):
+        return "is an EPUB 2, which has no read-along"
+    if any(item.media_type == "application/smil+xml" for item in package.items):
+        return "reads itself along already"
+    return ""
+
+
+def _pages(
+    source: Path, package: Package, members: dict[str, bytes], remarks: list[str]
+) -> Iterator[_WovenPage]:
+    """The documents that can be marked, in the order in which they are read."""
+    for item, _ in package.spine:
+        name = unquote(item.path)
+        if item.media_type != "application/xhtml+xml" or name not in members:
+            continue
+        text = members[name].decode()
+        if _takes_spans(text):
+            yield _WovenPage(name, text)
+        else:
+            remarks.append(f"{name} of {source.name} is no well-formed XHTML; it is not read along")
+
+
+def _compare(
+    source: Path, units: Sequence[HeardSentence], spans: Sequence[_TextSpan], remarks: list[str]
+) -> None:
+    """Remarks on what is heard and was not found. Raises UserError where that is most of it."""
     letters = sum(len(_letters(unit.line.text[unit.first : unit.last])) for unit in units)
-    share = sum(place.last - place.first for place in found) / max(letters, 1)
+    share = sum(span.last - span.first for span in spans) / max(letters, 1)
     if share < LEAST:
         what = f"holds {share:.0%} of the text that is spoken; name the EPUB the project came from"
         raise UserError(Problem(source, None, what))
     if share < 0.995:
         remarks.append(f"{1 - share:.1%} of the text spoken is not in {source.name} as it stands; "
                        "it is heard, and not marked")  # fmt: skip
-    lost = sorted({unit.chapter for unit in units} - {units[p.unit].chapter for p in found})
+    lost = {unit.chapter for unit in units} - {units[span.unit].chapter for span in spans}
     if lost:
-        names = ", ".join(map(str, lost))
+        names = ", ".join(map(str, sorted(lost)))
         remarks.append(f"chapters not read along, for {source.name} does not have them: {names}")
-    folder = "read-along/"
-    while any(name.startswith(posixpath.join(base, folder)) for name in members):
-        folder = f"x-{folder}"
-    prefix = "read-"
-    while any(f'"{prefix}' in page.text or f"'{prefix}" in page.text for page in pages):
-        prefix = f"x-{prefix}"
-    marks = _mark(pages, units, found, prefix)
-    for page in pages:
-        if page.inserts:
-            style = relative(page.name, posixpath.join(base, f"{folder}style.css"))
-            members[page.name] = page.woven(style).encode()
-    return Woven(members, package.path, tuple(marks), folder)
 
 
 def _members(archive: Archive, package: Package, remarks: list[str]) -> dict[str, bytes]:
@@ -294,6 +309,20 @@ class _Tag(NamedTuple):
     """open, close, empty, or block: the tag of a block, which no span may cross."""
 
 
+def _tokens(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
+    """A page's markup and text in order, with the names of tags, and whether they stand in what
+    nobody reads."""
+    unread, depth = "", 0
+    for token in TOKEN.finditer(text):
+        name = (token["name"] or "").rpartition(":")[2].lower()
+        yield token, name, bool(unread)
+        if unread and name == unread and not token["empty"]:
+            depth += -1 if token["close"] else 1
+            unread = unread if depth else ""
+        elif not unread and name in _UNREAD and not token["close"] and not token["empty"]:
+            unread, depth = name, 1
+
+
 @dataclass(slots=True)
 class _WovenPage:
     """A document of the book: its text as written, its letters, and where each stands."""
@@ -309,18 +338,8 @@ class _WovenPage:
 
     def __post_init__(self) -> None:
         letters: list[str] = []
-        unread = ""
-        depth = 0
-        for token in TOKEN.finditer(self.text):
-            if name := token["name"]:
-                name = name.rpartition(":")[2].lower()
-                if unread:
-                    depth += (name == unread) * (
-                        0 if token["empty"] else -1 if token["close"] else 1
-                    )
-                    unread = unread if depth else ""
-                elif name in _UNREAD and not token["close"] and not token["empty"]:
-                    unread, depth = name, 1
+        for token, name, unread in _tokens(self.text):
+            if token["name"]:
                 kind = "close" if token["close"] else "empty" if token["empty"] else "open"
                 kind = kind if name in _INLINE else "block"
                 self.tags.append(_Tag(token.start(), token.end(), kind))

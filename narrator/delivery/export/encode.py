@@ -107,32 +107,37 @@ def encoding(
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not go together.
     """
     name = _BY_FORMAT[format]
-    codec = _CODECS[name]
+    known = _CODECS[name].rates
     wanted = sample_rate or rate
-    if sample_rate and name in ("aac", "mp3") and sample_rate not in codec.rates:
-        raise UserError(f"{format} takes no sample rate of {sample_rate}: {_listed(codec.rates)}")
-    fitting = [r for r in codec.rates if r >= wanted] or codec.rates[-1:]
-    hertz = fitting[0] if fitting else wanted
+    if sample_rate and name in ("aac", "mp3") and sample_rate not in known:
+        raise UserError(f"{format} takes no sample rate of {sample_rate}: {_listed(known)}")
     if constant is not None and name not in ("mp3", "opus"):
         raise UserError(f"{format} has no bitrate_mode to choose; leave it out")
+    hertz = next((r for r in known if r >= wanted), known[-1] if known else wanted)
     if name == "flac":
         return Encoding(name, hertz, 0, channels)
     usual = {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}
-    kilobits = bitrate or usual[name] * channels
-    if name == "mp3":
-        known = _MP3_RATES if hertz >= 32000 else _MP3_LOW_RATES
-        if kilobits not in known:
-            raise UserError(
-                f"MP3 at {hertz} Hz has no bitrate of {kilobits} kbit/s, only {_listed(known)}"
-                + ("; or set output.sample_rate: 44100" if hertz < 32000 else "")
-            )
-    most = {"aac": 6 * hertz // 1000 * channels, "mp3": 320, "opus": 256 * channels}[name]
+    code = Encoding(name, hertz, bitrate or usual[name] * channels, channels, constant)
+    _check_bitrate(format, code)
+    return code
+
+
+def _check_bitrate(format: str, code: Encoding) -> None:
+    """Raises UserError for one that the codec does not have at this rate, or not for so many
+    channels."""
+    hertz, channels, kilobits = code.sample_rate, code.channels, code.bitrate
+    known = _MP3_RATES if hertz >= 32000 else _MP3_LOW_RATES
+    if code.codec == "mp3" and kilobits not in known:
+        raise UserError(
+            f"MP3 at {hertz} Hz has no bitrate of {kilobits} kbit/s, only {_listed(known)}"
+            + ("; or set output.sample_rate: 44100" if hertz < 32000 else "")
+        )
+    most = {"aac": 6 * hertz // 1000 * channels, "mp3": 320, "opus": 256 * channels}[code.codec]
     if kilobits > most:
         count = "one channel" if channels == 1 else "two channels"
         raise UserError(
             f"{format} of {count} at {hertz} Hz takes at most {most} kbit/s, not {kilobits}"
         )
-    return Encoding(name, hertz, kilobits, channels, constant)
 
 
 def _listed(numbers: Sequence[int]) -> str:
