@@ -77,7 +77,7 @@ class _Tally:
         self.began = time.monotonic()
 
     def rendered(self, step: Step, record: Record) -> None:
-        self.speech += (record.stop - record.start) / record.sample_rate
+        self.speech += record.seconds
         self._ended(step)
 
     def flagged(self, step: Step, faults: Sequence[str]) -> None:

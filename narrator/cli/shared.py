@@ -22,6 +22,8 @@ from narrator.errors import StorageError, UsageError
 if TYPE_CHECKING:
     from typer import _click as click  # as typer carries it
 
+    from narrator.text.chunks import Chunk
+
 PURPOSES = {
     "Start": ("new", "check", "schema"),
     "Hear": ("voices", "report"),
@@ -159,6 +161,12 @@ def near(path: Path) -> Path:
         return path.resolve().relative_to(Path.cwd())
     except (ValueError, OSError, RuntimeError):  # the last: links in a circle
         return path
+
+
+def source(chunk: Chunk) -> str:
+    """Where a chunk begins: file:line."""
+    line = chunk.pieces[0].line
+    return f"{near(line.path)}:{line.line}"
 
 
 def short(text: str, most: int = 60) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from narrator.cli.progress import LineProgress
-from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out
+from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out, source
 from narrator.cli.work import plan_of, stop_on_signals
 from narrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrator.pipeline.retakes import Retaken, Try
 
 Chunk = Annotated[str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")]
 Chunks = Annotated[list[str], typer.Argument(help="Chunks, by their names: 3.12 3.14.")]
@@ -38,8 +42,7 @@ def list_takes(
     if as_json:
         out.print_json(data={"id": step.id, "text": step.text, "tries": [_row(t) for t in tries]})
         return
-    line = step.chunk.pieces[0].line
-    out.print(f"{step.id}  {near(line.path)}:{line.line}  {step.chunk.speaker}: {step.chunk.text}")
+    out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}")
     if not tries:
         out.print("nothing was spoken yet")
     else:
@@ -49,14 +52,14 @@ def list_takes(
             out.print(str(near(path)))
 
 
-def _row(one: Any) -> dict[str, Any]:
+def _row(one: Try) -> dict[str, object]:
     record = one.record
     return {
         "number": one.number,
         "in_use": one.in_use,
         "pinned": one.pinned,
         "faults": list(record.faults),
-        "seconds": round((record.stop - record.start) / record.sample_rate, 2),
+        "seconds": round(record.seconds, 2),
         "level": record.level,
         "mode": record.mode,
         "seed": record.seed,
@@ -67,7 +70,7 @@ def _row(one: Any) -> dict[str, Any]:
     }
 
 
-def _table(tries: list[Any]) -> Table:
+def _table(tries: Sequence[Try]) -> Table:
     table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
     for one in tries:
         record = one.record
@@ -81,7 +84,7 @@ def _table(tries: list[Any]) -> Table:
         table.add_row(
             str(one.number),
             state,
-            f"{(record.stop - record.start) / record.sample_rate:.1f}",
+            f"{record.seconds:.1f}",
             f"{ratio:.2f}" if ratio else "",
             f"{record.level:.1f}",
             f"{record.seed}+{record.attempt}" if record.noise else "",
@@ -131,7 +134,7 @@ def retake(
         raise typer.Exit(1)
 
 
-def _retaken(one: Any) -> dict[str, Any]:
+def _retaken(one: Retaken) -> dict[str, object]:
     return {
         "id": one.step.id,
         "pinned": one.pinned,
@@ -140,11 +143,12 @@ def _retaken(one: Any) -> dict[str, Any]:
     }
 
 
-def _print_retaken(one: Any) -> None:
+def _print_retaken(one: Retaken) -> None:
     for number, record in one.tries:
         state = "; ".join(record.faults) or ("pinned" if number == one.pinned else "good")
-        seconds = (record.stop - record.start) / record.sample_rate
-        out.print(f"{one.step.id}  try {number}  {seconds:.1f} s  seed {record.seed}  {state}")
+        out.print(
+            f"{one.step.id}  try {number}  {record.seconds:.1f} s  seed {record.seed}  {state}"
+        )
     for failure in one.failures:
         out.print(f"{one.step.id}  no sound: {failure}")
 

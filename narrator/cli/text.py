@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, tell
+from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, source, tell
 from narrator.sound.clock import clock
+
+if TYPE_CHECKING:
+    from narrator.pipeline.manuscript import Manuscript
+    from narrator.text.lines import LeftOut
+    from narrator.text.normalize import Change
 
 
 @app.command()
@@ -79,7 +84,7 @@ def check(
         out.print(f"without a line: {', '.join(silent)}")
 
 
-def _print_changes(manuscript: Any) -> None:
+def _print_changes(manuscript: Manuscript) -> None:
     """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
     for utterance in manuscript.spoken:
         words = [c for c in utterance.spoken.changes if _has_words(c)]
@@ -88,15 +93,14 @@ def _print_changes(manuscript: Any) -> None:
         if marks:
             shown.append(f"marks: {' '.join(dict.fromkeys(marks))}")
         if shown:
-            line = utterance.chunk.pieces[0].line
-            out.print(f"{near(line.path)}:{line.line}: {utterance.id}  {'  '.join(shown)}")
+            out.print(f"{source(utterance.chunk)}: {utterance.id}  {'  '.join(shown)}")
 
 
-def _has_words(change: Any) -> bool:
+def _has_words(change: Change) -> bool:
     return any(map(str.isalnum, change.written + change.spoken))
 
 
-def _check_json(manuscript: Any, left_out: Sequence[Any]) -> dict[str, Any]:
+def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str, object]:
     return {
         "title": manuscript.project.manifest.title,
         "chapters": [chapter.title for chapter in manuscript.chapters],

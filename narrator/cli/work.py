@@ -33,6 +33,7 @@ from narrator.cli.shared import (
     out,
     short,
     sized,
+    source,
 )
 from narrator.errors import ExportError
 from narrator.sound.clock import clock
@@ -109,9 +110,8 @@ def _print_plan(book: Any, as_json: bool) -> None:
         out.print(f"{number:6} {reason}: {EXPLAINED[reason]}")
     changed = [s for s in book.todo if book.why[s.key].changes]
     for step in changed[:20]:
-        line = step.chunk.pieces[0].line
         changes = "; ".join(book.why[step.key].changes)
-        out.print(f"       {step.id} {near(line.path)}:{line.line}: {changes}")
+        out.print(f"       {step.id} {source(step.chunk)}: {changes}")
     if len(changed) > 20:
         out.print(f"       and {len(changed) - 20} more; `narrator why CHUNK` shows each")
     _print_lost(book)
@@ -181,9 +181,8 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
     done, chunks = sum(r["cached"] for r in rows), sum(r["chunks"] for r in rows)
     out.print(f"{done} of {chunks} chunks ({planned.engine.name})")
     for step in flags:
-        line = step.chunk.pieces[0].line
         faults = "; ".join(planned.store.flag(step.key).faults)
-        out.print(f"given up: {step.id} {near(line.path)}:{line.line}: {faults}")
+        out.print(f"given up: {step.id} {source(step.chunk)}: {faults}")
     if flags:
         out.print(f"`narrator takes {flags[0].id}` shows what was tried; `pin` and `retake` choose")
     _print_doubtful(planned, doubtful, out.print)
@@ -221,14 +220,12 @@ def why(
             }
         )
         return
-    line = step.chunk.pieces[0].line
-    out.print(f"{step.id}  {near(line.path)}:{line.line}  {step.chunk.speaker}")
+    out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}")
     out.print(f"text:   {step.chunk.text}")
     out.print(f"spoken: {step.text}")
     out.print(str(reason))
     if record:
-        seconds = (record.stop - record.start) / record.sample_rate
-        out.print(f"take: {seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
+        out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
     out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
 
 
@@ -344,8 +341,8 @@ def _print_doubtful(book: Any, steps: Sequence[Any], say: Callable[[str], None])
     if not steps:
         return
     for step in steps[:DOUBTFUL_LINES]:
-        line, faults = step.chunk.pieces[0].line, book.store.find(step.key).faults
-        say(f"doubtful: {step.id} {near(line.path)}:{line.line}: "
+        faults = book.store.find(step.key).faults
+        say(f"doubtful: {step.id} {source(step.chunk)}: "
             f"{short(step.chunk.text)} ({'; '.join(faults)})")  # fmt: skip
     if len(steps) > DOUBTFUL_LINES:
         say(

@@ -391,7 +391,7 @@ from what is usual for its speaker: short chunks vary more than long ones, and h
 def _paces(
     steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Pace]:
-    spoken = [(s, _seconds(records[s.key])) for s in steps if s.key in records and s.expected > 0]
+    spoken = [(s, records[s.key].seconds) for s in steps if s.key in records and s.expected > 0]
     logs: dict[str, list[float]] = defaultdict(list)
     for step, seconds in spoken:
         logs[step.chunk.speaker].append(float(np.log(max(seconds, 0.01) / step.expected)))
@@ -413,10 +413,6 @@ def _paces(
         yield Pace(places[step.id], max(seconds, 0.01), step.expected, typical, bool(outlier))
 
 
-def _seconds(record: Record) -> float:
-    return (record.stop - record.start) / record.sample_rate
-
-
 def _speakers(
     book: BookPlan, records: Mapping[str, Record], paces: Sequence[Pace]
 ) -> Iterator[SpeakerFacts]:
@@ -427,7 +423,7 @@ def _speakers(
     for step in book.steps:
         if record := records.get(step.key):
             name = step.chunk.speaker
-            seconds[name] += _seconds(record) / step.voice.speed
+            seconds[name] += record.seconds / step.voice.speed
             levels[name].append(record.level)
     whole = sum(seconds.values()) or 1.0
     for name in sorted(chunks, key=lambda name: (-seconds[name], name)):

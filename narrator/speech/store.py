@@ -80,6 +80,11 @@ class Record:
     wall: float = 0.0
     """Seconds from its request to its samples."""
 
+    @property
+    def seconds(self) -> float:
+        """Of speech, from its first sample to its last."""
+        return (self.stop - self.start) / self.sample_rate
+
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
