@@ -161,7 +161,7 @@ def command(engine: Engine, *arguments: str | Path) -> tuple[int, str]:
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
         mock.patch.object(bookplan, "engine_for", return_value=engine),
-        mock.patch("narrator.cli.work.stop_on_signals"),
+        mock.patch("narrator.cli.rendering.stop_on_signals"),
         redirect_stderr(said),
         redirect_stdout(said),
     ):

@@ -17,7 +17,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from narrator import __version__, files
-from narrator.cli import companions, delivery, doctor, models, report, takes, text, voices, work
+from narrator.cli import (
+    companions,
+    delivery,
+    doctor,
+    models,
+    planning,
+    rendering,
+    report,
+    takes,
+    text,
+    upkeep,
+    voices,
+)
 from narrator.cli.shared import app, err, out, short, tell
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
@@ -28,11 +40,13 @@ __all__ = [
     "doctor",
     "main",
     "models",
+    "planning",
+    "rendering",
     "report",
     "takes",
     "text",
+    "upkeep",
     "voices",
-    "work",
 ]
 
 

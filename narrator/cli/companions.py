@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from narrator.cli.planning import plan_of
 from narrator.cli.shared import app, counted, err, near, out
-from narrator.cli.work import plan_of
 
 _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 

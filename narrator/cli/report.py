@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from narrator.cli.planning import plan_of
 from narrator.cli.progress import StageLine
 from narrator.cli.shared import (
     Book,
@@ -21,7 +22,6 @@ from narrator.cli.shared import (
     replaceable,
     sized,
 )
-from narrator.cli.work import plan_of
 
 
 @app.command()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli.planning import plan_of
 from narrator.cli.progress import LineProgress
+from narrator.cli.rendering import stop_on_signals
 from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out, source
-from narrator.cli.work import plan_of, stop_on_signals
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from narrator import cli
-from narrator.cli import work
+from narrator.cli import rendering
 from narrator.cli.shared import PURPOSES
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
@@ -332,7 +332,7 @@ def signals():
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_second_signal_stops_at_once(name, signals):
     cancel = threading.Event()
-    work.stop_on_signals(cancel)
+    rendering.stop_on_signals(cancel)
     signal.raise_signal(getattr(signal, name))
     assert cancel.is_set()
     with pytest.raises(KeyboardInterrupt):
@@ -341,7 +341,7 @@ def test_a_second_signal_stops_at_once(name, signals):
 
 def test_a_window_that_closes_hangs_up_twice_and_means_it_once(signals):
     cancel = threading.Event()
-    work.stop_on_signals(cancel)
+    rendering.stop_on_signals(cancel)
     signal.raise_signal(signal.SIGHUP)
     signal.raise_signal(signal.SIGHUP)
     assert cancel.is_set()
@@ -350,7 +350,7 @@ def test_a_window_that_closes_hangs_up_twice_and_means_it_once(signals):
 def test_nohup_is_respected(signals):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     cancel = threading.Event()
-    work.stop_on_signals(cancel)
+    rendering.stop_on_signals(cancel)
     signal.raise_signal(signal.SIGHUP)
     assert not cancel.is_set()
 
@@ -362,7 +362,7 @@ def test_a_signal_in_the_middle_of_a_line_is_heard(signals, monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", Busy())
     cancel = threading.Event()
-    work.stop_on_signals(cancel)
+    rendering.stop_on_signals(cancel)
     signal.raise_signal(signal.SIGINT)
     assert cancel.is_set()
 

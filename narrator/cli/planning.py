@@ -1,0 +1,280 @@
+"""Commands that look at a book before and between renders: plan, status, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    Chapters,
+    Draft,
+    Force,
+    Speakers,
+    app,
+    counted,
+    err,
+    near,
+    out,
+    short,
+    sized,
+    source,
+)
+from narrator.sound.clock import clock
+
+if TYPE_CHECKING:
+    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.estimate import Estimate
+    from narrator.speech.plan import Step
+
+LISTED = 20
+"""Chunks that are said one by one."""
+
+
+@app.command()
+def plan(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    chapter: Chapters = None,
+    speaker: Speakers = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a render would do, and why; nothing is rendered."""
+    print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
+
+
+def plan_of(
+    book: Path,
+    draft: bool,
+    chapter: Sequence[str] | None = None,
+    speaker: Sequence[str] | None = None,
+    force: bool = False,
+) -> BookPlan:
+    from narrator.pipeline import bookplan
+    from narrator.pipeline.manuscript import read
+
+    manuscript = read(book)
+    selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
+    engine = bookplan.engine_for(manuscript.project, draft=draft)
+    return bookplan.plan(manuscript, engine, selection)
+
+
+def print_plan(book: BookPlan, as_json: bool) -> None:
+    from narrator.pipeline import bookplan, estimate
+
+    costs = estimate.estimate(book)
+    if as_json:
+        out.print_json(data=_plan_json(book, costs))
+        return
+    table = Table("", "chapter", "chunks", "cached", "audio", box=None)
+    for row in _chapter_rows(book):
+        table.add_row(str(row.number), row.title, str(row.chunks), str(row.cached),
+                      clock(row.seconds))  # fmt: skip
+    out.print(table)
+    cast = Table("speaker", "chunks", "audio", box=None)
+    for one in _speaker_rows(book):
+        cast.add_row(one.speaker, str(one.chunks), clock(one.seconds))
+    out.print(cast)
+    _print_reasons(book)
+    print_lost(book)
+    wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
+    out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
+              f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
+              f"finished files: about {sized(costs.files)}")  # fmt: skip
+    if cost := bookplan.stereo_cost(book.manuscript, book.engine.sample_rate):
+        err.print(f"warning: {cost}")
+
+
+def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
+    from narrator.pipeline import bookplan
+
+    return {
+        "engine": book.engine.name,
+        "chapters": [asdict(row) for row in _chapter_rows(book)],
+        "speakers": [asdict(row) for row in _speaker_rows(book)],
+        "reasons": {str(reason): count for reason, count in bookplan.reasons(book).items()},
+        "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
+        "seconds_to_render": round(costs.seconds, 1),
+        "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
+        "disk_bytes": costs.disk,
+        "finished_bytes": costs.files,
+        "disk_free_bytes": costs.free,
+    }
+
+
+def _print_reasons(book: BookPlan) -> None:
+    """Why chunks will be rendered: how many for each reason, and what has changed."""
+    from narrator.pipeline import bookplan
+    from narrator.speech.plan import EXPLAINED
+
+    for reason, number in bookplan.reasons(book).items():
+        out.print(f"{number:6} {reason}: {EXPLAINED[reason]}")
+    changed = [step for step in book.todo if book.why[step.key].changes]
+    for step in changed[:LISTED]:
+        changes = "; ".join(book.why[step.key].changes)
+        out.print(f"       {step.id} {source(step.chunk)}: {changes}")
+    if len(changed) > LISTED:
+        out.print(f"       and {len(changed) - LISTED} more; `narrator why CHUNK` shows each")
+
+
+@dataclass(frozen=True, slots=True)
+class _ChapterRow:
+    number: int
+    title: str
+    chunks: int
+    cached: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _SpeakerRow:
+    speaker: str
+    chunks: int
+    seconds: float
+
+
+def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
+    """Of chapters with chosen chunks."""
+    rows = []
+    chosen = [step for step in book.steps if step in book.selection]
+    for number, group in groupby(chosen, key=lambda step: step.chapter):
+        steps = list(group)
+        cached = sum(not book.why[step.key].render for step in steps)
+        seconds = round(sum(step.expected for step in steps), 1)
+        title = book.chapters[number].title
+        rows.append(_ChapterRow(number + 1, title, len(steps), cached, seconds))
+    return rows
+
+
+def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
+    """Of the whole cast."""
+    rows = []
+    for name in book.cast:
+        steps = [s for s in book.steps if s.chunk.speaker == name and s in book.selection]
+        rows.append(_SpeakerRow(name, len(steps), round(sum(s.expected for s in steps), 1)))
+    return rows
+
+
+@app.command()
+def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
+    """Show how far a project is: takes, chunks given up or doubtful, finished files."""
+    from narrator.delivery import products
+
+    planned = plan_of(book, draft)
+    rows, doubtful = _chapter_rows(planned), planned.doubtful
+    flags = [
+        (step, flag.faults)
+        for step in planned.steps
+        if planned.why[step.key].render and (flag := planned.store.flag(step.key))
+    ]
+    files = products.listed(planned)
+    if as_json:
+        out.print_json(
+            data={
+                "engine": planned.engine.name,
+                "chapters": [asdict(row) for row in rows],
+                "given_up": [step.id for step, _ in flags],
+                "doubtful": [step.id for step in doubtful],
+                "files": [str(path) for path, note in files if not note],
+                "other_files": [str(path) for path, note in files if note],
+            }
+        )
+        return
+    held = {step.chapter + 1 for step in doubtful} if planned.takes.strict else set()
+    for row in rows:
+        out.print(f"{row.number:4}  {_state(row, row.number in held):>9}  {row.title}")
+    done, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
+    out.print(f"{done} of {chunks} chunks ({planned.engine.name})")
+    for step, faults in flags:
+        out.print(f"given up: {step.id} {source(step.chunk)}: {'; '.join(faults)}")
+    if flags:
+        first, _ = flags[0]
+        out.print(f"`narrator takes {first.id}` shows what was tried; `pin` and `retake` choose")
+    print_doubtful(planned, doubtful, out.print)
+    print_lost(planned)
+    for path, note in files:
+        said = f"  {note}" if note else ""
+        out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
+
+
+def _state(row: _ChapterRow, held_back: bool) -> str:
+    if held_back:
+        return "held back"
+    return "done" if row.cached == row.chunks else f"{row.cached}/{row.chunks}"
+
+
+@app.command()
+def why(
+    chunk: Annotated[
+        str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")
+    ],
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a chunk will or will not be rendered, and what went into it."""
+    from narrator.pipeline import bookplan
+
+    planned = plan_of(book, draft)
+    step = bookplan.find_step(planned, chunk)
+    reason, record = planned.why[step.key], planned.store.find(step.key)
+    if as_json:
+        out.print_json(
+            data={
+                "id": step.id,
+                "key": step.key,
+                "reason": str(reason.reason),
+                "changes": list(reason.changes),
+                "faults": list(record.faults) if record else [],
+                "recipe": dict(step.recipe),
+                "attempt": record.attempt if record else None,
+            }
+        )
+        return
+    out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}")
+    out.print(f"text:   {step.chunk.text}")
+    out.print(f"spoken: {step.text}")
+    out.print(str(reason))
+    if record:
+        out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
+    out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
+
+
+# -- what stays to be done --
+
+
+def print_lost(book: BookPlan) -> None:
+    for pin in book.lost:
+        out.print(f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {short(pin.text)}")
+    if book.lost:
+        out.print(
+            "`narrator unpin --lost` forgets these pins; `narrator takes CHUNK` shows new takes"
+        )
+
+
+def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], None]) -> None:
+    """What nobody should have to find by listening, and how it is mended or accepted."""
+    if not steps:
+        return
+    for step in steps[:LISTED]:
+        take = book.takes.take(step.key)
+        faults = "; ".join(take.faults if take else ())
+        say(f"doubtful: {step.id} {source(step.chunk)}: {short(step.chunk.text)} ({faults})")
+    if len(steps) > LISTED:
+        say(f"doubtful: {len(steps) - LISTED} more; `--json` and `narrator report` have all")
+    one, draft = steps[0].id, book.folders.option
+    fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
+    mends = [f"`narrator takes {one}{draft} --out listen` to hear it"]
+    if "seed" in book.engine.uses:
+        mends.append(f"`narrator retake {one}{draft}` to speak it anew")
+    mends.append(f"`narrator pin {one} 0{draft}` to accept it")
+    say(f"{counted(len(steps), 'chunk')} of which no try passed its checks, so {fate}: "
+        + ", ".join(mends))  # fmt: skip

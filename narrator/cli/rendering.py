@@ -1,0 +1,246 @@
+"""Commands that render: render, export."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.planning import plan_of, print_doubtful, print_lost, print_plan
+from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    Chapters,
+    Draft,
+    Force,
+    Speakers,
+    app,
+    counted,
+    err,
+    near,
+    out,
+    short,
+    sized,
+    source,
+)
+from narrator.errors import ExportError
+from narrator.sound.clock import clock
+
+if TYPE_CHECKING:
+    from narrator.delivery.finish import Finished
+    from narrator.pipeline.run import Report
+    from narrator.speech.render import Result
+    from narrator.speech.store import Store
+
+LISTED = 12
+"""Files that are said one by one, of those that were moved or altered."""
+
+
+@app.command()
+def render(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    chapter: Chapters = None,
+    speaker: Speakers = None,
+    force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan only.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Render a book to its finished files; run it again to go on where it stopped."""
+    if dry_run:
+        print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
+        return
+    _run(book, draft, chapter, speaker, force, as_json, speak=True)
+
+
+@app.command()
+def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
+           as_json: AsJson = False) -> None:  # fmt: skip
+    """Assemble and encode what is rendered already; nothing is spoken."""
+    _run(book, draft, chapter, None, False, as_json, speak=False)
+
+
+def _stay_awake() -> None:
+    """A Mac that is left alone must not fall asleep over a render; its lid may still be closed."""
+    if sys.platform == "darwin":
+        with contextlib.suppress(OSError):
+            subprocess.Popen(["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())])
+
+
+def _run(
+    book: Path,
+    draft: bool,
+    chapter: Sequence[str] | None,
+    speaker: Sequence[str] | None,
+    force: bool,
+    as_json: bool,
+    *,
+    speak: bool,
+) -> None:
+    from narrator.pipeline import bookplan, run
+    from narrator.pipeline.manuscript import read
+
+    cancel = threading.Event()
+    stop_on_signals(cancel)
+    _stay_awake()
+    began = time.monotonic()
+    with (
+        err.status("reading the manuscript")
+        if err.is_terminal and not as_json
+        else contextlib.nullcontext()
+    ):
+        manuscript = read(book)
+        selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
+        engine = bookplan.engine_for(manuscript.project, draft=draft, tell=err.print)
+    kind = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
+    with kind(err) as progress:
+        report = run.run(
+            manuscript, engine, selection,
+            observer=progress, cancel=cancel, speak=speak,
+        )  # fmt: skip
+    if as_json:
+        out.print_json(data=run.summary(report))
+    else:
+        _print_report(report, time.monotonic() - began)
+    if report.result.cancelled:
+        raise typer.Exit(130)
+    if report.finished and report.finished.failures:
+        raise ExportError(report.finished.failures)
+    if not report.complete:
+        raise typer.Exit(1)
+
+
+def stop_on_signals(cancel: threading.Event) -> None:
+    """The first signal ends the run after what is in flight is stored, the second at once.
+
+    A window that closes hangs up twice, by its shell and by the system, and means it once; under
+    `nohup` it means nothing.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if cancel.is_set():
+            if number != signal.SIGHUP:
+                raise KeyboardInterrupt
+            return
+        cancel.set()
+        with contextlib.suppress(RuntimeError):  # it may have come in the middle of a line
+            err.print("stopping: storing what is finished (again to stop at once)")
+
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:
+            signal.signal(name, stop)
+
+
+# -- what was done ---------------------------------------------------------------------------------
+
+
+def _print_report(report: Report, wall: float) -> None:
+    _print_speech(report.result)
+    if report.finished:
+        _print_chapters(report.finished)
+    _print_damage(report.plan.store)
+    print_lost(report.plan)
+    steps = {step.key: step for step in report.plan.steps}
+    for key, faults in report.result.flags.items():
+        err.print(f"given up: {steps[key].id} {source(steps[key].chunk)}: "
+                  f"{short(steps[key].chunk.text)} ({faults[-1]})")  # fmt: skip
+    print_doubtful(report.plan, report.doubtful, err.print)
+    if report.finished:
+        _print_files(report.finished)
+    for message in report.damage[:LISTED]:
+        out.print(message)
+    _print_superseded(report)
+    text = report.accounting
+    out.print(
+        f"characters: {text.source} in the source = {text.spoken} spoken + "
+        f"{text.left_out} left out + {text.given_up} given up + {text.not_rendered} not rendered"
+    )
+    _print_end(report, wall)
+
+
+def _print_speech(result: Result) -> None:
+    if not result.rendered:
+        return
+    retries = f", retries: {result.retries}" if result.retries else ""
+    out.print(f"rendered {counted(result.rendered, 'chunk')}, {clock(result.seconds)} of speech in "
+              f"{clock(result.wall)}: {result.seconds / result.wall:.1f} x real time"
+              f"{retries}")  # fmt: skip
+    if result.note:
+        out.print(f"engine: {result.note}, busy {result.busy:.0%} of its time")
+
+
+def _print_chapters(finished: Finished) -> None:
+    for chapter, sounds in finished.exported.chapters:
+        for sound in sounds:
+            state = "" if sound.fresh else "  unchanged"
+            loud = sound.loudness
+            out.print(f"{chapter.number:4}  {clock(chapter.timeline.seconds):>8}  "
+                      f"{sound.encoding.codec:4}  {loud.integrated:6.1f} LUFS "
+                      f"{loud.true_peak:6.1f} dBTP  {chapter.title}{state}")  # fmt: skip
+
+
+def _print_damage(store: Store) -> None:
+    if store.damaged:
+        out.print(f"{counted(len(store.damaged), 'take')} damaged on disk, rendered again")
+    if store.misled:
+        rows = counted(store.misled, "row")
+        out.print(f"{rows} of the journal damaged, read from the takes again")
+
+
+def _print_files(finished: Finished) -> None:
+    for path in finished.files:
+        out.print(f"{near(path)}  {sized(path.stat().st_size)}")
+    if finished.companions:
+        kinds = ", ".join(sorted({path.suffix[1:] for path in finished.companions}))
+        out.print(f"{counted(len(finished.companions), 'companion')} beside them: {kinds}")
+    for remark in finished.remarks:
+        out.print(remark)
+
+
+def _print_superseded(report: Report) -> None:
+    """What a run moved out of the folder of finished files, once."""
+    moved, delivered = report.superseded, report.finished.files if report.finished else []
+    for old, new in moved[:LISTED]:
+        if old in delivered:
+            out.print(f"{near(old)}  is made anew: what lay there was moved to {near(new)}")
+        else:
+            out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
+    if len(moved) > LISTED:
+        out.print(f"and {len(moved) - LISTED} more files that are delivered no more: moved to "
+                  "`superseded` as well")  # fmt: skip
+
+
+def _print_end(report: Report, wall: float) -> None:
+    if report.result.cancelled:
+        out.print("stopped; run the same command to go on")
+    elif report.incomplete:
+        err.print(f"not assembled: {_why_incomplete(report)}")
+        if report.earlier:
+            earlier = counted(len(report.earlier), "finished file")
+            err.print(f"{earlier} of an earlier run stay: `narrator status` names them")
+    else:
+        log = f"; log: {near(report.log)}" if report.log else ""
+        out.print(f"done in {clock(wall)}{log}")
+    if report.log_fault:
+        err.print(f"the log lacks lines: {report.log_fault}")
+
+
+def _why_incomplete(report: Report) -> str:
+    from narrator.pipeline import run
+
+    said = f"{run.chapters_lack(report.incomplete)} takes"
+    if not report.lacking:
+        return f"{said} of other speakers"
+    held = report.plan.takes.strict and report.doubtful
+    return f"{said}, or `checks: {{strict: true}}` holds takes back" if held else said

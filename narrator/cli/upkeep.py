@@ -1,0 +1,42 @@
+"""The command that makes room: gc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrator.cli.shared import Book, app, counted, near, out, sized
+
+
+@app.command()
+def gc(
+    book: Book = Path("book.yaml"),
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
+) -> None:
+    """Show takes that no manifest in the folder refers to, and superseded files; `--delete` removes
+    them."""
+    from narrator.delivery import shelf
+    from narrator.pipeline import upkeep
+    from narrator.project import load
+
+    project = load.load(book)
+    old = shelf.superseded(project.build)
+    if delete:
+        count, size, freed = upkeep.collect(project)
+        out.print(f"deleted {counted(count, 'take')}, {sized(size)}")
+        if old:
+            out.print(f"deleted {counted(len(old), 'superseded file')}, {sized(freed)}")
+        return
+    unused = upkeep.unreferenced(project)
+    if unused:
+        total = sized(sum(size for _, size in unused))
+        out.print(f"{counted(len(unused), 'take')}, {total}, not used; --delete removes them")
+    else:
+        out.print("every take is in use")
+    for path, size in old:
+        out.print(f"{near(path)}  {sized(size)}")
+    if old:
+        total = sized(sum(size for _, size in old))
+        out.print(f"{counted(len(old), 'superseded file')}, {total}; --delete removes them")
