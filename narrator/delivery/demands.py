@@ -74,7 +74,8 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
         *_name_problems(project),
         *_cover_problems(project),
     ]
-    played = project.numbered if project.deliveries and project.manifest.music else []
+    profiled = project.manifest.output.profile is not None
+    played = project.numbered if profiled and project.manifest.music else []
     spoken = [chapters[number].spoken for number in played]
     sounding = {number: clashes.parts(project, spoken, n) for n, number in enumerate(played)}
     silence = _Silences(project, chapters, sounding)
@@ -89,21 +90,22 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
 def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
     line = project.line("output")
-    wanted, ways = project.manifest.output.companions, finish.ways(project)
+    wanted, profiles = project.manifest.output.companions, project.deliveries
+    profiled = project.manifest.output.profile is not None
     try:
         bytes_per_second(project, rate)
     except UserError as error:
         yield Problem(project.path, line, str(error))
-    sounds = {format for way in ways for format in way.formats}
+    sounds = {format for profile in profiles for format in profile.formats}
     named = [kind for kind in wanted if kind != "readalong"]
     try:
-        if "readalong" in wanted and project.deliveries and not sounds & set(readalong.AUDIO):
+        if "readalong" in wanted and profiled and not sounds & set(readalong.AUDIO):
             raise UserError(
                 "output.companions: readalong needs sound that e-readers play; add a profile with "
                 f"one of {', '.join(readalong.AUDIO)}"
             )
         companions.check(wanted, sorted(sounds), 1)
-        joined = any(_joins(way.formats, way.files) for way in ways)
+        joined = any(_joins(profile) for profile in profiles)
         companions.check(named, sorted(sounds), len(project.chapters) if joined else 1)
     except UserError as error:
         yield Problem(project.path, project.line("output", "companions"), str(error))
@@ -113,14 +115,14 @@ def _name_problems(project: Project) -> Iterator[Problem]:
     """Two files of a book, its credits among its chapters, that would have one name."""
     titles = [chapter.title for chapter in project.chapters]
     try:
-        export.check_names(titles, finish.tags_of(project), finish.ways(project))
+        export.check_names(titles, finish.tags_of(project), project.deliveries)
     except UserError as error:
         yield Problem(project.path, project.line("output"), str(error))
 
 
-def _joins(formats: Sequence[str], files: str) -> bool:
+def _joins(profile: Profile) -> bool:
     """Whether chapters lie one after the other in a file."""
-    return "m4b" in formats or files != "chapters"
+    return "m4b" in profile.formats or profile.files != "chapters"
 
 
 def _cover_problems(project: Project) -> Iterator[Problem]:
@@ -190,7 +192,7 @@ class _Silences:
         """Silences that are longer than a profile takes."""
         if profile.gap is None or profile.room_tone is not None:
             return []
-        joined = _joins(profile.formats, profile.files)
+        joined = _joins(profile)
         found = [*self._inside(profile), *(self._between(profile) if joined else ())]
         return list(dict.fromkeys(found))  # a pause of the manifest's is said once
 
@@ -274,37 +276,31 @@ def seconds_of(project: Project, chapters: Sequence[ChapterShape]) -> float:
 def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
     """About what a second of the book takes in the listener's files, in all its formats;
     `channels` are the book's, where a delivery does not set its own. Raises UserError."""
-    return sum(_bytes_per_second(way, rate, channels) for way in finish.ways(project))
+    return sum(_bytes_per_second(profile, rate, channels) for profile in project.deliveries)
 
 
-def _bytes_per_second(way: export.Way, rate: int, channels: int) -> float:
+def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
     sizes = []
-    for format in way.formats:
-        code = export.encoding(
-            format,
-            rate,
-            sample_rate=way.sample_rate,
-            bitrate=way.bitrate,
-            channels=way.channels or channels,
-        )
+    for format in profile.formats:
+        code = export.encoding(format, rate, profile, channels)
         size = code.bytes_per_second
         if format == "wav":  # kept as FLAC, delivered as 24 bits a sample
             size = 3.0 * code.sample_rate * code.channels
         # M4B always is one book; of the others a book may be delivered twice
-        sizes.append(2 * size if way.files == "both" and format != "m4b" else size)
+        sizes.append(2 * size if profile.files == "both" and format != "m4b" else size)
     return sum(sizes)
 
 
 def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:
     """What a book in stereo costs for the sake of its music, and how to save it; None where it is
     not in stereo, or its deliveries say that it shall be."""
-    ways = [way for way in finish.ways(project) if way.channels is None]
-    one, two = (sum(_bytes_per_second(way, rate, n) for way in ways) for n in (1, 2))
+    free = [profile for profile in project.deliveries if profile.channels is None]
+    one, two = (sum(_bytes_per_second(profile, rate, n) for profile in free) for n in (1, 2))
     if channels < 2 or two <= one:
         return None
     where = (
         "`channels: mono` in a profile of your own"
-        if project.deliveries
+        if project.manifest.output.profile
         else "`output.channels: mono`"
     )
     return (

@@ -23,7 +23,6 @@ from narrator.errors import Problem, UserError
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
 from narrator.project.schema import Sample
-from narrator.sound.loudness import target
 
 
 class FinishObserver(Protocol):
@@ -139,7 +138,7 @@ def finish(
     whole = len(sounds) == len(book.chapters)
     kept = book.folders.work("encoded")
     channels = channels_of(book.project, [step.chunk for step in book.steps])
-    ways, unsampled = _with_samples(book.project, sounds)
+    ways, unsampled = _ways(book.project, sounds)
     try:
         exported = export.export(
             sounds,
@@ -205,10 +204,10 @@ def _companions(
     spoken = _spoken(book, sounds)
     made: list[Path] = []
     remarks: dict[str, None] = {}
-    for way in ways(book.project):
-        name = f"{export.book_name(way.name, tags)}.epub"
-        epub = book.folders.finished / way.folder / name
-        delivered = [file for file in exported.files if file.folder == way.folder]
+    for profile in book.project.deliveries:
+        name = f"{export.book_name(profile.book_name, tags)}.epub"
+        epub = book.folders.finished / profile.name / name
+        delivered = [file for file in exported.files if file.folder == profile.name]
         along = "readalong" in wanted and any(map(companions.plays, delivered))
         if along and not whole:
             remarks[f"{epub.name} is made when all chapters are there"] = None
@@ -275,11 +274,34 @@ def _shared(book: RenderedBook, channels: int) -> dict[str, Any]:
     project = book.project
     cover = project.root / project.manifest.cover if project.manifest.cover else None
     return {
-        "settings": [asdict(way) for way in ways(project)],
+        "settings": [_settings(profile) for profile in project.deliveries],
         "channels": channels,
         "sample": (project.manifest.output.sample or Sample()).model_dump(),
         "tags": asdict(replace(_tags(book), cover=None)),
         "cover": keys.file_content(cover) if cover else None,
+    }
+
+
+def _settings(profile: Profile) -> dict[str, Any]:
+    """What of a profile decides a file, as it was noted from the first version on."""
+    constant = None if profile.bitrate_mode is None else profile.bitrate_mode == "constant"
+    return {
+        "formats": profile.formats,
+        "target": asdict(profile.target),
+        "files": profile.files,
+        "name": profile.book_name,
+        "bitrate": profile.bitrate,
+        "sample_rate": profile.sample_rate,
+        "channels": profile.channels,
+        "constant": constant,
+        "room_tone": profile.room_tone,
+        "longest": profile.longest and profile.longest * 60,
+        "chapter": profile.chapter_name,
+        "folder": profile.name,
+        "genre": profile.genre,
+        "cover_square": profile.cover_square,
+        "cover_pixels": profile.cover_pixels,
+        "sample": None,
     }
 
 
@@ -301,62 +323,19 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
             files.write(path, data)
 
 
-def ways(project: Project) -> list[Way]:
-    """How the book is delivered: to each profile in its own folder, or as `output` says."""
-    output = project.manifest.output
-    if not project.deliveries:
-        return [
-            Way(
-                formats=output.formats,
-                target=target(output.loudness, output.true_peak),
-                files=output.files,
-                name=output.name,
-                bitrate=output.bitrate,
-                sample_rate=output.sample_rate,
-                channels=output.channels,
-                room_tone=output.room_tone,
-                genre="Podcast" if output.loudness == "podcast" else "Audiobook",
-            )
-        ]
-    return [_way(profile) for profile in project.deliveries]
-
-
-def _way(profile: Profile) -> Way:
-    return Way(
-        formats=profile.formats,
-        target=profile.target,
-        files=profile.files,
-        name=profile.book_name,
-        bitrate=profile.bitrate,
-        sample_rate=profile.sample_rate,
-        channels=profile.channels,
-        constant=None if profile.bitrate_mode is None else profile.bitrate_mode == "constant",
-        room_tone=profile.room_tone,
-        longest=profile.longest and profile.longest * 60,
-        chapter=profile.chapter_name,
-        folder=profile.name,
-        genre=profile.genre,
-        cover_square=profile.cover_square,
-        cover_pixels=profile.cover_pixels,
-    )
-
-
-def _with_samples(
-    project: Project, sounds: Sequence[ChapterAudio]
-) -> tuple[list[Way], tuple[str, ...]]:
-    """`ways` with the retail samples of profiles that ask for one, and remarks on those that
-    cannot be cut: the book is delivered without."""
-    asking = {profile.name: profile for profile in project.deliveries if profile.sample}
-    found: list[Way] = []
+def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], tuple[str, ...]]:
+    """The book's profiles with the retail samples of those that ask for one, and remarks on those
+    that cannot be cut: the book is delivered without."""
+    ways: list[Way] = []
     remarks: list[str] = []
-    for way in ways(project):
-        if profile := asking.get(way.folder):
-            try:
-                way = replace(way, sample=_sample(project, profile, sounds))
-            except UserError as error:
-                remarks.append(f"no retail sample for {profile.name}: {error}")
-        found.append(way)
-    return found, tuple(remarks)
+    for profile in project.deliveries:
+        sample = None
+        try:
+            sample = _sample(project, profile, sounds)
+        except UserError as error:
+            remarks.append(f"no retail sample for {profile.name}: {error}")
+        ways.append(Way(profile, sample))
+    return ways, tuple(remarks)
 
 
 def _sample(

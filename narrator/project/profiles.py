@@ -73,9 +73,10 @@ class Profile:
     genre: str = "Audiobook"
     """Where the manifest names none."""
     book_name: str = "{author} - {title}"
-    """Template of a book's file, without its ending; `/` makes folders."""
+    """Template of a book's file, without its ending: facts by name, `/` makes folders."""
     chapter_name: str = "{number} - {chapter}"
-    """Template of a chapter's file."""
+    """Template of a chapter's file, beside the book's; it also knows {number}, {chapter}, {format}
+    and the book's {name}."""
 
     @property
     def target(self) -> Target:
@@ -198,6 +199,27 @@ ARCHIVE = Profile(
     gap=None,
     tags=("title", "album", "artist"),
 )
+
+PLAIN = Profile(
+    # What `output` says without a profile, in no folder of its own; nothing is demanded of files.
+    # AES TD1008 for speech.
+    name="",
+    formats=("m4b",),
+    files="both",
+    loudness=-18.0,
+    true_peak=-1.5,
+    gap=None,
+    tags=(),
+    chapter_name="{name} ({format})/{number} - {chapter}",
+)
+LOUDNESS: Mapping[str, Profile] = {
+    "audiobook": PLAIN,
+    # ACX audio submission requirements: -23 to -18 dB RMS ungated, peaks at most -3 dB.
+    "acx": replace(PLAIN, kind="RMS", loudness=-20.5, tolerance=3.0, true_peak=-3.0),
+    # Apple Podcasts.
+    "podcast": replace(PLAIN, loudness=-16.0, true_peak=-1.0, genre="Podcast"),
+}
+"""What `output.loudness` can name."""
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from narrator.engines.kind import EngineSettings
 from narrator.project import profiles
+from narrator.project.profiles import Profile
 from narrator.project.schema import (
     ChapterSettings,
     LexiconEntry,
@@ -129,11 +130,29 @@ class Project:
         return found
 
     @property
-    def deliveries(self) -> tuple[profiles.Profile, ...]:
-        """What is delivered to; empty where `output` says it without profiles."""
-        return tuple(map(self.profile, self.manifest.output.profile or ()))
+    def deliveries(self) -> tuple[Profile, ...]:
+        """How the book is delivered: to each profile in its own folder, or as `output` says."""
+        output = self.manifest.output
+        if output.profile is not None:
+            return tuple(map(self.profile, output.profile))
+        if isinstance(output.loudness, str):
+            plain = profiles.LOUDNESS[output.loudness]
+        else:
+            plain = dataclasses.replace(profiles.PLAIN, loudness=output.loudness)
+        own = dataclasses.replace(
+            plain,
+            formats=output.formats,
+            files=output.files,
+            true_peak=plain.true_peak if output.true_peak is None else output.true_peak,
+            bitrate=output.bitrate,
+            sample_rate=output.sample_rate,
+            channels=output.channels,
+            room_tone=output.room_tone,
+            book_name=output.name,
+        )
+        return (own,)
 
-    def profile(self, name: str) -> profiles.Profile:
+    def profile(self, name: str) -> Profile:
         """A profile by name, the project's own or a platform's. Raises KeyError."""
         own = self.manifest.profiles.get(name)
         if own is None:

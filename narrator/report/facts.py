@@ -23,7 +23,6 @@ from narrator.delivery.shelf import MadeFile
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.profiles import Profile
-from narrator.sound import loudness
 from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
 from narrator.speech.plan import Step
@@ -371,12 +370,8 @@ def _heard_in(files: Sequence[File], chapter: int, ways: Sequence[str]) -> File 
 
 
 def _target(book: BookPlan, file: File | None) -> Target:
-    project = book.project
-    if file and file.profile:
-        return file.profile.target
-    if project.deliveries:
-        return project.deliveries[0].target
-    return loudness.target(project.manifest.output.loudness, project.manifest.output.true_peak)
+    profile = file.profile if file and file.profile else book.project.deliveries[0]
+    return profile.target
 
 
 # -- pace ------------------------------------------------------------------------------------------

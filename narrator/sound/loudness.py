@@ -64,27 +64,6 @@ class Target:
         return f"{level}, at most {self.true_peak:g} dBTP"
 
 
-def target(name: str | float, true_peak: float | None = None) -> Target:
-    """A target by name (audiobook, acx, podcast) or integrated loudness in LUFS.
-
-    `true_peak` replaces its ceiling. Raises ValueError for an unknown name.
-
-    audiobook: AES TD1008 for speech; podcast: Apple Podcasts; acx: ACX audio submission
-    requirements, -23 to -18 dB RMS ungated, peaks at most -3 dB.
-    """
-    if name == "acx":
-        ceiling = -3.0 if true_peak is None else true_peak
-        return Target("dB RMS", -20.5, -23.0, -18.0, ceiling)
-    if isinstance(name, str):
-        known = {"audiobook": (-18.0, -1.5), "podcast": (-16.0, -1.0)}
-        if name not in known:
-            raise ValueError(f"no loudness target '{name}'; give audiobook, acx, podcast or LUFS")
-        lufs, ceiling = known[name]
-    else:
-        lufs, ceiling = float(name), -1.5
-    return Target("LUFS", lufs, lufs - 0.5, lufs + 0.5, ceiling if true_peak is None else true_peak)
-
-
 BOTH = 10 * math.log10(2)
 """LU by which the same sound is louder in two channels than in one; its RMS is not."""
 

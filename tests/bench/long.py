@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,11 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         count = options.chapters
         seconds = options.hours * 3600 / count
         sounds = [chapter(n, options.distinct, seconds, options.rate) for n in range(count)]
-        way = Way(("m4b",), PROFILE.target, files="book", name="long", genre="Audiobook")
+        profile = replace(
+            PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
+        )
         done = export.export(
-            sounds, Tags("Long", ("A",)), [way], out=folder / "out", kept=folder / "kept"
+            sounds, Tags("Long", ("A",)), [Way(profile)], out=folder / "out", kept=folder / "kept"
         )
         (file,) = done.files
         found = {

@@ -12,7 +12,7 @@ from narrator.delivery import companions, export
 from narrator.delivery.companions import Made, SpokenChapter, cue
 from narrator.delivery.export import ListenerFile, Tags
 from narrator.errors import UserError
-from narrator.sound.loudness import target
+from narrator.project.profiles import PLAIN
 from tests.sounds import tone
 from tests.spoken_books import delivered, spoken
 
@@ -196,8 +196,8 @@ def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Pat
         )
         for c in chapters
     ]  # fmt: skip
-    settings = export.Way(("mp3",), target("audiobook", None), files="book", name="b")
-    done = export.export(sounds, TAGS, [settings], out=tmp_path, kept=tmp_path / "kept")
+    way = export.Way(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
+    done = export.export(sounds, TAGS, [way], out=tmp_path, kept=tmp_path / "kept")
     (file,) = done.files
     found = mutagen.File(file.path).tags
     assert list(found.getall("CTOC")[0].child_element_ids) == [f"ch{n}" for n in range(3)]

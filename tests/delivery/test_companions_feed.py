@@ -4,6 +4,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from narrator.delivery.companions import SpokenChapter, feed
 from narrator.delivery.export import Tags
 from narrator.errors import UserError
 from narrator.pipeline import bookplan
-from narrator.sound.loudness import target
+from narrator.project.profiles import PLAIN
 from tests import books
 from tests.delivery.test_verify import write
 from tests.fakes import HumEngine
@@ -59,8 +60,8 @@ def deliver(out: Path, tags: Tags, *formats: str, titles: tuple[str, ...] = ("On
         export.ChapterAudio(c.number, c.title, f"{c.number:040}", c.timeline, lambda c=c: sound(c))  # type: ignore[misc]
         for c in chapters
     ]
-    settings = export.Way(formats, target("audiobook", None))
-    done = export.export(ready, tags, [settings], out=out, kept=out.parent / ".kept")
+    way = export.Way(replace(PLAIN, formats=formats))
+    done = export.export(ready, tags, [way], out=out, kept=out.parent / ".kept")
     companions.write(
         chapters, done.files, ["vtt", "srt", "chapters"], tags=tags, book=out / "b.epub"
     )

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -31,13 +31,14 @@ from narrator.delivery import export
 from narrator.delivery.export import ChapterAudio, Encoded, Exported, Tags, Way, encode, m4b
 from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
-from narrator.project.profiles import PROFILES
+from narrator.project.profiles import PLAIN, Profile
 from narrator.sound.assemble import Region, lay, sound_key, stream
 from narrator.sound.audio import Samples, decoded
-from narrator.sound.loudness import measure, target
+from narrator.sound.loudness import measure
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
 FORMATS = ("m4b", "mp3", "opus", "flac", "wav")
+ACX_LEVELS = {"kind": "RMS", "loudness": -20.5, "tolerance": 3.0, "true_peak": -3.0}
 TITLES = ("Capítulo uno: Дым", "二 · Smoke", "Three 😀 & <more>")
 
 
@@ -113,13 +114,14 @@ def run(
     formats: Sequence[str] = ("m4b",),
     *,
     facts: Tags | None = None,
+    sample: ChapterAudio | None = None,
     **settings: object,
 ) -> Exported:
-    chosen = Way(tuple(formats), target("audiobook"))
+    profile = replace(PLAIN, formats=tuple(formats), **settings)  # type: ignore[arg-type]
     return export.export(
         sounds,
         facts or tags(),
-        [replace(chosen, **settings)],  # type: ignore[arg-type]
+        [Way(profile, sample)],
         out=where / "out",
         kept=where / "kept",
         workers=2,
@@ -195,7 +197,7 @@ def test_every_file_measures_its_target_when_it_is_decoded(book: Book, format: s
 
 
 def test_what_the_limiter_takes_is_given_back(tmp_path: Path) -> None:
-    exported = run(tmp_path, chapters(1), ["flac"], target=target(-16, -3))
+    exported = run(tmp_path, chapters(1), ["flac"], loudness=-16, true_peak=-3)
     measured = exported.chapters[0][1][0].loudness
     assert measured.true_peak == pytest.approx(-3.2, abs=0.1)  # the limiter was at work
     assert measured.integrated == pytest.approx(-16, abs=0.1)
@@ -291,14 +293,15 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
 # -- several ways at once --------------------------------------------------------------------------
 
 
-def deliver(where: Path, ways: Sequence[Way], sounds: Sequence[ChapterAudio]) -> Exported:
+def deliver(where: Path, profiles: Sequence[Profile], sounds: Sequence[ChapterAudio]) -> Exported:
+    ways = [Way(profile) for profile in profiles]
     return export.export(sounds, tags(), ways, out=where / "out", kept=where / "kept", workers=2)
 
 
 def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
-    one = Way(("mp3",), target("audiobook"), files="book", name="B", folder="one")
-    two = replace(one, folder="two", files="chapters", chapter="{number} {chapter}", genre="Pod")
-    three = replace(one, folder="three", target=target("podcast"))
+    one = replace(PLAIN, name="one", formats=("mp3",), files="book", book_name="B")
+    two = replace(one, name="two", files="chapters", chapter_name="{number} {chapter}", genre="Pod")
+    three = replace(one, name="three", loudness=-16.0, true_peak=-1.0)
     exported = deliver(tmp_path, [one, two, three], chapters(2))
     found = sorted(
         p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.mp3")
@@ -319,11 +322,13 @@ def test_a_file_without_a_genre_gets_its_profiles(tmp_path: Path) -> None:
     assert mutagen.File(exported.files[0].path).tags["TCON"].text == ["Podcast"]
 
 
-@pytest.mark.parametrize(("constant", "expected"), [(True, True), (None, True), (False, False)])
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("constant", True), (None, True), ("variable", False)]
+)
 def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
-    tmp_path: Path, constant: bool | None, expected: bool
+    tmp_path: Path, mode: str | None, expected: bool
 ) -> None:
-    exported = run(tmp_path, chapters(2), ["mp3"], files="book", constant=constant)
+    exported = run(tmp_path, chapters(2), ["mp3"], files="book", bitrate_mode=mode)
     path = exported.files[0].path
     info = mutagen.File(path).info
     assert (info.bitrate_mode == mutagen.mp3.BitrateMode.CBR) is expected
@@ -333,20 +338,20 @@ def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
 
 
 def test_opus_packets_are_of_one_size_where_the_bitrate_is_constant(tmp_path: Path) -> None:
-    def sizes(constant: bool | None) -> set[int]:
-        where = tmp_path / str(constant)
-        path = run(where, chapters(1), ["opus"], files="book", constant=constant).files[0].path
+    def sizes(mode: str | None) -> set[int]:
+        where = tmp_path / str(mode)
+        path = run(where, chapters(1), ["opus"], files="book", bitrate_mode=mode).files[0].path
         with av.open(str(path)) as container:
             return {p.size for p in container.demux(audio=0) if p.size}
 
-    assert len(sizes(True)) == 1
+    assert len(sizes("constant")) == 1
     assert len(sizes(None)) > 5
 
 
 def test_sound_that_is_left_as_it_is_keeps_every_sample(tmp_path: Path) -> None:
-    as_it_is = PROFILES["archive"].target
+    as_it_is = {"loudness": None, "true_peak": 0.0}
     sounds = chapters(2)
-    exported = run(tmp_path, sounds, ["flac"], target=as_it_is, files="chapters")
+    exported = run(tmp_path, sounds, ["flac"], **as_it_is, files="chapters")
     for file, sound in zip(exported.files, sounds, strict=True):
         planned = np.concatenate(list(sound.blocks()))
         assert_allclose(sound_of(file.path)[0], planned, atol=2**-24)
@@ -354,7 +359,7 @@ def test_sound_that_is_left_as_it_is_keeps_every_sample(tmp_path: Path) -> None:
 
 def test_sound_over_full_scale_is_limited_though_it_is_left_as_it_is(tmp_path: Path) -> None:
     loud = [replace(c, blocks=lambda c=c: (b * 6 for b in c.blocks())) for c in chapters(1)]
-    exported = run(tmp_path, loud, ["flac"], target=PROFILES["archive"].target)
+    exported = run(tmp_path, loud, ["flac"], loudness=None, true_peak=0.0)
     measured = exported.encoded[0].loudness
     assert measured.true_peak <= 0
     assert np.abs(sound_of(exported.files[0].path)[0]).max() < 1
@@ -484,7 +489,7 @@ def test_a_sample_without_words_is_an_error(start: float, seconds: float) -> Non
 def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path) -> None:
     sounds = chapters(2)
     sample = export.excerpt(sounds[0], "Retail sample", 0, 5)
-    exported = run(tmp_path, sounds, ["mp3"], files="chapters", name="B", sample=sample)
+    exported = run(tmp_path, sounds, ["mp3"], files="chapters", book_name="B", sample=sample)
     assert [f.path.name for f in exported.samples] == ["B - Retail sample.mp3"]
     assert len(exported.files) == 2
     facts = mutagen.File(exported.samples[0].path).tags
@@ -493,7 +498,7 @@ def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path)
     assert exported.encoded[-1].loudness.integrated == pytest.approx(-18, abs=0.5)
     export.prune(tmp_path / "kept", exported)
     assert not any(e.fresh for e in run(
-        tmp_path, sounds, ["mp3"], files="chapters", name="B", sample=sample
+        tmp_path, sounds, ["mp3"], files="chapters", book_name="B", sample=sample
     ).encoded)  # fmt: skip
 
 
@@ -534,7 +539,7 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
 def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> None:
     sounds = [chapter(1, "Plain", [voice(1.0)])]
     exported = export.export(
-        sounds, tags(), [Way(("mp3",), target("audiobook"))],
+        sounds, tags(), [Way(replace(PLAIN, formats=("mp3",)))],
         out=tmp_path / "out", kept=tmp_path / "kept", total=2, whole=False, channels=2,
     )  # fmt: skip
     assert mutagen.File(exported.files[0].path).info.channels == 2
@@ -621,7 +626,7 @@ def test_an_m4b_carries_the_tags_that_audiobookshelf_reads(book: Book) -> None:
 def test_a_part_of_an_m4b_carries_its_number_and_its_books_title(tmp_path: Path) -> None:
     sounds = chapters()
     longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.3
-    exported = run(tmp_path, sounds, ["m4b"], name="B", longest=longest)
+    exported = run(tmp_path, sounds, ["m4b"], book_name="B", longest=longest / 60)
     found = [mutagen.File(file.path).tags for file in exported.files]
     assert [tag["\xa9nam"] for tag in found] == [[f"{tags().title}, part {n}"] for n in (1, 2)]
     assert [tag["\xa9alb"] for tag in found] == [[tags().title]] * 2
@@ -758,7 +763,7 @@ def still(folder: Path, seconds: float) -> Encoded:
         for _ in range(length // 48000):
             yield silence(1.0, 48000)
 
-    job = encode.EncodeJob("still", "k", 48000, length, quiet, code, target(-18), folder)
+    job = encode.EncodeJob("still", "k", 48000, length, quiet, code, PLAIN.target, folder)
     samples = encode.write_sound(path, quiet(), job)
     loudness = measure([silence(1)], 48000)
     return Encoded(path, code, loudness, 0, samples, "", path.stat().st_size, fresh=True)
@@ -780,7 +785,7 @@ def test_three_hundred_chapters_are_all_marked(tmp_path: Path) -> None:
 def test_a_book_of_more_chapters_than_a_nero_list_counts_says_so(tmp_path: Path) -> None:
     one = chapter(1, "Short", [voice(0.4)])
     many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(256)]
-    (remark,) = run(tmp_path, many, ["m4b"], name="B").remarks
+    (remark,) = run(tmp_path, many, ["m4b"], book_name="B").remarks
     assert remark.startswith("B.m4b marks its 256 chapters in its chapter track alone")
 
 
@@ -824,7 +829,7 @@ def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> No
 def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Path) -> None:
     one = chapter(1, "Short", [voice(0.4)])
     many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(300)]
-    exported = run(tmp_path, many, ["mp3"], files="book", name="B")
+    exported = run(tmp_path, many, ["mp3"], files="book", book_name="B")
     assert [f.path.name for f in exported.files] == ["B - part 1.mp3", "B - part 2.mp3"]
     assert exported.remarks == ("B.mp3 is delivered in 2 parts: MP3 marks at most 255 chapters",)
     assert [len(f.chapters) for f in exported.files] == [255, 45]
@@ -840,7 +845,7 @@ def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Pat
 def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path: Path) -> None:
     sounds = chapters()
     longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.1
-    exported = run(tmp_path, sounds, ["opus"], files="book", name="B", longest=longest)
+    exported = run(tmp_path, sounds, ["opus"], files="book", book_name="B", longest=longest / 60)
     assert [f.chapters for f in exported.files] == [(1, 2), (3,)]
 
 
@@ -851,7 +856,7 @@ def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
     one = chapter(1, "Short", [voice(0.4)])
     many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(60)]
     longest = 20 * one.timeline.seconds + 0.001
-    exported = run(tmp_path, many, [format], files="book", name="B", longest=longest)
+    exported = run(tmp_path, many, [format], files="book", book_name="B", longest=longest / 60)
     assert [n for f in exported.files for n in f.chapters] == [c.number for c in many]
     assert len(exported.files) in (3, 4)
     for file in exported.files:
@@ -866,7 +871,13 @@ def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_ma
     sounds = chapters(2)
     longest = (sounds[0].timeline.seconds + sounds[1].timeline.seconds) / 2
     exported = run(
-        tmp_path, sounds, ["mp3"], longest=longest, folder="acx", name="B", chapter="{number}"
+        tmp_path,
+        sounds,
+        ["mp3"],
+        longest=longest / 60,
+        name="acx",
+        book_name="B",
+        chapter_name="{number}",
     )
     assert [f.path.name for f in exported.files] == ["01.mp3"]
     (failure,) = exported.failed
@@ -904,20 +915,20 @@ def test_two_files_of_one_name_are_refused_before_anything_is_encoded(
     tmp_path: Path, template: str, titles: tuple[str, str]
 ) -> None:
     sounds = [replace(c, title=t) for c, t in zip(chapters(2), titles, strict=True)]
-    way = {"name": "B", "chapter": template, "folder": "mine"}
+    way = {"name": "mine", "book_name": "B", "chapter_name": template}
     with pytest.raises(UserError, match=r"'.*\.mp3': put \{number\} into chapter_name"):
         run(tmp_path, sounds, ["mp3"], **way)
     assert not tmp_path.joinpath("kept").exists()
-    mine = replace(Way(("mp3",), target("audiobook")), **way)  # type: ignore[arg-type]
+    mine = replace(PLAIN, formats=("mp3",), **way)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="would both be the file"):
         export.check_names(titles, tags(), [mine])
 
 
 def test_names_that_are_apart_are_no_fault() -> None:
     same = ["Same", "Same"]
-    plain = Way(FORMATS, target("audiobook"), name="B")
-    export.check_names(same, tags(), [plain, replace(plain, folder="other")])
-    alone = replace(plain, formats=("mp3",), files="book", chapter="{chapter}")
+    plain = replace(PLAIN, formats=FORMATS, book_name="B")
+    export.check_names(same, tags(), [plain, replace(plain, name="other")])
+    alone = replace(plain, formats=("mp3",), files="book", chapter_name="{chapter}")
     export.check_names(["B"], tags(), [alone])  # a book of one chapter is one file
 
 
@@ -1062,7 +1073,7 @@ def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
         chapters()[1:2],
         tags(),
-        [Way(("m4b", "mp3"), target("audiobook"))],
+        [Way(replace(PLAIN, formats=("m4b", "mp3")))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",
         total=12,
@@ -1083,11 +1094,9 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
             cancel.set()
 
     arguments = {"out": tmp_path / "out", "kept": tmp_path / "kept", "workers": 2}
-    settings = [Way(("m4b",), target("audiobook"))]
+    ways = [Way(PLAIN)]
     with pytest.raises(export.Cancelled):
-        export.export(
-            chapters(), tags(), settings, on_progress=progress, cancel=cancel, **arguments
-        )  # type: ignore[arg-type]
+        export.export(chapters(), tags(), ways, on_progress=progress, cancel=cancel, **arguments)  # type: ignore[arg-type]
     assert not leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
     assert run(tmp_path, chapters()).files[0].fresh
@@ -1170,7 +1179,7 @@ def test_a_chapter_that_fails_stops_the_others(tmp_path: Path) -> None:
 def test_a_silent_chapter_is_named_and_all_other_files_are_made(tmp_path: Path) -> None:
     sounds = chapters()
     sounds[1] = chapter(2, "Hush", [silence(1.0)])
-    exported = run(tmp_path, sounds, ["m4b", "mp3"], name="B", chapter="{number}")
+    exported = run(tmp_path, sounds, ["m4b", "mp3"], book_name="B", chapter_name="{number}")
     assert [f.path.name for f in exported.files] == ["01.mp3", "03.mp3"]
     assert exported.failed == (
         export.Failure("chapter 'Hush' is silent", tuple(
@@ -1181,13 +1190,13 @@ def test_a_silent_chapter_is_named_and_all_other_files_are_made(tmp_path: Path) 
     assert not any((tmp_path / "out" / name).exists() for name in ("B.m4b", "B.mp3", "02.mp3"))
     assert [len(sounds) for _, sounds in exported.chapters] == [2, 0, 2]
     assert export.prune(tmp_path / "kept", exported) == 0
-    mended = run(tmp_path, chapters(), ["m4b", "mp3"], name="B", chapter="{number}")
+    mended = run(tmp_path, chapters(), ["m4b", "mp3"], book_name="B", chapter_name="{number}")
     assert not mended.failed
     assert [f.path.name for f in mended.files if f.fresh] == ["B.m4b", "B.mp3", "02.mp3"]
 
 
 def test_a_target_that_cannot_be_reached_is_told_with_figures(tmp_path: Path) -> None:
-    (failure,) = run(tmp_path, chapters(1), target=target(-8, -12)).failed
+    (failure,) = run(tmp_path, chapters(1), loudness=-8, true_peak=-12).failed
     assert re.search(
         r"chapter 'C.*' measures -.* LUFS and .* dBTP, not -8 LUFS.*; a lower loudness", failure.why
     )
@@ -1196,9 +1205,7 @@ def test_a_target_that_cannot_be_reached_is_told_with_figures(tmp_path: Path) ->
 
 def test_a_chapter_of_little_but_silence_says_what_helps(tmp_path: Path) -> None:
     short = chapter(1, "Hi.", [voice(0.4), silence(8.0)])
-    exported = run(
-        tmp_path, [short], ["mp3"], files="chapters", target=replace(target("acx"), true_peak=-18)
-    )
+    exported = run(tmp_path, [short], ["mp3"], files="chapters", **ACX_LEVELS | {"true_peak": -18})
     (failure,) = exported.failed
     assert "much of it is silence: make one chapter of it and the next" in failure.why
 
@@ -1232,7 +1239,7 @@ def test_credits_are_as_loud_as_chapters_where_a_target_counts_pauses(
         [long, short],
         ["flac"],
         files="chapters",
-        target=PROFILES["acx"].target,
+        **ACX_LEVELS | {"tolerance": 2.5},
         channels=channels,
     )
     (one,), (two,) = (sounds for _, sounds in exported.chapters)
@@ -1264,7 +1271,7 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     export.export(
         chapters(2),
         tags(),
-        [Way(("m4b", "mp3"), target("audiobook"))],
+        [Way(replace(PLAIN, formats=("m4b", "mp3")))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",
         on_progress=lambda *told: heard.append(told),
@@ -1283,7 +1290,7 @@ def test_acx_files_are_mp3_of_192_kbit_at_44100_hz_within_its_rms(tmp_path: Path
         tmp_path,
         chapters(1),
         ["mp3"],
-        target=target("acx"),
+        **ACX_LEVELS,
         sample_rate=44100,
         bitrate=192,
         files="chapters",
@@ -1317,20 +1324,20 @@ def test_the_sounds_own_rate_is_kept_where_the_codec_takes_it(
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("format", "rate", "asked", "message"),
     [
-        (lambda: export.encoding("mp3", 22050, bitrate=192), "set output.sample_rate: 44100"),
-        (lambda: export.encoding("mp3", 48000, bitrate=100), "only 32, 40, 48"),
-        (lambda: export.encoding("m4b", 22050, bitrate=192), "at most 132 kbit/s"),
-        (lambda: export.encoding("opus", 48000, bitrate=320), "at most 256 kbit/s"),
-        (lambda: export.encoding("mp3", 22050, sample_rate=8000), "no sample rate of 8000"),
+        ("mp3", 22050, {"bitrate": 192}, "set output.sample_rate: 44100"),
+        ("mp3", 48000, {"bitrate": 100}, "only 32, 40, 48"),
+        ("m4b", 22050, {"bitrate": 192}, "at most 132 kbit/s"),
+        ("opus", 48000, {"bitrate": 320}, "at most 256 kbit/s"),
+        ("mp3", 22050, {"sample_rate": 8000}, "no sample rate of 8000"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(
-    make: Callable[[], object], message: str
+    format: str, rate: int, asked: dict[str, int], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        make()
+        export.encoding(format, rate, replace(PLAIN, **asked))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

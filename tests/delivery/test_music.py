@@ -19,13 +19,14 @@ from narrator.delivery.export.encode import EncodeJob, Encoding, write_sound
 from narrator.engines.voice import Cast, Voice
 from narrator.errors import ManifestError, ScriptError, UserError
 from narrator.project import load
+from narrator.project.profiles import PLAIN
 from narrator.project.project import Project
 from narrator.sound import mix
 from narrator.sound.assemble import Region, Timeline
 from narrator.sound.assemble import lay as lay_clips
 from narrator.sound.assemble import spoken as spoken_level
 from narrator.sound.audio import silent
-from narrator.sound.loudness import BOTH, measure, target
+from narrator.sound.loudness import BOTH, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
 from narrator.text import script
@@ -343,7 +344,7 @@ def test_any_format_of_ffmpeg_is_read(tmp_path: Path, codec: str) -> None:
     two = stereo(tone(2, hertz=300, rate=48000), tone(2, hertz=700, rate=48000))
     bits = 0 if codec == "flac" else 128
     job = EncodeJob("", "", 48000, len(two), lambda: blocks(two), Encoding(codec, 48000, bits, 2),
-              target("podcast"), tmp_path)  # fmt: skip
+              PLAIN.target, tmp_path)  # fmt: skip
     write_sound(tmp_path / "a.bin", blocks(two), job)
     tune = music.tunes(book(tmp_path, "  - {file: a.bin, place: bed}"))[0]
     assert (tune.rate, tune.channels) == (48000, 2)

@@ -12,6 +12,7 @@ from narrator.project import load
 from narrator.project.profiles import ACX, PROFILES, Profile, custom
 from narrator.project.project import Project, credits
 from narrator.project.schema import ProfileSettings
+from narrator.sound.loudness import Loudness, Target
 
 BOOK = """\
 title: "1984: a *story*"
@@ -44,9 +45,7 @@ def test_a_platforms_formats_and_rates_go_together(name: str) -> None:
     profile = PROFILES[name]
     for format in profile.formats:
         for rate in (22050, 24000, 48000):
-            code = export.encoding(
-                format, rate, sample_rate=profile.sample_rate, bitrate=profile.bitrate
-            )
+            code = export.encoding(format, rate, profile)
             assert not profile.bitrates or not code.bitrate or code.bitrate >= profile.bitrates[0]
 
 
@@ -76,6 +75,52 @@ def test_the_manifest_knows_every_platform_and_every_field() -> None:
 def test_acx_is_about_ungated_rms() -> None:
     assert (ACX.kind, ACX.loudness, ACX.target.kind) == ("RMS", -20.5, "dB RMS")
     assert (ACX.target.lowest, ACX.target.highest) == (-22.5, -18.5)
+
+
+# -- what `output` says without one ----------------------------------------------------------------
+
+
+def wanted(folder: Path, output: str) -> Target:
+    (profile,) = project(folder, f"output: {{{output}}}\n").deliveries
+    return profile.target
+
+
+def figures(integrated: float = -18, rms: float = -20, true_peak: float = -3) -> Loudness:
+    return Loudness(integrated, rms, true_peak, true_peak, 60)
+
+
+def test_a_number_is_a_target_in_lufs_with_half_a_unit_either_way(tmp_path: Path) -> None:
+    target = wanted(tmp_path, "loudness: -19")
+    assert target.accepts(figures(-19.5))
+    assert not target.accepts(figures(-19.6))
+    assert not target.accepts(figures(-18.4))
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "ceiling"),
+    [("audiobook", -18, -1.5), ("podcast", -16, -1), (-21, -21, -1.5)],
+)
+def test_targets_have_the_platforms_figures(
+    tmp_path: Path, name: str | float, level: float, ceiling: float
+) -> None:
+    target = wanted(tmp_path, f"loudness: {name}")
+    assert target == Target("LUFS", level, level - 0.5, level + 0.5, ceiling)
+
+
+def test_the_target_acx_is_about_ungated_rms(tmp_path: Path) -> None:
+    target = wanted(tmp_path, "loudness: acx")
+    assert target.accepts(figures(integrated=-40, rms=-22.9, true_peak=-3))
+    assert target.accepts(figures(rms=-18.1))
+    assert not target.accepts(figures(rms=-23.1))
+    assert not target.accepts(figures(rms=-17.9))
+    assert not target.accepts(figures(rms=-20, true_peak=-2.9))
+
+
+def test_the_ceiling_can_be_set(tmp_path: Path) -> None:
+    low = wanted(tmp_path, "loudness: audiobook, true_peak: -6")
+    assert not low.accepts(figures(true_peak=-5.9))
+    high = wanted(tmp_path, "loudness: acx, true_peak: -2")
+    assert high.accepts(figures(rms=-20, true_peak=-2.5))
 
 
 # -- one's own -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import soxr
 from numpy.testing import assert_array_equal
 from scipy.signal import resample_poly
 
-from narrator.sound.loudness import Loudness, Target, master, measure, target
+from narrator.sound.loudness import Loudness, master, measure
 from tests.sounds import RATE, Samples, blocks, noise, silence, tone, voice
 
 # -- measuring -------------------------------------------------------------------------------------
@@ -215,46 +215,3 @@ def test_a_peak_is_lowered_with_its_neighbourhood_and_nothing_else() -> None:
 def test_mastering_does_not_depend_on_the_size_of_blocks() -> None:
     sound = voice(4.0)
     assert_array_equal(mastered(sound, 9, -3, 333), mastered(sound, 9, -3))
-
-
-# -- targets ---------------------------------------------------------------------------------------
-
-
-def figures(integrated: float = -18, rms: float = -20, true_peak: float = -3) -> Loudness:
-    return Loudness(integrated, rms, true_peak, true_peak, 60)
-
-
-def test_a_number_is_a_target_in_lufs_with_half_a_unit_either_way() -> None:
-    wanted = target(-19)
-    assert wanted.accepts(figures(-19.5))
-    assert not wanted.accepts(figures(-19.6))
-    assert not wanted.accepts(figures(-18.4))
-
-
-@pytest.mark.parametrize(
-    ("name", "level", "ceiling"),
-    [("audiobook", -18, -1.5), ("podcast", -16, -1), (-21, -21, -1.5)],
-)
-def test_targets_have_the_platforms_figures(
-    name: str | float, level: float, ceiling: float
-) -> None:
-    assert target(name) == Target("LUFS", level, level - 0.5, level + 0.5, ceiling)
-
-
-def test_acx_is_about_ungated_rms() -> None:
-    wanted = target("acx")
-    assert wanted.accepts(figures(integrated=-40, rms=-22.9, true_peak=-3))
-    assert wanted.accepts(figures(rms=-18.1))
-    assert not wanted.accepts(figures(rms=-23.1))
-    assert not wanted.accepts(figures(rms=-17.9))
-    assert not wanted.accepts(figures(rms=-20, true_peak=-2.9))
-
-
-def test_the_ceiling_can_be_set() -> None:
-    assert not target("audiobook", -6).accepts(figures(true_peak=-5.9))
-    assert target("acx", -2).accepts(figures(rms=-20, true_peak=-2.5))
-
-
-def test_an_unknown_target_is_an_error() -> None:
-    with pytest.raises(ValueError, match="audiobook, acx, podcast"):
-        target("loud")

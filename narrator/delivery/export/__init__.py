@@ -35,10 +35,11 @@ from narrator.delivery.export.encode import (
 )
 from narrator.delivery.export.excerpt import ChapterAudio, excerpt
 from narrator.delivery.export.names import file_name, folded, path_of
-from narrator.delivery.export.tags import GENRE, Cover, Tags, Track, named, three_letters
+from narrator.delivery.export.tags import Cover, Tags, Track, named, three_letters
 from narrator.delivery.shelf import Shelf
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, storage, sweep
+from narrator.project.profiles import Profile
 from narrator.sound.loudness import Target
 
 __all__ = [
@@ -69,34 +70,8 @@ __all__ = [
 class Way:
     """What files a book is delivered as; one of several ways, each in a folder of its own."""
 
-    formats: tuple[str, ...]
-    """m4b, mp3, opus, flac, wav."""
-    target: Target
-    files: str = "both"
-    """book, chapters or both. M4B is always one book."""
-    name: str = "{author} - {title}"
-    """Template of the book's file, see `names.path_of`: facts by name, `/` makes folders."""
-    bitrate: int | None = None
-    """kbit/s of lossy codecs; by codec where it is None."""
-    sample_rate: int | None = None
-    """Hz; the sound's own where it is None and the codec takes it."""
-    channels: int | None = None
-    """1 or 2; where it is None as many as the chapter with most: all are delivered alike."""
-    constant: bool | None = None
-    """Whether the bitrate is; None is the codec's own way."""
-    room_tone: float | None = None
-    """dB RMS of quiet noise under everything; None leaves pauses digital silence."""
-    longest: float | None = None
-    """Seconds a file; a book that is longer is delivered in parts."""
-    chapter: str = "{name} ({format})/{number} - {chapter}"
-    """Template of a chapter's file, beside the book's; it also knows {number}, {chapter}, {format}
-    and the book's {name}."""
-    folder: str = ""
-    """Within the folder of finished files: a profile's name."""
-    genre: str = GENRE
-    """Where the book has none."""
-    cover_square: bool = False
-    cover_pixels: tuple[int, int] | None = None
+    profile: Profile
+    """Its name is that of the folder, within the one of finished files."""
     sample: ChapterAudio | None = None
     """The retail sample, delivered beside the book."""
 
@@ -149,7 +124,7 @@ class Exported:
 def export(
     chapters: Sequence[ChapterAudio],
     tags: Tags,
-    settings: Sequence[Way],
+    ways: Sequence[Way],
     *,
     out: Path,
     kept: Path,
@@ -172,7 +147,7 @@ def export(
     A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
     not written; `Exported.failed` says so, and all others are.
 
-    Raises UserError (settings that do not fit, two files of one name, a cover that is no image),
+    Raises UserError (profiles that do not fit, two files of one name, a cover that is no image),
     StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
     export goes on from there.
     """
@@ -181,12 +156,14 @@ def export(
     total = total or len(chapters)
     plans = [
         plan
-        for way in settings
-        for plan in _plans(chapters, tags, way, _Names(way, tags, out, total), whole, channels)
+        for way in ways
+        for plan in _plans(
+            chapters, tags, way, _Names(way.profile, tags, out, total), whole, channels
+        )
     ]
     _check_paths((plan.path, plan.what) for plan in plans)
     cover = read_cover(tags.cover) if tags.cover else None
-    covers = {way.folder: _fitted(cover, tags, way) for way in settings}
+    covers = {way.profile.name: _fitted(cover, tags, way.profile) for way in ways}
     for folder in {kept, *(plan.path.parent for plan in plans)}:
         sweep(folder)
     encoded = _encode(plans, kept, workers, progress, cancel)
@@ -202,7 +179,7 @@ def export(
         progress("files", done, len(plans))
         if not plan.fault and all(need in good for need in plan.needs):
             sounds = [good[need] for need in plan.needs]
-            file = _deliver(plan, sounds, tags, covers[plan.settings.folder], ledger, shelf)
+            file = _deliver(plan, sounds, tags, covers[plan.profile.name], ledger, shelf)
             (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
     each = [(c, tuple(e for need, e in good.items() if need.key == c.key)) for c in chapters]
@@ -244,10 +221,10 @@ def _failures(
     return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
 
 
-def _fitted(cover: Cover | None, tags: Tags, way: Way) -> Cover | None:
+def _fitted(cover: Cover | None, tags: Tags, profile: Profile) -> Cover | None:
     if cover is None or tags.cover is None:
         return None
-    return fitted(cover, tags.cover, square=way.cover_square, pixels=way.cover_pixels)
+    return fitted(cover, tags.cover, square=profile.cover_square, pixels=profile.cover_pixels)
 
 
 # -- plans -----------------------------------------------------------------------------------------
@@ -270,7 +247,7 @@ class _Plan:
 
     path: Path
     format: str
-    settings: Way
+    profile: Profile
     encoding: Encoding
     chapters: tuple[ChapterAudio, ...]
     track: Track | None = None
@@ -283,10 +260,10 @@ class _Plan:
 
     @property
     def needs(self) -> list[_Need]:
-        way = self.settings
         if self.fault:
             return []
-        return [_Need(c, c.key, self.encoding, way.target, way.room_tone) for c in self.chapters]
+        target, room_tone = self.profile.target, self.profile.room_tone
+        return [_Need(c, c.key, self.encoding, target, room_tone) for c in self.chapters]
 
     @property
     def what(self) -> str:
@@ -301,45 +278,44 @@ class _Plan:
 def _plans(
     chapters: Sequence[ChapterAudio],
     tags: Tags,
-    settings: Way,
+    way: Way,
     names: _Names,
     whole: bool,
     channels: int,
 ) -> list[_Plan]:
+    profile, rate = way.profile, max(chapter.timeline.sample_rate for chapter in chapters)
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
-    parted = not whole and (settings.files == "book" or set(settings.formats) == {"m4b"})
+    parted = not whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
     plans = []
-    for format in settings.formats:
-        code = _encoding(settings, format, chapters, channels)
-        if whole and (format == "m4b" or settings.files != "chapters"):
-            plans += _book(chapters, tags, settings, format, code, names)
-        if not parted and (format == "m4b" or settings.files == "book"):
+    for format in profile.formats:
+        code = encoding(format, rate, profile, channels)
+        if whole and (format == "m4b" or profile.files != "chapters"):
+            plans += _book(chapters, tags, profile, format, code, names)
+        if not parted and (format == "m4b" or profile.files == "book"):
             continue
         for chapter in chapters:
             path = names.chapter(format, chapter.number, chapter.title)
             track = Track(chapter.title, chapter.number, names.total)
-            fault = _too_long(chapter, settings)
+            fault = _too_long(chapter, profile)
             plans.append(
-                _Plan(path, format, settings, code, (chapter,), track, marks=False, fault=fault)
+                _Plan(path, format, profile, code, (chapter,), track, marks=False, fault=fault)
             )
-    if settings.sample is not None and whole:
-        format, sample = settings.formats[0], settings.sample
-        code = _encoding(settings, format, chapters, channels)
+    if way.sample is not None and whole:
+        format, sample = profile.formats[0], way.sample
+        code = encoding(format, rate, profile, channels)
         path = names.sample(format, sample.title)
         track = Track(sample.title, 0, 0)
-        plans.append(
-            _Plan(path, format, settings, code, (sample,), track, marks=False, sample=True)
-        )
+        plans.append(_Plan(path, format, profile, code, (sample,), track, marks=False, sample=True))
     return plans
 
 
-def _too_long(chapter: ChapterAudio, settings: Way) -> str:
+def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
     """What is to be done where a chapter lasts longer than a file may; empty where it does not."""
-    if settings.longest is None or chapter.timeline.seconds <= settings.longest:
+    if profile.longest is None or chapter.timeline.seconds <= profile.longest * 60:
         return ""
     return (
         f"chapter '{chapter.title}' lasts {chapter.timeline.seconds / 60:.0f} min, and "
-        f"{settings.folder or 'output'} takes {settings.longest / 60:g} min a file: "
+        f"{profile.name or 'output'} takes {profile.longest:g} min a file: "
         "make two chapters of it"
     )
 
@@ -347,7 +323,7 @@ def _too_long(chapter: ChapterAudio, settings: Way) -> str:
 def _book(
     chapters: Sequence[ChapterAudio],
     tags: Tags,
-    settings: Way,
+    profile: Profile,
     format: str,
     code: Encoding,
     names: _Names,
@@ -356,14 +332,14 @@ def _book(
     most = containers.MOST_MARKS.get(format)
     whole = names.whole(format)
     for chapter in chapters:
-        if fault := _too_long(chapter, settings):
-            return [_Plan(whole, format, settings, code, tuple(chapters), fault=fault)]
+        if fault := _too_long(chapter, profile):
+            return [_Plan(whole, format, profile, code, tuple(chapters), fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
     seconds = 0.0  # up to the chapter at hand, with what joining adds
     for chapter in chapters:
         full = len(parts[-1]) == most
-        if settings.longest is not None:
-            full |= seconds + chapter.timeline.seconds > settings.longest
+        if profile.longest is not None:
+            full |= seconds + chapter.timeline.seconds > profile.longest * 60
         if full and parts[-1]:
             parts.append([])
             seconds = 0.0
@@ -371,18 +347,18 @@ def _book(
         seconds += chapter.timeline.seconds + code.join
     if len(parts) == 1:
         remark = _unlisted(whole.name, len(chapters)) if format == "m4b" else ""
-        return [_Plan(whole, format, settings, code, tuple(chapters), remark=remark)]
+        return [_Plan(whole, format, profile, code, tuple(chapters), remark=remark)]
     why = (
         f"{format.upper()} marks at most {most} chapters"
         if most is not None and len(chapters) > most
-        else f"a file may last {(settings.longest or 0) / 60:g} min"
+        else f"a file may last {profile.longest or 0:g} min"
     )
     remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
     plans = []
     for number, part in enumerate(parts, 1):
         track = Track(f"{tags.title}, part {number}", number, len(parts))
         path = names.part(format, number)
-        plans.append(_Plan(path, format, settings, code, tuple(part), track, remark=remark))
+        plans.append(_Plan(path, format, profile, code, tuple(part), track, remark=remark))
     return plans
 
 
@@ -400,9 +376,9 @@ def _unlisted(name: str, chapters: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Where the files of one way lie."""
+    """Where the files of one profile lie."""
 
-    settings: Way
+    profile: Profile
     tags: Tags
     out: Path
     total: int
@@ -411,7 +387,7 @@ class _Names:
     @property
     def book(self) -> Path:
         """Without an ending."""
-        return self.out / self.settings.folder / _path(self.settings.name, self.tags.facts())
+        return self.out / self.profile.name / _path(self.profile.book_name, self.tags.facts())
 
     def whole(self, format: str) -> Path:
         return _with_ending(self.book, format)
@@ -423,7 +399,7 @@ class _Names:
         digits = max(2, len(str(self.total)))
         own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
         facts = self.tags.facts() | own | {"name": self.book.name}
-        return _with_ending(self.book.parent / _path(self.settings.chapter, facts), format)
+        return _with_ending(self.book.parent / _path(self.profile.chapter_name, facts), format)
 
     def sample(self, format: str, title: str) -> Path:
         name = f"{self.book.name} - {file_name(title)}"
@@ -438,23 +414,23 @@ def _called(number: int, title: str) -> str:
     return f"chapter {number} '{title}'"
 
 
-def check_names(titles: Sequence[str], tags: Tags, settings: Sequence[Way]) -> None:
+def check_names(titles: Sequence[str], tags: Tags, profiles: Sequence[Profile]) -> None:
     """Raises UserError where two files of a book with these chapters would have one name, or names
     that differ only in what some file systems look past: case, composed letters.
 
     Chapters count though only the book is delivered: what is there of a book that is not whole yet
     are its chapters.
     """
-    for way in settings:
-        names = _Names(way, tags, Path(), len(titles))
-        found = [(names.whole(format), "the book") for format in way.formats]
-        if len(titles) > 1 or way.files != "book":
-            found += [
+    for profile in profiles:
+        names = _Names(profile, tags, Path(), len(titles))
+        paths = [(names.whole(format), "the book") for format in profile.formats]
+        if len(titles) > 1 or profile.files != "book":
+            paths += [
                 (names.chapter(format, number, title), _called(number, title))
-                for format in way.formats
+                for format in profile.formats
                 for number, title in enumerate(titles, 1)
             ]
-        _check_paths(found)
+        _check_paths(paths)
 
 
 def _check_paths(named: Iterable[tuple[Path, str]]) -> None:
@@ -476,19 +452,6 @@ def _path(template: str, facts: dict[str, str]) -> Path:
     except KeyError as error:
         known = ", ".join(f"{{{name}}}" for name in facts)
         raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
-
-
-def _encoding(
-    settings: Way, format: str, chapters: Sequence[ChapterAudio], channels: int
-) -> Encoding:
-    return encoding(
-        format,
-        max(chapter.timeline.sample_rate for chapter in chapters),
-        sample_rate=settings.sample_rate,
-        bitrate=settings.bitrate,
-        channels=settings.channels or channels,
-        constant=settings.constant if format in ("mp3", "opus") else None,
-    )
 
 
 def book_name(template: str, tags: Tags) -> str:
@@ -564,7 +527,7 @@ def _deliver(
     shelf: Shelf | None,
 ) -> ListenerFile:
     titles = [chapter.title for chapter in plan.chapters]
-    tags = replace(tags, genre=tags.genre or plan.settings.genre)
+    tags = replace(tags, genre=tags.genre or plan.profile.genre)
     recipe = {
         "file": 4,
         "format": plan.format,
@@ -594,7 +557,7 @@ def _deliver(
         bytes=plan.path.stat().st_size,
         fresh=fresh,
         chapters=tuple(chapter.number for chapter in plan.chapters),
-        folder=plan.settings.folder,
+        folder=plan.profile.name,
     )
 
 

@@ -24,6 +24,7 @@ from av.container import InputContainer, OutputContainer
 from narrator import keys
 from narrator.errors import ExportError, UserError
 from narrator.files import damage, load_json, replacing, save_json, storage
+from narrator.project.profiles import PLAIN, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resampled
 from narrator.sound.loudness import BOTH, Loudness, Target, master, measure
@@ -92,32 +93,24 @@ class Encoding:
         return 3 * frames.get(self.codec, 0) / self.sample_rate
 
 
-def encoding(
-    format: str,
-    rate: int,
-    *,
-    sample_rate: int | None = None,
-    bitrate: int | None = None,
-    channels: int = 1,
-    constant: bool | None = None,
-) -> Encoding:
-    """The encoding of a format for sound at `rate`.
+def encoding(format: str, rate: int, profile: Profile = PLAIN, channels: int = 1) -> Encoding:
+    """The encoding of a format for sound at `rate` with so many channels.
 
-    The sample rate is the one asked for, else the sound's own, else the next that the codec takes;
+    The sample rate is the profile's, else the sound's own, else the next that the codec takes;
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not go together.
     """
     name = _BY_FORMAT[format]
     known = _CODECS[name].rates
-    wanted = sample_rate or rate
-    if sample_rate and name in ("aac", "mp3") and sample_rate not in known:
-        raise UserError(f"{format} takes no sample rate of {sample_rate}: {_listed(known)}")
-    if constant is not None and name not in ("mp3", "opus"):
-        raise UserError(f"{format} has no bitrate_mode to choose; leave it out")
+    wanted, channels = profile.sample_rate or rate, profile.channels or channels
+    if profile.sample_rate and name in ("aac", "mp3") and wanted not in known:
+        raise UserError(f"{format} takes no sample rate of {wanted}: {_listed(known)}")
     hertz = next((r for r in known if r >= wanted), known[-1] if known else wanted)
     if name == "flac":
         return Encoding(name, hertz, 0, channels)
     usual = {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}
-    code = Encoding(name, hertz, bitrate or usual[name] * channels, channels, constant)
+    mode = profile.bitrate_mode if name in ("mp3", "opus") else None
+    constant = None if mode is None else mode == "constant"
+    code = Encoding(name, hertz, profile.bitrate or usual[name] * channels, channels, constant)
     _check_bitrate(format, code)
     return code
 

@@ -80,7 +80,6 @@ def write(
         return _movie(
             rate=rate,
             length=length,
-            starts=starts,
             sound=_sound_table(sizes, parts[0].setup, code, base + len(text), wide),
             text=_text_table([len(t) for t in titles], starts, length, rate, base, wide),
             packets=len(sizes),
@@ -152,7 +151,6 @@ def _movie(
     *,
     rate: int,
     length: int,
-    starts: Sequence[int],
     sound: bytes,
     text: bytes,
     packets: int,
