@@ -300,7 +300,7 @@ def test_a_shelf_of_many_books_is_none(tmp_path: Path) -> None:
         chapter(tmp_path, number, 0, name=f"Title {number}.flac", album=f"Book {number}")
     assert said(tmp_path) == []
     assert said(tmp_path, "-p", "archive") == [
-        f"{tmp_path.name}: holds files of more than one album: 'book 1', 'book 2', 'book 3'"
+        f"{tmp_path.name}: holds files of more than one album: 'Book 1', 'Book 2', 'Book 3'"
     ]
 
 
