@@ -20,7 +20,7 @@ from narrator.project.project import Project
 from narrator.speech.plan import SILENT, Utterance, utterances
 from narrator.text import script
 from narrator.text.lines import Chapter
-from narrator.text.normalize import Entry, Lexicon
+from narrator.text.normalize import Lexicon
 from narrator.text.patterns import Slow
 
 LARGEST_TEXT = 64_000_000
@@ -122,20 +122,9 @@ def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
 
 def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
     """The lexicon; or one of the entries that work, and what is wrong with the others."""
-    entries = [
-        Entry(
-            say=entry.say,
-            word=entry.word,
-            pattern=entry.pattern,
-            language=entry.language,
-            speaker=entry.speaker,
-            case=entry.case,
-        )
-        for entry in project.lexicon
-    ]
     lexicon = Lexicon()
     problems: list[Problem] = []
-    for i, entry in enumerate(entries):
+    for i, entry in enumerate(project.lexicon):
         try:
             lexicon.add(entry)
         except (ValueError, OverflowError) as error:

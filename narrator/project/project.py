@@ -17,12 +17,12 @@ from narrator.project import profiles
 from narrator.project.profiles import Profile
 from narrator.project.schema import (
     ChapterSettings,
-    LexiconEntry,
     Manifest,
     Series,
     Speaker,
 )
 from narrator.project.yaml import Loc, line_of
+from narrator.text.normalize.lexicon import LexiconEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from pydantic import (
     Field,
     Tag,
     create_model,
-    field_validator,
     model_validator,
 )
 
@@ -23,7 +22,7 @@ from narrator.engines.kind import EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.project import profiles
 from narrator.settings import Strict, Text, Written
-from narrator.text.patterns import limited
+from narrator.text.normalize.lexicon import LexiconEntry
 
 
 def _as_list(value: object) -> object:
@@ -270,47 +269,6 @@ class Checks(Strict):
     strict: bool = False
     """Whether a chunk none of whose tries passed holds its chapter back; else the least bad try is
     delivered, and said."""
-
-
-_PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
-
-
-class LexiconEntry(Strict):
-    """A word or a pattern, and how it is spoken."""
-
-    word: Text | None = None
-    """A word or several, as written; either this or `pattern`."""
-    pattern: Text | None = None
-    """A regular expression."""
-    say: Annotated[str, Written]
-    """What is spoken; a pattern's groups are \\1, \\2 in it."""
-    speaker: Text | None = None
-    """Only when this one speaks."""
-    language: Text | None = None
-    """Only in text of this language."""
-    case: bool = False
-    """Whether upper and lower case must match."""
-
-    @field_validator("pattern")
-    @classmethod
-    def _compiles(cls, pattern: str | None) -> str | None:
-        try:
-            re.compile(pattern or "")
-        except _PATTERN_ERRORS as error:
-            raise ValueError(f"not a regular expression: {error}") from None
-        return pattern
-
-    @model_validator(mode="after")
-    def _one_match(self) -> LexiconEntry:
-        if (self.word is None) == (self.pattern is None):
-            raise ValueError("a lexicon entry needs either `word` or `pattern`")
-        if self.pattern is not None:
-            try:
-                with limited(self.pattern):
-                    re.compile(self.pattern).sub(self.say, "")
-            except (*_PATTERN_ERRORS, IndexError) as error:
-                raise ValueError(f"`say` does not fit the pattern: {error}") from None
-        return self
 
 
 Loudness = Literal["audiobook", "acx", "podcast"] | Annotated[float, Field(ge=-40, le=-8)]

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 from narrator.text.normalize import english, languages
 from narrator.text.normalize.edits import Edit, apply, compose, forward
-from narrator.text.normalize.lexicon import Entry, Lexicon
+from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, read
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
 
-__all__ = ["TYPOGRAPHY", "Change", "Entry", "Lexicon", "SpokenText", "normalize"]
+__all__ = ["TYPOGRAPHY", "Change", "Lexicon", "LexiconEntry", "SpokenText", "normalize"]
 
 
 @dataclass(frozen=True, slots=True)

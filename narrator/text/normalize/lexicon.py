@@ -19,30 +19,61 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import field_validator, model_validator
+
+from narrator.settings import Strict, Text, Written
 from narrator.text.normalize.edits import apply
 from narrator.text.normalize.typography import canonical
 from narrator.text.patterns import limited
 
+_PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """`word` or `pattern` (one of them) is spoken as `say`, for one language or speaker, or all."""
 
-    say: str
-    word: str | None = None
-    pattern: re.Pattern[str] | str | None = None
-    language: str | None = None
-    """BCP 47; "en" covers "en-GB"."""
-    speaker: str | None = None
+class LexiconEntry(Strict):
+    """A word or a pattern, and how it is spoken."""
+
+    word: Text | None = None
+    """A word or several, as written; either this or `pattern`."""
+    pattern: Text | None = None
+    """A regular expression."""
+    say: Annotated[str, Written]
+    """What is spoken; a pattern's groups are \\1, \\2 in it."""
+    speaker: Text | None = None
+    """Only when this one speaks."""
+    language: Text | None = None
+    """Only in text of this language."""
     case: bool = False
+    """Whether upper and lower case must match."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except _PATTERN_ERRORS as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _one_match(self) -> LexiconEntry:
+        if (self.word is None) == (self.pattern is None):
+            raise ValueError("a lexicon entry needs either `word` or `pattern`")
+        if self.pattern is not None:
+            try:
+                with limited(self.pattern):
+                    re.compile(self.pattern).sub(self.say, "")
+            except (*_PATTERN_ERRORS, IndexError) as error:
+                raise ValueError(f"`say` does not fit the pattern: {error}") from None
+        return self
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
     """An entry, compiled."""
 
-    entry: Entry
+    entry: LexiconEntry
     regex: re.Pattern[str]
     probe: str
     """Part of every text that can match, case folded."""
@@ -53,14 +84,14 @@ class _Ready:
 class Lexicon:
     """All entries of a project. Raises ValueError for an entry that cannot work."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[LexiconEntry] = ()) -> None:
         self._all: list[_Ready] = []
         self._keys: set[tuple[str, int, str | None, str | None]] = set()
         self._for: dict[tuple[str, str], list[_Ready]] = {}
         for entry in entries:
             self.add(entry)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LexiconEntry) -> None:
         """Raises ValueError for one that cannot work, or is there already."""
         ready = _ready(entry)
         what = entry.word if entry.word is not None else ready.regex.pattern
@@ -134,9 +165,7 @@ def _spoken(ready: _Ready, match: re.Match[str], words: Callable[[str], str]) ->
     )
 
 
-def _ready(entry: Entry) -> _Ready:
-    if (entry.word is None) == (entry.pattern is None):
-        raise ValueError("a lexicon entry needs either `word` or `pattern`")
+def _ready(entry: LexiconEntry) -> _Ready:
     say = apply(entry.say, canonical(entry.say, "en"))
     if entry.word is not None:
         word = " ".join(apply(entry.word, canonical(entry.word, "en")).split())
@@ -156,17 +185,13 @@ def _whole(word: str) -> str:
     return before + re.escape(word).replace(r"\ ", r"\s+") + after
 
 
-def _compiled(entry: Entry) -> re.Pattern[str]:
-    pattern = entry.pattern
-    if isinstance(pattern, re.Pattern):
-        regex = pattern
-    else:
-        assert pattern is not None
-        plain = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
-        try:
-            regex = re.compile(plain, 0 if entry.case else re.IGNORECASE)
-        except re.error as error:
-            raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
+def _compiled(entry: LexiconEntry) -> re.Pattern[str]:
+    pattern = entry.pattern or ""
+    plain = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    try:
+        regex = re.compile(plain, 0 if entry.case else re.IGNORECASE)
+    except re.error as error:
+        raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
     with limited(regex.pattern):
         empty = regex.search("") is not None
     if empty:
