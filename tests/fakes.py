@@ -1,6 +1,6 @@
 """An engine for tests: it hums a noise that depends on everything it was given.
 
-It continues takes (its latents are a digest of what it said), fails on demand, and counts.
+It continues takes (its state is a digest of what it said), fails on demand, and counts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Fault = Callable[[Request], Speech | EngineFailure | None]
 
 def hum(request: Request) -> Speech:
     """Noise of the expected length, the same for the same request and prompt."""
-    prompt = "" if request.prompt is None else request.prompt.latents.tobytes().hex()
+    prompt = "" if request.prompt is None else request.prompt.state.tobytes().hex()
     seed = keys.number(f"{request.key} {request.attempt} {request.text} {prompt}")
     draw = np.random.default_rng(seed)
     sound = draw.normal(0, 0.05, round(max(0.3, request.expected) * RATE)).astype(np.float32)
     edge = np.zeros(RATE // 10, np.float32)
-    latents = draw.normal(size=(2, 4, 3)).astype(np.float32)
-    return Speech(np.concatenate([edge, sound, edge]), latents)
+    state = draw.normal(size=(2, 4, 3)).astype(np.float32)
+    return Speech(np.concatenate([edge, sound, edge]), state)
 
 
 @dataclass

@@ -90,7 +90,7 @@ def copy(book: Rendered, folder: Path, *, slots: int = 3) -> Path:
 def same_takes(book: Rendered, path: Path) -> None:
     other = Store.open(path.parent / "build" / "store")
     for step in book.steps:
-        ours, theirs = book.store.latents(step.key), other.latents(step.key)
+        ours, theirs = book.store.state(step.key), other.state(step.key)
         assert ours is not None
         assert theirs is not None
         assert ours.shape == theirs.shape
@@ -149,7 +149,7 @@ def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered: Rendered, mod
         said, before, sound = step.text, "", None
         if step.parent:
             parent = by_key[step.parent]
-            before, sound = parent.text, rendered.store.latents(parent.key)
+            before, sound = parent.text, rendered.store.state(parent.key)
         elif step.mode == "continuation":
             before = voice.transcript
             sound = loaded.encode(voice.samples, sample_rate=voice.rate, pad="left")

@@ -18,13 +18,20 @@ from numpy.typing import NDArray
 from narrator.engines.voice import Mode, Reference, Voice
 from narrator.errors import EngineFailure, Problem
 
+State = NDArray[Any]
+"""What an engine keeps of a take to go on from it (latents, tokens): its own, but for the first
+axis, which runs evenly along the sound."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The take that a request continues: what was spoken, and its latents (n, patch, dim)."""
+    """The take that a request continues, as far as a short rest after its speech."""
 
     text: str
-    latents: NDArray[np.float32]
+    samples: Callable[[], NDArray[np.float32]]
+    """Its sound: mono, at the engine's rate; read when it is wanted. Raises DamagedTake."""
+    state: State | None = None
+    """What the engine gave with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What an engine said: mono float32 samples in [-1, 1], and latents where it has them."""
+    """What an engine said: mono float32 samples in [-1, 1], and its state where it has one."""
 
     samples: NDArray[np.float32]
-    latents: NDArray[np.float32] | None = None
+    state: State | None = None
     stop: str = "stop"
     """"stop" (the engine ended by itself) or "cap" (it was cut off at its length limit)."""
     patches: int = 0

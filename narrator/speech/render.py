@@ -351,8 +351,6 @@ class _Loop:
         if verdict.faults:
             self._keep_try(job, request, speech, verdict)
             return _Judged(tuple(map(str, verdict.faults)))
-        if self.engine.continues and speech.latents is None:
-            return _Judged(("engine: a take without latents, which nothing can continue",))
         if self.ear is None:
             return self._accept(job, speech, verdict)
         return _Judged(passed=(speech, verdict))

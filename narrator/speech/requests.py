@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Prompt, Request, Speech
+from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio
 from narrator.speech import checks
@@ -102,8 +102,15 @@ def prompt_of(
     """
     if take.prompt_seconds + expected > engine.horizon:
         return None
-    latents = store.latents(key)
-    return None if latents is None else Prompt(take.prompt_text or take.text, latents)
+
+    def samples() -> audio.Samples:
+        sound, rate = store.read(key)
+        stop = min(len(sound), take.stop + round(PROMPT_REST * rate))
+        if not take.prompt_text:
+            return sound[:stop]
+        return sound[max(0, stop - round(take.prompt_seconds * rate)) : stop]  # its last half
+
+    return Prompt(take.prompt_text or take.text, samples, store.state(key))
 
 
 def request_for(job: StepJob, engine: Engine) -> Request:
@@ -111,9 +118,10 @@ def request_for(job: StepJob, engine: Engine) -> Request:
     prompt, expected = job.prompt, step.expected
     if len(job.parts) > 1:
         expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
-        if part:
-            latents = None if job.doubts else rested(job.done[-1], engine)
-            prompt = prompt if latents is None else Prompt(job.parts[part - 1], latents)
+        if part and engine.continues and not job.doubts:
+            before, text = job.done[-1], job.parts[part - 1]
+            sound = before.samples[: rest(before.samples, engine.sample_rate)]
+            prompt = Prompt(text, lambda: sound, rested(before, engine))
     return request_of(
         step, engine, job.parts[part], expected, prompt, job.reference, attempt=job.attempt
     )
@@ -183,7 +191,7 @@ def examined(
         speech.samples,
         engine.sample_rate,
         request.expected,
-        latents=speech.latents,
+        latents=speech.state,
         capped=speech.stop == "cap",
         median=level,
         spread=rules.loudness,
@@ -208,10 +216,10 @@ def record_of(
     """The record of one answer to one request, as it is."""
     rate = engine.sample_rate
     start, stop = audio.speech_bounds(speech.samples, rate)
-    latents = rested(speech, engine)
+    state = rested(speech, engine)
     held = len(speech.samples)
-    if latents is not None and speech.latents is not None:
-        held = round(held * len(latents) / max(1, len(speech.latents)))
+    if state is not None and speech.state is not None:
+        held = round(held * len(state) / max(1, len(speech.state)))
     reference = request.reference
     return Record(
         key=key,
@@ -257,15 +265,19 @@ def keep_try(
     return store.put_try(record, samples, rested(speech, engine)), record
 
 
-def rested(speech: Speech, engine: Engine) -> np.ndarray | None:
-    """A take's latents as far as a prompt should go: to a short rest after its speech."""
-    if speech.latents is None or not len(speech.latents):
-        return speech.latents
-    rate = engine.sample_rate
-    _, stop = audio.speech_bounds(speech.samples, rate)
-    frame = len(speech.samples) / len(speech.latents)
-    last = math.ceil((stop + PROMPT_REST * rate) / frame)
-    return speech.latents[: max(1, last)]
+def rested(speech: Speech, engine: Engine) -> State | None:
+    """A take's state as far as a prompt should go."""
+    if speech.state is None or not len(speech.state):
+        return speech.state
+    frame = len(speech.samples) / len(speech.state)
+    last = math.ceil(rest(speech.samples, engine.sample_rate) / frame)
+    return speech.state[: max(1, last)]
+
+
+def rest(samples: audio.Samples, rate: int) -> int:
+    """Where a prompt ends: at a short rest after its speech."""
+    _, stop = audio.speech_bounds(samples, rate)
+    return stop + round(PROMPT_REST * rate)
 
 
 def closed(text: str) -> str:

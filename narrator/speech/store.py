@@ -1,7 +1,7 @@
 """Takes on disk, addressed by content: get, put, pin, drop, gc.
 
 A take is one file, `ab/abcdef….take`: a zip archive, stored, of `record.json`, `audio.flac` and,
-where the engine has them, `latents.npy`. It is written beside its goal, synced and renamed, so a
+where the engine has a state, `latents.npy`. It is written beside its goal, synced and renamed, so a
 take is whole or absent. `journal.jsonl` remembers what was put, with the file's hash, size and
 time, so that a plan need not open any take; its rows are sealed, it only grows, and it can be lost:
 what it does not know for certain is read from the takes again. Tries that failed their checks lie
@@ -38,7 +38,7 @@ class Record:
 
     key: str
     content: str
-    """Hash of samples and latents, as stored: what a child's `prompted_by` holds."""
+    """Hash of samples and state, as stored: what a child's `prompted_by` holds."""
     samples: int
     sample_rate: int
     start: int
@@ -74,9 +74,9 @@ class Record:
     text: str = ""
     """Spoken text."""
     prompt_text: str = ""
-    """What the latents say, where that is not the whole text: a halved take keeps its last half."""
+    """What the state says, where that is not the whole text: a halved take keeps its last half."""
     prompt_seconds: float = 0.0
-    """Of sound that the latents hold."""
+    """Of sound that the state holds."""
     wall: float = 0.0
     """Seconds from its request to its samples."""
 
@@ -207,10 +207,10 @@ class Store:
             raise DamagedTake(f"take {key}: {len(samples)} samples, not {record.samples}")
         return samples, rate
 
-    def latents(self, key: str) -> NDArray[np.float32] | None:
-        """A take's latents (n, patch, dim), where its engine has them. Raises DamagedTake."""
-        latents = self._open(key)[2]
-        return None if latents is None else np.load(io.BytesIO(latents), allow_pickle=False)
+    def state(self, key: str) -> NDArray[Any] | None:
+        """What its engine keeps of a take to go on from it. Raises DamagedTake."""
+        state = self._open(key)[2]
+        return None if state is None else np.load(io.BytesIO(state), allow_pickle=False)
 
     def flag(self, key: str) -> Flag | None:
         """Why a step was given up, if it was since it last had a good take."""
@@ -237,10 +237,10 @@ class Store:
         self,
         record: Record,
         samples: NDArray[np.float32],
-        latents: NDArray[np.float32] | None = None,
+        state: NDArray[Any] | None = None,
     ) -> Record:
         """Store a take; returns its record with `content` filled in. Raises StorageError."""
-        sound, packed = _parts(samples, record.sample_rate, latents)
+        sound, packed = _parts(samples, record.sample_rate, state)
         record = replace(record, content=keys.content(sound, packed))
         return self._keep(record, _pack(record, sound, packed))
 
@@ -260,13 +260,13 @@ class Store:
         self,
         record: Record,
         samples: NDArray[np.float32],
-        latents: NDArray[np.float32] | None = None,
+        state: NDArray[Any] | None = None,
     ) -> int:
         """Keep a try that is no take, under its step's key; returns its number, from 1.
 
         Raises StorageError.
         """
-        sound, packed = _parts(samples, record.sample_rate, latents)
+        sound, packed = _parts(samples, record.sample_rate, state)
         record = replace(record, content=keys.content(sound, packed))
         with self._mutex:
             number = 1 + max(self._try_numbers(record.key), default=0)
@@ -278,13 +278,13 @@ class Store:
     def reject(self, key: str, faults: tuple[str, ...]) -> int:
         """A take that proves bad becomes a try; returns its number. Raises DamagedTake,
         StorageError."""
-        record, sound, latents = self._open(key)
+        record, sound, state = self._open(key)
         record = replace(record, faults=faults)
         with self._mutex:
             number = 1 + max(self._try_numbers(key), default=0)
             path = self._try_path(key, number)
             with files.storage(path):
-                files.write(path, _pack(record, sound, latents or b""))
+                files.write(path, _pack(record, sound, state or b""))
                 self._path(key).unlink()
             self._entries.pop(key, None)
         return number
@@ -294,9 +294,9 @@ class Store:
 
         `tries` and `wall` are the step's, for its record. Raises DamagedTake, StorageError.
         """
-        record, sound, latents = self._read_try(key, number)
+        record, sound, state = self._read_try(key, number)
         record = replace(record, tries=tries, wall=wall)
-        return self._keep(record, _pack(record, sound, latents or b""))
+        return self._keep(record, _pack(record, sound, state or b""))
 
     def tries(self, key: str) -> dict[int, Record]:
         """Tries of a step that are no takes, by number; damaged ones are left out."""
@@ -351,10 +351,10 @@ class Store:
         Raises DamagedTake where there is none, StorageError.
         """
         parts = self._open(pin.step) if pin.number == 0 else self._read_try(pin.step, pin.number)
-        record, sound, latents = parts
+        record, sound, state = parts
         # What prompted it no longer matters: it is kept for its own sake.
         record = replace(record, key=pin.take, prompted_by=None, voiced_by=None)
-        self._keep(record, _pack(record, sound, latents or b""))
+        self._keep(record, _pack(record, sound, state or b""))
         self._save_pins({**self.pins(), pin.place: pin})
 
     def unpin(self, places: Iterable[str]) -> None:
@@ -423,7 +423,7 @@ class Store:
         try:
             if entry and keys.content_of(data) != entry.sha256:
                 raise DamagedTake(f"take {key} is not what was stored")
-            record, sound, latents = _unpack(key, data)
+            record, sound, state = _unpack(key, data)
         except DamagedTake:
             self._note_damage(key)
             raise
@@ -436,7 +436,7 @@ class Store:
             raise DamagedTake(
                 f"the journal's row of take {key} is not what the take says of itself"
             )
-        return record, sound, latents
+        return record, sound, state
 
     def _note_damage(self, key: str) -> None:
         with self._mutex:
@@ -606,24 +606,24 @@ def _is_sealed(line: bytes) -> bool:
 
 
 def _parts(
-    samples: NDArray[np.float32], rate: int, latents: NDArray[np.float32] | None
+    samples: NDArray[np.float32], rate: int, state: NDArray[Any] | None
 ) -> tuple[bytes, bytes]:
-    """Sound as FLAC, latents as npy or nothing."""
+    """Sound as FLAC, state as npy or nothing."""
     packed = b""
-    if latents is not None:
+    if state is not None:
         buffer = io.BytesIO()
-        np.save(buffer, latents, allow_pickle=False)
+        np.save(buffer, state, allow_pickle=False)
         packed = buffer.getvalue()
     return audio.encode(samples, rate), packed
 
 
-def _pack(record: Record, sound: bytes, latents: bytes) -> bytes:
+def _pack(record: Record, sound: bytes, state: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in (
             ("record.json", json.dumps(asdict(record), ensure_ascii=False, indent=1).encode()),
             ("audio.flac", sound),
-            ("latents.npy", latents),
+            ("latents.npy", state),
         ):
             if data:  # a fixed date: equal takes are equal bytes
                 archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
@@ -638,10 +638,10 @@ def _unpack(key: str, data: bytes) -> tuple[Record, bytes, bytes | None]:
                 raise zipfile.BadZipFile("compressed")
             record = _record(json.loads(archive.read("record.json")))
             sound = archive.read("audio.flac")
-            latents = archive.read("latents.npy") if "latents.npy" in archive.namelist() else b""
+            state = archive.read("latents.npy") if "latents.npy" in archive.namelist() else b""
     # RuntimeError: encrypted, or of a version to come
     except (zipfile.BadZipFile, EOFError, RuntimeError, *_NONSENSE) as error:
         raise DamagedTake(f"take {key}: {error}") from None
-    if record.key != key or keys.content(sound, latents) != record.content:
+    if record.key != key or keys.content(sound, state) != record.content:
         raise DamagedTake(f"take {key} is not what was stored")
-    return record, sound, latents or None
+    return record, sound, state or None

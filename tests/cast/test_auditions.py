@@ -198,7 +198,7 @@ def test_a_noisy_candidate_loses_to_a_clean_one():
     def hiss(request: Request) -> Speech:
         speech = says(request)
         noise = np.random.default_rng(1).standard_normal(len(speech.samples)) * 0.02
-        return Speech((speech.samples + noise).astype(np.float32), speech.latents)
+        return Speech((speech.samples + noise).astype(np.float32), speech.state)
 
     found = cast(StageEngine(fault=only(clean, hiss)))
     assert auditions.choose(found).number == 3

@@ -19,7 +19,7 @@ NOON = "By noon they had crossed"
 
 
 def capped(request):
-    return Speech(hum(request).samples, hum(request).latents, stop="cap")
+    return Speech(hum(request).samples, hum(request).state, stop="cap")
 
 
 def hopeless(request):
@@ -65,7 +65,7 @@ def test_the_least_bad_try_is_the_take(tmp_path):
         speech = capped(request)
         if len(counts) == 2:
             return speech  # cut alone; the others are too short as well
-        return Speech(speech.samples[: len(speech.samples) // 8], speech.latents, stop="cap")
+        return Speech(speech.samples[: len(speech.samples) // 8], speech.state, stop="cap")
 
     path = books.write(tmp_path)
     books.run(path, HumEngine(fault=worse_and_worse))
@@ -135,7 +135,7 @@ def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
     [request] = [r for r in engine.requests if r.text == child.text][-1:]
     store = Store.open(path.parent / "build" / "store")
     pinned = next(s for s in books.plan(path, engine).steps if s.place == parent.place)
-    assert np.array_equal(request.prompt.latents, store.latents(pinned.key))
+    assert np.array_equal(request.prompt.state, store.state(pinned.key))
 
 
 def test_unpinning_gives_back_the_take_that_was_there(tmp_path):
@@ -158,7 +158,7 @@ def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_
     first, second = [r for r in engine.requests if r.key == child.key][-2:]
     assert (first.seed, first.parameters["cfg"], first.attempt) == (5, 1.5, 0)
     assert second.attempt == 1
-    assert np.array_equal(first.prompt.latents, before.prompt.latents)
+    assert np.array_equal(first.prompt.state, before.prompt.state)
     assert [number for number, _ in made[0].tries] == [1, 2]
     assert made[0].pinned == 1
 

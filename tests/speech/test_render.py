@@ -75,7 +75,7 @@ FAULTS = {
     "chirp": lambda r: Speech(np.concatenate([chirp(), silence(0.2), spoken(r), silence(0.2)])),
     "tail": lambda r: Speech(np.concatenate([spoken(r), silence(0.6), noise(1.5), silence(0.1)])),
     "repeat": lambda r: Speech(np.concatenate([spoken(r), spoken(r), silence(0.2)])),
-    "level": lambda r: Speech(0.05 * hum(r).samples, hum(r).latents),
+    "level": lambda r: Speech(0.05 * hum(r).samples, hum(r).state),
     "engine": crash,
 }
 
@@ -396,7 +396,7 @@ def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
     books.run(path, engine)
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
-    real = Store.latents
+    real = Store.state
     left = [1]
 
     def rot(store, key):
@@ -407,7 +407,7 @@ def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
             os.utime(torn, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         return real(store, key)
 
-    with mock.patch.object(Store, "latents", rot):
+    with mock.patch.object(Store, "state", rot):
         report, watcher = books.run(path, engine, force=True)
     assert not left
     assert report.complete
@@ -425,7 +425,7 @@ def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
     def soft(request):
         loud = 0.2 if "lamps" in request.text or "left at seven" in request.text else 1.0
         speech = hum(request)
-        return Speech(speech.samples * np.float32(loud), speech.latents)
+        return Speech(speech.samples * np.float32(loud), speech.state)
 
     found = []
     for slots, chapters in ((1, ()), (3, ()), (8, ()), (3, ("2", "1"))):
@@ -448,7 +448,7 @@ def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
         if request.key != child.parent or request.attempt:
             return None
         speech = hum(request)
-        return Speech(speech.samples * np.float32(0.1), speech.latents * 2)
+        return Speech(speech.samples * np.float32(0.1), speech.state * 2)
 
     engine.fault = soft
     report, _ = books.run(path, engine)
@@ -465,7 +465,7 @@ def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
 
 
 def capped(request):
-    return Speech(hum(request).samples, hum(request).latents, stop="cap")
+    return Speech(hum(request).samples, hum(request).state, stop="cap")
 
 
 def hopeless(request):
@@ -581,7 +581,7 @@ def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing
 
 
 def soft(request):
-    return Speech(hum(request).samples * np.float32(0.1), hum(request).latents)
+    return Speech(hum(request).samples * np.float32(0.1), hum(request).state)
 
 
 def test_an_outlier_that_cannot_be_bettered_is_delivered_as_doubtful(tmp_path):
@@ -622,7 +622,7 @@ def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, tmp_path):
         def fault(request):
             if request.key == child.parent or hopeless(request):
                 speech = hum(request)
-                return Speech(speech.samples, speech.latents, stop="cap")
+                return Speech(speech.samples, speech.state, stop="cap")
             return None
 
         engine = HumEngine(slots=slots, fault=fault)

@@ -31,8 +31,8 @@ def sound(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 0.1, RATE).astype(np.float32)
 
 
-def put(root: Path, key: str = KEY, seed: int = 0, latents: np.ndarray | None = None) -> Record:
-    return Store.open(root, writing=True).put(record(key), sound(seed), latents)
+def put(root: Path, key: str = KEY, seed: int = 0, state: np.ndarray | None = None) -> Record:
+    return Store.open(root, writing=True).put(record(key), sound(seed), state)
 
 
 def file_of(root: Path, key: str = KEY) -> Path:
@@ -50,13 +50,13 @@ def test_what_is_put_is_found_and_read_again(tmp_path):
 
 def test_latents_come_back_exactly(tmp_path):
     latents = np.random.default_rng(1).normal(size=(5, 4, 64)).astype(np.float32)
-    put(tmp_path, latents=latents)
-    np.testing.assert_array_equal(Store.open(tmp_path).latents(KEY), latents)
+    put(tmp_path, state=latents)
+    np.testing.assert_array_equal(Store.open(tmp_path).state(KEY), latents)
 
 
 def test_a_take_without_latents_has_none(tmp_path):
     put(tmp_path)
-    assert Store.open(tmp_path).latents(KEY) is None
+    assert Store.open(tmp_path).state(KEY) is None
 
 
 def test_equal_takes_are_equal_bytes(tmp_path):
@@ -70,8 +70,8 @@ def test_content_depends_on_samples_and_latents(tmp_path):
     contents = {
         put(tmp_path / "a").content,
         put(tmp_path / "b", seed=1).content,
-        put(tmp_path / "c", latents=ones).content,
-        put(tmp_path / "d", latents=2 * ones).content,
+        put(tmp_path / "c", state=ones).content,
+        put(tmp_path / "d", state=2 * ones).content,
     }
     assert len(contents) == 4
 

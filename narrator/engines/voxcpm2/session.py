@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from narrator import keys
-from narrator.engines import Outcome, Prompt, Request, Speech, quiet
+from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.voxcpm2.growth import Growth, recall, remember
 from narrator.engines.voxcpm2.loaded import TOO_BIG, LoadedModel, OutOfMemory, line_of
 from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory
@@ -268,10 +268,8 @@ class VoxCPM2Session:
         reference = prompt = None
         if request.mode in ("reference", "anchored"):
             reference = self._loaded.encode(_there(request, request.reference), "right", self._tell)
-        if request.mode == "anchored":
-            prompt = _there(request, request.prompt)
-        elif request.mode == "continuation":
-            prompt = request.prompt or self._continued(request)
+        if request.mode in ("anchored", "continuation"):
+            prompt = self._continued(request)
         described = {
             "zero-shot": (request.voice.description, request.style),
             "reference": (request.style,),
@@ -288,9 +286,7 @@ class VoxCPM2Session:
             closed(request.text, request.language),
             voice=description(described),
             reference=reference,
-            prompt=None
-            if prompt is None
-            else voxcpm2.Prompt(before(prompt.text, request.language), prompt.latents),
+            prompt=prompt,
             steps=request.parameters.get("steps", settings.steps),
             cfg=request.parameters.get("cfg", settings.cfg),
             seed=noise_seed(request),
@@ -298,10 +294,19 @@ class VoxCPM2Session:
             max_len=most,
         )
 
-    def _continued(self, request: Request) -> Prompt:
-        """The reference clip itself, as the speech that goes on."""
-        reference = _there(request, request.reference)
-        return Prompt(reference.transcript, self._loaded.encode(reference, "left", self._tell))
+    def _continued(self, request: Request) -> voxcpm2.Prompt:
+        """The take before; where a chain begins in continuation, the reference clip itself, as the
+        speech that goes on."""
+        import voxcpm2
+
+        if request.mode == "anchored" or request.prompt:
+            prompt = _there(request, request.prompt)
+            text, latents = prompt.text, _there(request, prompt.state)
+        else:
+            reference = _there(request, request.reference)
+            text = reference.transcript
+            latents = self._loaded.encode(reference, "left", self._tell)
+        return voxcpm2.Prompt(before(text, request.language), latents)
 
 
 def _there(request: Request, given: _T | None) -> _T:
