@@ -6,12 +6,16 @@ import contextlib
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrator.cli.planning import plan_of
 from narrator.cli.shared import app, counted, err, near, out
+from narrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrator.delivery.companions.feed import Episode, Show
 
 _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 
@@ -43,42 +47,49 @@ def feed(
     """Write an RSS feed for a folder of finished files: a podcast."""
     from narrator.delivery import companions
     from narrator.delivery.companions import feed as feeds
-    from narrator.errors import UsageError
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
     folder = Path(os.path.abspath(folder))  # a link stays what the web has it as
-    found = feeds.episodes(_finished(folder, draft), chapters=chapters)
-    if not found:
-        what = "chapters" if chapters else "books"
-        other = "without" if chapters else "with"
-        drafts = "" if draft else "; a draft's with --draft"
-        raise UsageError(f"{near(folder)} holds no finished {what}; try {other} --chapters{drafts}")
+    episodes = feeds.episodes(_finished(folder, draft), chapters=chapters)
+    if not episodes:
+        raise _nothing(folder, chapters, draft)
     base = base_url.rstrip("/") + "/"
-    cover = next((picture for picture in _COVERS if (folder / picture).is_file()), "")
+    cover = next((base + picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
         url=base + name,
         link=link or base,
-        title=title or feeds.agreed([e.series or e.book for e in found]),
-        description=description or feeds.agreed([e.description for e in found]),
-        language=language or feeds.agreed([feeds.two_letters(e.language) for e in found]),
-        author=author or feeds.agreed([e.authors for e in found]),
+        title=title,
+        description=description,
+        language=language,
+        author=author,
         category=tuple(part.strip() for part in category.split("/") if part.strip()),
         explicit=explicit,
         serial=chapters,
-        image=image or (base + cover if cover else ""),
+        image=image or cover,
         copyright=copyright,
         guid=guid,
-    )
+    ).completed(episodes)
     path = folder / name
-    companions.update(path, feeds.text(show, found, folder, base, role=cast, season=season))
-    out.print(f"{near(path)}  {counted(len(found), 'episode')}")
-    if undated := sum(not episode.dated for episode in found):
+    companions.update(path, feeds.text(show, episodes, folder, base, role=cast, season=season))
+    out.print(f"{near(path)}  {counted(len(episodes), 'episode')}")
+    _print_lacks(show, episodes)
+
+
+def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
+    what, other = ("chapters", "without") if chapters else ("books", "with")
+    drafts = "" if draft else "; a draft's with --draft"
+    return UsageError(f"{near(folder)} holds no finished {what}; try {other} --chapters{drafts}")
+
+
+def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
+    """What podcast apps will miss."""
+    if undated := sum(not episode.dated for episode in episodes):
         err.print(f"{counted(undated, 'episode')} without a date: the time of the file stands in, "
                   "and moves when that is made anew; set `date` in the manifest")  # fmt: skip
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")
-    if any(e.path.suffix.lower() not in (".mp3", ".m4a") for e in found):
+    if any(episode.path.suffix.lower() not in (".mp3", ".m4a") for episode in episodes):
         err.print("Apple Podcasts plays .mp3 and .m4a only: add mp3 to output.formats")
 
 

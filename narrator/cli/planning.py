@@ -166,43 +166,55 @@ def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
 @app.command()
 def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files."""
+    planned = plan_of(book, draft)
+    if as_json:
+        out.print_json(data=_status_json(planned))
+    else:
+        _print_status(planned)
+
+
+def _status_json(book: BookPlan) -> dict[str, object]:
     from narrator.delivery import products
 
-    planned = plan_of(book, draft)
-    rows, doubtful = _chapter_rows(planned), planned.doubtful
-    flags = [
-        (step, flag.faults)
-        for step in planned.steps
-        if planned.why[step.key].render and (flag := planned.store.flag(step.key))
-    ]
-    files = products.listed(planned)
-    if as_json:
-        out.print_json(
-            data={
-                "engine": planned.engine.name,
-                "chapters": [asdict(row) for row in rows],
-                "given_up": [step.id for step, _ in flags],
-                "doubtful": [step.id for step in doubtful],
-                "files": [str(path) for path, note in files if not note],
-                "other_files": [str(path) for path, note in files if note],
-            }
-        )
-        return
-    held = {step.chapter + 1 for step in doubtful} if planned.takes.strict else set()
+    files = products.listed(book)
+    return {
+        "engine": book.engine.name,
+        "chapters": [asdict(row) for row in _chapter_rows(book)],
+        "given_up": [step.id for step, _ in _given_up(book)],
+        "doubtful": [step.id for step in book.doubtful],
+        "files": [str(path) for path, note in files if not note],
+        "other_files": [str(path) for path, note in files if note],
+    }
+
+
+def _print_status(book: BookPlan) -> None:
+    from narrator.delivery import products
+
+    rows, doubtful, given_up = _chapter_rows(book), book.doubtful, _given_up(book)
+    held = {step.chapter + 1 for step in doubtful} if book.takes.strict else set()
     for row in rows:
         out.print(f"{row.number:4}  {_state(row, row.number in held):>9}  {row.title}")
     done, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
-    out.print(f"{done} of {chunks} chunks ({planned.engine.name})")
-    for step, faults in flags:
+    out.print(f"{done} of {chunks} chunks ({book.engine.name})")
+    for step, faults in given_up:
         out.print(f"given up: {step.id} {source(step.chunk)}: {'; '.join(faults)}")
-    if flags:
-        first, _ = flags[0]
+    if given_up:
+        first, _ = given_up[0]
         out.print(f"`narrator takes {first.id}` shows what was tried; `pin` and `retake` choose")
-    print_doubtful(planned, doubtful, out.print)
-    print_lost(planned)
-    for path, note in files:
+    print_doubtful(book, doubtful, out.print)
+    print_lost(book)
+    for path, note in products.listed(book):
         said = f"  {note}" if note else ""
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
+
+
+def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:
+    """Steps that were spoken in vain, with their faults."""
+    return [
+        (step, flag.faults)
+        for step in book.steps
+        if book.why[step.key].render and (flag := book.store.flag(step.key))
+    ]
 
 
 def _state(row: _ChapterRow, held_back: bool) -> str:

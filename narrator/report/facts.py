@@ -439,34 +439,40 @@ def _speakers(
 
 def _troubles(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
-) -> Iterator[Trouble]:
+) -> list[Trouble]:
     """Chunks that were given up, then doubtful ones, then those that took more than one try; each
     take once."""
-    kept = book.store.tried()
-    doubted = {step.key for step in book.doubtful}
-    found: dict[str, Trouble] = {}
+    tried = book.store.tried()
+    troubles: dict[str, Trouble] = {}
     for step in book.steps:
-        record, place = records.get(step.key), places[step.id]
-        again = record is not None and record.tries > 1
-        flag = None if record else book.store.flag(step.key)
-        if step.key in doubted and (take := book.store.find(step.key)):
-            outcome = "doubtful" if record else "doubtful, held back"
-            found[step.key] = Trouble(place, outcome, take.tries, take.faults, doubtful=True)
-        if step.key in found or not (again or flag or (step.key in kept and not step.pinned)):
-            continue
-        tries = book.store.tries(step.key) if step.key in kept else {}
-        faults = tuple(fault for one in tries.values() for fault in one.faults)
-        if record:
-            outcome = "good in halves" if record.halves > 1 else "good in the end"
-            if not faults:  # whole takes of one part, whose bad tries have been cleared away
-                faults = ("what was wrong is no longer on disk",) if record.halves == 1 else ()
-            found[step.key] = Trouble(place, outcome, record.tries, faults)
-        elif flag:
-            faults = flag.faults or faults
-            found[step.key] = Trouble(place, "given up", len(tries), faults, given_up=True)
-        else:
-            found[step.key] = Trouble(place, "not rendered yet", len(tries), faults)
-    yield from sorted(found.values(), key=lambda one: (not one.given_up, not one.doubtful))
+        if step.key not in troubles:
+            tries = book.store.tries(step.key).values() if step.key in tried else ()
+            trouble = _trouble(book, step, records.get(step.key), list(tries), places[step.id])
+            if trouble:
+                troubles[step.key] = trouble
+    return sorted(troubles.values(), key=lambda one: (not one.given_up, not one.doubtful))
+
+
+def _trouble(
+    book: BookPlan, step: Step, record: Record | None, tries: Sequence[Record], place: Passage
+) -> Trouble | None:
+    """What was wrong with a chunk. `record` is of the take to deliver, if there is one; `tries` are
+    those on disk."""
+    if book.takes.is_doubtful(step) and (take := book.takes.take(step.key)):
+        outcome = "doubtful" if record else "doubtful, held back"
+        return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
+    faults = tuple(fault for one in tries for fault in one.faults)
+    unpinned = tries and not step.pinned
+    if record and (record.tries > 1 or unpinned):
+        if not faults and record.halves == 1:  # its bad tries have been cleared away
+            faults = ("what was wrong is no longer on disk",)
+        outcome = "good in halves" if record.halves > 1 else "good in the end"
+        return Trouble(place, outcome, record.tries, faults)
+    if record is None and (flag := book.store.flag(step.key)):
+        return Trouble(place, "given up", len(tries), flag.faults or faults, given_up=True)
+    if record is None and unpinned:
+        return Trouble(place, "not rendered yet", len(tries), faults)
+    return None
 
 
 def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:

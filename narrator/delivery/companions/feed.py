@@ -88,6 +88,16 @@ class Show:
     def identity(self) -> str:
         return self.guid or feed_guid(self.url)
 
+    def completed(self, episodes: Sequence[Episode]) -> Show:
+        """Where it says nothing, what all of its episodes say."""
+        return replace(
+            self,
+            title=self.title or agreed([one.series or one.book for one in episodes]),
+            description=self.description or agreed([one.description for one in episodes]),
+            language=self.language or agreed([two_letters(one.language) for one in episodes]),
+            author=self.author or agreed([one.authors for one in episodes]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
