@@ -18,6 +18,7 @@ import typer
 
 from narrator import __version__, files
 from narrator.cli import (
+    casting,
     companions,
     delivery,
     doctor,
@@ -35,6 +36,7 @@ from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 __all__ = [
     "app",
+    "casting",
     "companions",
     "delivery",
     "doctor",

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import (
@@ -54,7 +54,7 @@ def list_(as_json: AsJson = False) -> None:
     out.print("* what `engine.model: auto` means on this machine")
 
 
-def _facts(model: Model) -> dict[str, Any]:
+def _facts(model: Model) -> dict[str, object]:
     facts = asdict(model)
     return {**facts, "path": None if model.path is None else str(model.path)}
 

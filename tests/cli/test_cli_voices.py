@@ -13,7 +13,7 @@ import soundfile
 
 from narrator import cli
 from narrator.cast import auditions, presets
-from narrator.cli import voices
+from narrator.cli import casting
 from narrator.engines import Request, Speech
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
@@ -59,7 +59,7 @@ def narrator(monkeypatch, capsys):
 @pytest.fixture
 def stage(monkeypatch) -> StageEngine:
     engine = StageEngine()
-    monkeypatch.setattr(voices, "engine_for", lambda root, draft: engine)
+    monkeypatch.setattr(casting, "engine_for", lambda root, draft: engine)
     return engine
 
 

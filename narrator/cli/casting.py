@@ -1,0 +1,186 @@
+"""Commands that have a voice speak: design, audition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.shared import Draft, counted, err, near, out, replaceable
+from narrator.cli.voices import (
+    InLibrary,
+    Language,
+    Name,
+    NewVoice,
+    ProjectFolder,
+    Replace,
+    Style,
+    language_of,
+    root_of,
+    speech_of,
+    voices,
+)
+from narrator.errors import UsageError, UserError
+
+if TYPE_CHECKING:
+    from narrator.cast.auditions import Candidate
+    from narrator.cast.presets import Preset
+    from narrator.engines import Engine, Speech
+    from narrator.engines.voice import Voice
+
+
+@voices.command()
+def design(
+    name: Name,
+    description: Annotated[str, typer.Argument(help='For example "A warm old storyteller".')],
+    count: Annotated[int, typer.Option("--candidates", min=1, max=32)] = 3,
+    choose: Annotated[
+        int | None, typer.Option("--choose", min=1, help="Keep this candidate, not the best.")
+    ] = None,
+    listen: Annotated[
+        Path | None, typer.Option("--listen", help="Write all candidates to this folder.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1)] = 0,
+    language: Language = None,
+    style: Style = None,
+    library: InLibrary = False,
+    replacing: Replace = False,
+    project: ProjectFolder = None,
+    draft: Draft = False,
+) -> None:
+    """Cast a voice from a description: a few candidates are rendered, the best is kept."""
+    from narrator.cast import auditions, presets
+    from narrator.engines.voice import Voice
+
+    if choose is not None and choose > count:
+        raise UsageError(f"--choose {choose}: there are {count} candidates")
+    if not description.strip():
+        raise UsageError('a description is needed, for example "A warm old storyteller"')
+    root = root_of(project)
+    new = NewVoice(presets.checked(name), None if library else root, replacing)
+    new.check()
+    spoken = language_of(root, language)
+    engine = engine_for(root, draft)
+    _check_clones(engine, "design a voice")
+    voice = Voice(new.name, description=" ".join(description.split()), seed=seed, style=style)
+    _check_problems(engine, voice, spoken)
+    if note := auditions.text_for(spoken).note:
+        err.print(f"warning: {note}")
+    with closing(engine.start(err.print)) as session:
+        candidates = auditions.cast(
+            session, engine, voice, spoken, count=count,
+            on_progress=lambda done, total: err.print(f"{done} of {counted(total, 'candidate')}"),
+        )  # fmt: skip
+    for candidate in candidates:
+        out.print(str(candidate))
+    if listen is not None:
+        _write_candidates(candidates, listen, voice, spoken, engine.sample_rate)
+    chosen = auditions.choose(candidates) if choose is None else candidates[choose - 1]
+    if not chosen.usable:
+        raise UserError(f"candidate {choose} cannot be used: {'; '.join(chosen.trouble)}")
+    out.print(f"kept candidate {chosen.number}, " + (
+        "the best" if choose is None else "as you chose"))  # fmt: skip
+    preset = auditions.preset_of(chosen, voice, spoken, new.name)
+    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+        preset = preset.with_latents(fingerprint, latents)
+    new.keep(preset)
+
+
+def _write_candidates(
+    candidates: Sequence[Candidate], folder: Path, voice: Voice, language: str, rate: int
+) -> None:
+    """What there is to hear of each candidate, and as a voice what can be kept."""
+    from narrator import files
+    from narrator.cast import auditions, presets
+
+    name = voice.speaker
+    for candidate in candidates:
+        stem = f"{name}-{candidate.number}"
+        if candidate.speech is not None:
+            _write_wav(folder / f"{stem}.wav", candidate.speech, rate)
+        if candidate.usable:
+            preset = auditions.preset_of(candidate, voice, language, name)
+            files.write(folder / f"{stem}{presets.SUFFIX}", presets.pack(preset))
+    out.print(
+        f"candidates are in {near(folder)}; to keep another one: "
+        f"narrator voices add '{name}' '{near(folder)}/{name}-N{presets.SUFFIX}' --replace"
+    )
+
+
+@voices.command()
+def audition(
+    name: Name,
+    text: Annotated[str | None, typer.Argument(help="What it says; a sentence or two.")] = None,
+    target: Annotated[Path | None, typer.Option("--out", "-o", help="The WAV to write.")] = None,
+    style: Style = None,
+    project: ProjectFolder = None,
+    draft: Draft = False,
+) -> None:
+    """Hear a voice: writes a WAV in which it speaks."""
+    from narrator.cast import auditions, presets
+    from narrator.engines.voice import Voice
+    from narrator.speech.plan import parameters_of
+
+    root = root_of(project)
+    path = presets.find(name, root)
+    preset = presets.read(path)
+    target = target or Path(f"{path.stem}-audition.wav")
+    replaceable(target, b"WAVE", "WAV file")
+    engine = engine_for(root, draft)
+    _check_clones(engine, "speak in a voice of yours")
+    said = auditions.text_for(preset.language).text if text is None else _spoken(text, preset)
+    voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
+    _check_problems(engine, voice, preset.language)
+    own = parameters_of(engine, speech_of(root).engine.model_dump())
+    speech, faults = auditions.audition(engine, preset, voice, said, own, err.print)
+    _write_wav(target, speech, engine.sample_rate)
+    for fault in faults:
+        err.print(f"warning: {fault}")
+    out.print(f"{len(speech.samples) / engine.sample_rate:.1f} s -> {near(target)}")
+
+
+def _spoken(text: str, preset: Preset) -> str:
+    from narrator.text.normalize import Lexicon, normalize
+
+    said = normalize(
+        text.strip(), language=preset.language, speaker=preset.name, lexicon=Lexicon(())
+    ).text
+    if not any(map(str.isalnum, said)):
+        raise UsageError("there is nothing to say in this text")
+    return said
+
+
+def engine_for(root: Path | None, draft: bool) -> Engine:
+    """The engine that designs and auditions: the project's, or the default one."""
+    from narrator import files
+    from narrator.engines.kind import EngineHome
+    from narrator.engines.registry import ENGINES
+
+    settings, home = speech_of(root).engine, files.library() if root is None else root
+    kind = ENGINES["draft" if draft else settings.name]
+    return kind.make(settings, EngineHome(home, home / "build" / "voices"), err.print)
+
+
+def _check_clones(engine: Engine, what: str) -> None:
+    if not engine.clones:
+        raise UsageError(
+            f"the {engine.name} engine cannot {what}: it has voices of its own alone; "
+            "this needs VoxCPM2 (no --draft, and no `engine: draft` in the manifest)"
+        )
+
+
+def _check_problems(engine: Engine, voice: Voice, language: str) -> None:
+    if problems := engine.problems({voice.speaker: voice}, [language]):
+        raise UserError(problems)
+
+
+def _write_wav(path: Path, speech: Speech, rate: int) -> None:
+    import soundfile
+
+    from narrator import files
+
+    with files.replacing(path) as temporary:
+        soundfile.write(temporary, speech.samples, rate, format="WAV", subtype="PCM_24")
