@@ -141,14 +141,10 @@ def finish(
     ways, unsampled = _ways(book.project, sounds)
     try:
         exported = export.export(
-            sounds,
-            _tags(book),
+            export.BookAudio(sounds, _tags(book), len(book.chapters), channels),
             ways,
             out=book.folders.finished,
             kept=kept,
-            total=len(book.chapters),
-            whole=whole,
-            channels=channels,
             shelf=shelf,
             on_progress=observer.exporting,
             cancel=cancel,

@@ -67,9 +67,8 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         profile = replace(
             PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
         )
-        done = export.export(
-            sounds, Tags("Long", ("A",)), [Way(profile)], out=folder / "out", kept=folder / "kept"
-        )
+        book = export.BookAudio(sounds, Tags("Long", ("A",)))
+        done = export.export(book, [Way(profile)], out=folder / "out", kept=folder / "kept")
         (file,) = done.files
         found = {
             "encoded_hours": round(sum(e.seconds for e in done.encoded) / 3600, 3),

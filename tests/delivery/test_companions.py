@@ -10,7 +10,7 @@ import webvtt
 
 from narrator.delivery import companions, export
 from narrator.delivery.companions import Made, SpokenChapter, cue
-from narrator.delivery.export import ListenerFile, Tags
+from narrator.delivery.export import BookAudio, ListenerFile, Tags
 from narrator.errors import UserError
 from narrator.project.profiles import PLAIN
 from tests.sounds import tone
@@ -197,7 +197,7 @@ def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Pat
         for c in chapters
     ]  # fmt: skip
     way = export.Way(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
-    done = export.export(sounds, TAGS, [way], out=tmp_path, kept=tmp_path / "kept")
+    done = export.export(BookAudio(sounds, TAGS), [way], out=tmp_path, kept=tmp_path / "kept")
     (file,) = done.files
     found = mutagen.File(file.path).tags
     assert list(found.getall("CTOC")[0].child_element_ids) == [f"ch{n}" for n in range(3)]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from narrator.cli import companions as commands
 from narrator.delivery import companions, export
 from narrator.delivery.companions import SpokenChapter, feed
-from narrator.delivery.export import Tags
+from narrator.delivery.export import BookAudio, Tags
 from narrator.errors import UserError
 from narrator.pipeline import bookplan
 from narrator.project.profiles import PLAIN
@@ -61,7 +61,7 @@ def deliver(out: Path, tags: Tags, *formats: str, titles: tuple[str, ...] = ("On
         for c in chapters
     ]
     way = export.Way(replace(PLAIN, formats=formats))
-    done = export.export(ready, tags, [way], out=out, kept=out.parent / ".kept")
+    done = export.export(BookAudio(ready, tags), [way], out=out, kept=out.parent / ".kept")
     companions.write(
         chapters, done.files, ["vtt", "srt", "chapters"], tags=tags, book=out / "b.epub"
     )

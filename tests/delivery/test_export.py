@@ -28,7 +28,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from narrator import files
 from narrator.delivery import export
-from narrator.delivery.export import ChapterAudio, Encoded, Exported, Tags, Way, encode, m4b
+from narrator.delivery.export import (
+    BookAudio,
+    ChapterAudio,
+    Encoded,
+    Exported,
+    Tags,
+    Way,
+    encode,
+    m4b,
+)
 from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
 from narrator.project.profiles import PLAIN, Profile
@@ -119,12 +128,10 @@ def run(
 ) -> Exported:
     profile = replace(PLAIN, formats=tuple(formats), **settings)  # type: ignore[arg-type]
     return export.export(
-        sounds,
-        facts or tags(),
+        BookAudio(sounds, facts or tags()),
         [Way(profile, sample)],
         out=where / "out",
         kept=where / "kept",
-        workers=2,
     )
 
 
@@ -295,7 +302,7 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
 
 def deliver(where: Path, profiles: Sequence[Profile], sounds: Sequence[ChapterAudio]) -> Exported:
     ways = [Way(profile) for profile in profiles]
-    return export.export(sounds, tags(), ways, out=where / "out", kept=where / "kept", workers=2)
+    return export.export(BookAudio(sounds, tags()), ways, out=where / "out", kept=where / "kept")
 
 
 def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
@@ -539,8 +546,8 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
 def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> None:
     sounds = [chapter(1, "Plain", [voice(1.0)])]
     exported = export.export(
-        sounds, tags(), [Way(replace(PLAIN, formats=("mp3",)))],
-        out=tmp_path / "out", kept=tmp_path / "kept", total=2, whole=False, channels=2,
+        BookAudio(sounds, tags(), total=2, channels=2), [Way(replace(PLAIN, formats=("mp3",)))],
+        out=tmp_path / "out", kept=tmp_path / "kept",
     )  # fmt: skip
     assert mutagen.File(exported.files[0].path).info.channels == 2
 
@@ -763,8 +770,7 @@ def still(folder: Path, seconds: float) -> Encoded:
         for _ in range(length // 48000):
             yield silence(1.0, 48000)
 
-    job = encode.EncodeJob("still", "k", 48000, length, quiet, code, PLAIN.target, folder)
-    samples = encode.write_sound(path, quiet(), job)
+    samples = encode.write_sound(path, quiet(), 48000, code)
     loudness = measure([silence(1)], 48000)
     return Encoded(path, code, loudness, 0, samples, "", path.stat().st_size, fresh=True)
 
@@ -1071,13 +1077,10 @@ def test_pruning_leaves_what_the_last_export_used(tmp_path: Path) -> None:
 
 def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
-        chapters()[1:2],
-        tags(),
+        BookAudio(chapters()[1:2], tags(), total=12),
         [Way(replace(PLAIN, formats=("m4b", "mp3")))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",
-        total=12,
-        whole=False,
     )
     assert [f.path.name for f in exported.files] == ["02 - 二 · Smoke.mp3"]
     assert mutagen.File(exported.files[0].path).tags["TRCK"].text == ["2/12"]
@@ -1093,10 +1096,12 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
         if done > 3:
             cancel.set()
 
-    arguments = {"out": tmp_path / "out", "kept": tmp_path / "kept", "workers": 2}
+    where = {"out": tmp_path / "out", "kept": tmp_path / "kept"}
     ways = [Way(PLAIN)]
     with pytest.raises(export.Cancelled):
-        export.export(chapters(), tags(), ways, on_progress=progress, cancel=cancel, **arguments)  # type: ignore[arg-type]
+        export.export(
+            BookAudio(chapters(), tags()), ways, on_progress=progress, cancel=cancel, **where
+        )
     assert not leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
     assert run(tmp_path, chapters()).files[0].fresh
@@ -1107,17 +1112,13 @@ import sys, time
 from pathlib import Path
 from tests.delivery import test_export as t
 
-def slowly(sound):
-    blocks = sound.blocks
-    def slow():
-        for block in blocks():
-            for start in range(0, len(block), 1000):
-                print("block", flush=True)
-                time.sleep(0.01)
-                yield block[start : start + 1000]
-    return t.replace(sound, blocks=slow)
+def slowly(*arguments):
+    print("block", flush=True)
+    time.sleep(0.5)
+    put(*arguments)
 
-t.run(Path(sys.argv[1]), [slowly(sound) for sound in t.chapters()])
+put, t.encode.put = t.encode.put, slowly
+t.run(Path(sys.argv[1]), t.chapters())
 """
 
 
@@ -1269,8 +1270,7 @@ def test_a_file_where_a_folder_should_be_is_a_storage_error(tmp_path: Path) -> N
 def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
     export.export(
-        chapters(2),
-        tags(),
+        BookAudio(chapters(2), tags()),
         [Way(replace(PLAIN, formats=("m4b", "mp3")))],
         out=tmp_path / "out",
         kept=tmp_path / "kept",

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from narrator.delivery import music
-from narrator.delivery.export.encode import EncodeJob, Encoding, write_sound
+from narrator.delivery.export.encode import Encoding, write_sound
 from narrator.engines.voice import Cast, Voice
 from narrator.errors import ManifestError, ScriptError, UserError
 from narrator.project import load
-from narrator.project.profiles import PLAIN
 from narrator.project.project import Project
 from narrator.sound import mix
 from narrator.sound.assemble import Region, Timeline
@@ -343,9 +342,7 @@ def test_a_tune_keeps_its_pitch_level_and_length_at_another_rate(tmp_path: Path,
 def test_any_format_of_ffmpeg_is_read(tmp_path: Path, codec: str) -> None:
     two = stereo(tone(2, hertz=300, rate=48000), tone(2, hertz=700, rate=48000))
     bits = 0 if codec == "flac" else 128
-    job = EncodeJob("", "", 48000, len(two), lambda: blocks(two), Encoding(codec, 48000, bits, 2),
-              PLAIN.target, tmp_path)  # fmt: skip
-    write_sound(tmp_path / "a.bin", blocks(two), job)
+    write_sound(tmp_path / "a.bin", blocks(two), 48000, Encoding(codec, 48000, bits, 2))
     tune = music.tunes(book(tmp_path, "  - {file: a.bin, place: bed}"))[0]
     assert (tune.rate, tune.channels) == (48000, 2)
     sound = heard(tune)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 
@@ -40,9 +40,9 @@ from narrator.delivery.shelf import Shelf
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, storage, sweep
 from narrator.project.profiles import Profile
-from narrator.sound.loudness import Target
 
 __all__ = [
+    "BookAudio",
     "Cancelled",
     "ChapterAudio",
     "Encoded",
@@ -74,6 +74,32 @@ class Way:
     """Its name is that of the folder, within the one of finished files."""
     sample: ChapterAudio | None = None
     """The retail sample, delivered beside the book."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookAudio:
+    """A book's sound, or some of its chapters."""
+
+    chapters: Sequence[ChapterAudio]
+    tags: Tags
+    total: int = 0
+    """Chapters of the whole book; 0 where these are all."""
+    channels: int = 1
+    """Of the whole book, where chapters that are not here have more than these."""
+
+    @property
+    def count(self) -> int:
+        return self.total or len(self.chapters)
+
+    @property
+    def whole(self) -> bool:
+        return self.count == len(self.chapters)
+
+    def encoding(self, format: str, profile: Profile) -> Encoding:
+        """That of a format: all chapters alike. Raises UserError for one that cannot be."""
+        rate = max(chapter.timeline.sample_rate for chapter in self.chapters)
+        channels = max([self.channels, *(chapter.channels for chapter in self.chapters)])
+        return encoding(format, rate, profile, channels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,75 +148,59 @@ class Exported:
 
 
 def export(
-    chapters: Sequence[ChapterAudio],
-    tags: Tags,
+    book: BookAudio,
     ways: Sequence[Way],
     *,
     out: Path,
     kept: Path,
-    total: int | None = None,
-    whole: bool = True,
-    channels: int = 1,
-    workers: int | None = None,
     shelf: Shelf | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Event | None = None,
 ) -> Exported:
     """Encode what is not encoded yet, and write to `out` every file that is not there as it should.
 
-    `kept` holds encoded chapters between runs. `total` is the number of chapters of the book and
-    `whole` says that all of them are here; without it chapters are written and no book files.
-    `channels` is how many the book has, where other chapters have more than these. `shelf` is told
-    of files before they are written, and moves away what was altered by hand. `on_progress`
-    hears ("encode", seconds done, seconds in all), then ("files", files done, files in all).
+    `kept` holds encoded chapters between runs. Of some chapters alone those are written, and no
+    book files. `shelf` is told of files before they are written, and moves away what was altered by
+    hand. `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done,
+    files in all).
 
     A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
     not written; `Exported.failed` says so, and all others are.
 
-    Raises UserError (profiles that do not fit, two files of one name, a cover that is no image),
+    Raises UserError (settings that do not fit, two files of one name, a cover that is no image),
     StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
     export goes on from there.
     """
     progress = on_progress or (lambda what, done, total: None)
-    channels = max([channels, *(chapter.channels for chapter in chapters)])
-    total = total or len(chapters)
-    plans = [
-        plan
-        for way in ways
-        for plan in _plans(
-            chapters, tags, way, _Names(way.profile, tags, out, total), whole, channels
-        )
-    ]
+    plans = [plan for way in ways for plan in _plans(book, way, _Names(way.profile, book, out))]
     _check_paths((plan.path, plan.what) for plan in plans)
-    cover = read_cover(tags.cover) if tags.cover else None
-    covers = {way.profile.name: _fitted(cover, tags, way.profile) for way in ways}
+    covers = _covers(book.tags, ways)
     for folder in {kept, *(plan.path.parent for plan in plans)}:
         sweep(folder)
-    encoded = _encode(plans, kept, workers, progress, cancel)
-    good = {need: sound for need, sound in encoded.items() if isinstance(sound, Encoded)}
-    ledger = _Ledger(kept / "files.json")
+    encoded = _encode(plans, kept, progress, cancel)
+    good = {job: sound for job, sound in encoded.items() if isinstance(sound, Encoded)}
     if shelf is not None:
         shelf.expect(plan.path for plan in plans)
-    files: list[ListenerFile] = []
-    samples: list[ListenerFile] = []
+    writer = _Writer(book.tags, covers, _Ledger(kept / "files.json"), shelf)
+    files: dict[bool, list[ListenerFile]] = {False: [], True: []}
     for done, plan in enumerate(plans):
         if cancel is not None and cancel.is_set():
             raise Cancelled
         progress("files", done, len(plans))
-        if not plan.fault and all(need in good for need in plan.needs):
-            sounds = [good[need] for need in plan.needs]
-            file = _deliver(plan, sounds, tags, covers[plan.profile.name], ledger, shelf)
-            (samples if plan.sample else files).append(file)
+        if not plan.fault and good.keys() >= set(plan.jobs):
+            files[plan.sample].append(writer.deliver(plan, [good[job] for job in plan.jobs]))
     progress("files", len(plans), len(plans))
-    each = [(c, tuple(e for need, e in good.items() if need.key == c.key)) for c in chapters]
+    sounds: dict[str, list[Encoded]] = {}
+    for job, sound in good.items():
+        sounds.setdefault(job.key, []).append(sound)
     return Exported(
-        files=tuple(files),
-        samples=tuple(samples),
-        chapters=tuple(each),
+        files=tuple(files[False]),
+        samples=tuple(files[True]),
+        chapters=tuple((one, tuple(sounds.get(one.key, ()))) for one in book.chapters),
         encoded=tuple(good.values()),
         remarks=(
-            *dict.fromkeys(p.remark for p in plans if p.remark),
-            *map(_mended, ledger.altered),
+            *dict.fromkeys(plan.remark for plan in plans if plan.remark),
+            *map(_mended, writer.ledger.altered),
         ),
         failed=_failures(plans, encoded),
     )
@@ -210,35 +220,30 @@ def _mended(path: Path) -> str:
 
 
 def _failures(
-    plans: Sequence[_Plan], encoded: Mapping[_Need, Encoded | ExportError]
+    plans: Sequence[_Plan], encoded: Mapping[EncodeJob, Encoded | ExportError]
 ) -> tuple[Failure, ...]:
     found: dict[str, list[Path]] = {}
     for plan in plans:
-        errors = [encoded[need] for need in plan.needs]
+        errors = [encoded[job] for job in plan.jobs]
         whys = [str(error) for error in errors if isinstance(error, ExportError)]
         for why in [plan.fault] if plan.fault else whys:
             found.setdefault(why, []).append(plan.path)
     return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
 
 
-def _fitted(cover: Cover | None, tags: Tags, profile: Profile) -> Cover | None:
-    if cover is None or tags.cover is None:
-        return None
-    return fitted(cover, tags.cover, square=profile.cover_square, pixels=profile.cover_pixels)
+def _covers(tags: Tags, ways: Sequence[Way]) -> dict[str, Cover | None]:
+    """The cover as each profile wants it, by its name."""
+    profiles = [way.profile for way in ways]
+    if tags.cover is None:
+        return dict.fromkeys(profile.name for profile in profiles)
+    cover = read_cover(tags.cover)
+    return {
+        one.name: fitted(cover, tags.cover, square=one.cover_square, pixels=one.cover_pixels)
+        for one in profiles
+    }
 
 
 # -- plans -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """One chapter's sound in one encoding at one target."""
-
-    chapter: ChapterAudio = field(compare=False)
-    key: str
-    encoding: Encoding
-    target: Target
-    room_tone: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +264,12 @@ class _Plan:
     """Why it cannot be made, where that is known before anything is encoded."""
 
     @property
-    def needs(self) -> list[_Need]:
+    def jobs(self) -> list[EncodeJob]:
+        """What is to be encoded for it."""
         if self.fault:
             return []
         target, room_tone = self.profile.target, self.profile.room_tone
-        return [_Need(c, c.key, self.encoding, target, room_tone) for c in self.chapters]
+        return [EncodeJob(one, one.key, self.encoding, target, room_tone) for one in self.chapters]
 
     @property
     def what(self) -> str:
@@ -275,34 +281,27 @@ class _Plan:
         )
 
 
-def _plans(
-    chapters: Sequence[ChapterAudio],
-    tags: Tags,
-    way: Way,
-    names: _Names,
-    whole: bool,
-    channels: int,
-) -> list[_Plan]:
-    profile, rate = way.profile, max(chapter.timeline.sample_rate for chapter in chapters)
+def _plans(book: BookAudio, way: Way, names: _Names) -> list[_Plan]:
+    profile = way.profile
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
-    parted = not whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
+    parted = not book.whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
     plans = []
     for format in profile.formats:
-        code = encoding(format, rate, profile, channels)
-        if whole and (format == "m4b" or profile.files != "chapters"):
-            plans += _book(chapters, tags, profile, format, code, names)
+        code = book.encoding(format, profile)
+        if book.whole and (format == "m4b" or profile.files != "chapters"):
+            plans += _book(book, profile, format, code, names)
         if not parted and (format == "m4b" or profile.files == "book"):
             continue
-        for chapter in chapters:
+        for chapter in book.chapters:
             path = names.chapter(format, chapter.number, chapter.title)
-            track = Track(chapter.title, chapter.number, names.total)
+            track = Track(chapter.title, chapter.number, book.count)
             fault = _too_long(chapter, profile)
             plans.append(
                 _Plan(path, format, profile, code, (chapter,), track, marks=False, fault=fault)
             )
-    if way.sample is not None and whole:
+    if way.sample is not None and book.whole:
         format, sample = profile.formats[0], way.sample
-        code = encoding(format, rate, profile, channels)
+        code = book.encoding(format, profile)
         path = names.sample(format, sample.title)
         track = Track(sample.title, 0, 0)
         plans.append(_Plan(path, format, profile, code, (sample,), track, marks=False, sample=True))
@@ -321,22 +320,17 @@ def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
 
 
 def _book(
-    chapters: Sequence[ChapterAudio],
-    tags: Tags,
-    profile: Profile,
-    format: str,
-    code: Encoding,
-    names: _Names,
+    book: BookAudio, profile: Profile, format: str, code: Encoding, names: _Names
 ) -> list[_Plan]:
     """The file of the whole book; several where one cannot mark all chapters or gets too long."""
     most = containers.MOST_MARKS.get(format)
     whole = names.whole(format)
-    for chapter in chapters:
+    for chapter in book.chapters:
         if fault := _too_long(chapter, profile):
-            return [_Plan(whole, format, profile, code, tuple(chapters), fault=fault)]
+            return [_Plan(whole, format, profile, code, tuple(book.chapters), fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
     seconds = 0.0  # up to the chapter at hand, with what joining adds
-    for chapter in chapters:
+    for chapter in book.chapters:
         full = len(parts[-1]) == most
         if profile.longest is not None:
             full |= seconds + chapter.timeline.seconds > profile.longest * 60
@@ -346,17 +340,17 @@ def _book(
         parts[-1].append(chapter)
         seconds += chapter.timeline.seconds + code.join
     if len(parts) == 1:
-        remark = _unlisted(whole.name, len(chapters)) if format == "m4b" else ""
-        return [_Plan(whole, format, profile, code, tuple(chapters), remark=remark)]
+        remark = _unlisted(whole.name, len(book.chapters)) if format == "m4b" else ""
+        return [_Plan(whole, format, profile, code, tuple(book.chapters), remark=remark)]
     why = (
         f"{format.upper()} marks at most {most} chapters"
-        if most is not None and len(chapters) > most
+        if most is not None and len(book.chapters) > most
         else f"a file may last {profile.longest or 0:g} min"
     )
     remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
     plans = []
     for number, part in enumerate(parts, 1):
-        track = Track(f"{tags.title}, part {number}", number, len(parts))
+        track = Track(f"{book.tags.title}, part {number}", number, len(parts))
         path = names.part(format, number)
         plans.append(_Plan(path, format, profile, code, tuple(part), track, remark=remark))
     return plans
@@ -379,31 +373,30 @@ class _Names:
     """Where the files of one profile lie."""
 
     profile: Profile
-    tags: Tags
+    book: BookAudio
     out: Path
-    total: int
-    """Chapters of the book."""
 
     @property
-    def book(self) -> Path:
-        """Without an ending."""
-        return self.out / self.profile.name / _path(self.profile.book_name, self.tags.facts())
+    def stem(self) -> Path:
+        """The book's, without an ending."""
+        name = _path(self.profile.book_name, self.book.tags.facts())
+        return self.out / self.profile.name / name
 
     def whole(self, format: str) -> Path:
-        return _with_ending(self.book, format)
+        return _with_ending(self.stem, format)
 
     def part(self, format: str, number: int) -> Path:
-        return _with_ending(self.book.with_name(f"{self.book.name} - part {number}"), format)
+        return _with_ending(self.stem.with_name(f"{self.stem.name} - part {number}"), format)
 
     def chapter(self, format: str, number: int, title: str) -> Path:
-        digits = max(2, len(str(self.total)))
+        digits = max(2, len(str(self.book.count)))
         own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
-        facts = self.tags.facts() | own | {"name": self.book.name}
-        return _with_ending(self.book.parent / _path(self.profile.chapter_name, facts), format)
+        facts = self.book.tags.facts() | own | {"name": self.stem.name}
+        return _with_ending(self.stem.parent / _path(self.profile.chapter_name, facts), format)
 
     def sample(self, format: str, title: str) -> Path:
-        name = f"{self.book.name} - {file_name(title)}"
-        return _with_ending(self.book.with_name(name), format)
+        name = f"{self.stem.name} - {file_name(title)}"
+        return _with_ending(self.stem.with_name(name), format)
 
 
 def _with_ending(path: Path, format: str) -> Path:
@@ -422,7 +415,7 @@ def check_names(titles: Sequence[str], tags: Tags, profiles: Sequence[Profile]) 
     are its chapters.
     """
     for profile in profiles:
-        names = _Names(profile, tags, Path(), len(titles))
+        names = _Names(profile, BookAudio((), tags, len(titles)), Path())
         paths = [(names.whole(format), "the book") for format in profile.formats]
         if len(titles) > 1 or profile.files != "book":
             paths += [
@@ -468,27 +461,11 @@ def book_name(template: str, tags: Tags) -> str:
 def _encode(
     plans: Sequence[_Plan],
     kept: Path,
-    workers: int | None,
     progress: Callable[[str, int, int], None],
     cancel: Event | None,
-) -> dict[_Need, Encoded | ExportError]:
-    wanted = list(dict.fromkeys(need for plan in plans for need in plan.needs))
-    jobs = [
-        EncodeJob(
-            title=need.chapter.title,
-            key=need.chapter.key,
-            rate=need.chapter.timeline.sample_rate,
-            length=need.chapter.timeline.length,
-            blocks=need.chapter.blocks,
-            encoding=need.encoding,
-            target=need.target,
-            folder=kept,
-            room_tone=need.room_tone,
-            speech=need.chapter.speech,
-        )
-        for need in wanted
-    ]
-    seconds = [need.chapter.timeline.seconds for need in wanted]
+) -> dict[EncodeJob, Encoded | ExportError]:
+    jobs = list(dict.fromkeys(job for plan in plans for job in plan.jobs))
+    seconds = [job.chapter.timeline.seconds for job in jobs]
     shares = [0.0] * len(jobs)
 
     def on_progress(job: int, share: float) -> None:
@@ -496,8 +473,8 @@ def _encode(
         done = sum(share * length for share, length in zip(shares, seconds, strict=True))
         progress("encode", round(done), round(sum(seconds)))
 
-    encoded = export_chapters(jobs, workers=workers, on_progress=on_progress, cancel=cancel)
-    return dict(zip(wanted, encoded, strict=True))
+    encoded = export_chapters(jobs, kept, on_progress=on_progress, cancel=cancel)
+    return dict(zip(jobs, encoded, strict=True))
 
 
 def prune(kept: Path, exported: Exported) -> int:
@@ -518,47 +495,52 @@ def prune(kept: Path, exported: Exported) -> int:
 # -- delivering ------------------------------------------------------------------------------------
 
 
-def _deliver(
-    plan: _Plan,
-    sounds: Sequence[Encoded],
-    tags: Tags,
-    cover: Cover | None,
-    ledger: _Ledger,
-    shelf: Shelf | None,
-) -> ListenerFile:
-    titles = [chapter.title for chapter in plan.chapters]
-    tags = replace(tags, genre=tags.genre or plan.profile.genre)
-    recipe = {
-        "file": 4,
-        "format": plan.format,
-        "sounds": [sound.sha256 for sound in sounds],
-        "titles": titles,
-        "tags": asdict(replace(tags, cover=None)),
-        "cover": keys.content(cover.data) if cover else None,
-        "track": asdict(plan.track) if plan.track else None,
-    }
-    key = keys.key(recipe)
-    starts = ledger.find(plan.path, key)
-    fresh = starts is None
-    if starts is None:
-        parts = list(zip(titles, sounds, strict=True))
-        if shelf is not None:
-            shelf.make_way(plan.path)
-        with replacing(plan.path) as temporary:
-            starts = _write(temporary, plan, parts, tags, cover)
-        ledger.note(plan.path, key, starts)
-    rate = plan.encoding.sample_rate
-    return ListenerFile(
-        path=plan.path,
-        format=plan.format,
-        chapter=None if plan.marks else plan.chapters[0].number,
-        starts=tuple(start / rate for start in starts),
-        seconds=(starts[-1] + sounds[-1].samples) / rate,
-        bytes=plan.path.stat().st_size,
-        fresh=fresh,
-        chapters=tuple(chapter.number for chapter in plan.chapters),
-        folder=plan.profile.name,
-    )
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes files from encoded chapters, where they are not there as they should be."""
+
+    tags: Tags
+    covers: Mapping[str, Cover | None]
+    """By names of profiles."""
+    ledger: _Ledger
+    shelf: Shelf | None
+
+    def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
+        """The file of a plan. Raises ExportError, StorageError."""
+        tags = replace(self.tags, genre=self.tags.genre or plan.profile.genre)
+        cover = self.covers[plan.profile.name]
+        titles = [chapter.title for chapter in plan.chapters]
+        recipe = {
+            "file": 4,
+            "format": plan.format,
+            "sounds": [sound.sha256 for sound in sounds],
+            "titles": titles,
+            "tags": asdict(replace(tags, cover=None)),
+            "cover": keys.content(cover.data) if cover else None,
+            "track": asdict(plan.track) if plan.track else None,
+        }
+        key = keys.key(recipe)
+        starts = self.ledger.find(plan.path, key)
+        fresh = starts is None
+        if starts is None:
+            parts = list(zip(titles, sounds, strict=True))
+            if self.shelf is not None:
+                self.shelf.make_way(plan.path)
+            with replacing(plan.path) as temporary:
+                starts = _write(temporary, plan, parts, tags, cover)
+            self.ledger.note(plan.path, key, starts)
+        rate = plan.encoding.sample_rate
+        return ListenerFile(
+            path=plan.path,
+            format=plan.format,
+            chapter=None if plan.marks else plan.chapters[0].number,
+            starts=tuple(start / rate for start in starts),
+            seconds=(starts[-1] + sounds[-1].samples) / rate,
+            bytes=plan.path.stat().st_size,
+            fresh=fresh,
+            chapters=tuple(chapter.number for chapter in plan.chapters),
+            folder=plan.profile.name,
+        )
 
 
 def _write(

@@ -7,13 +7,18 @@ what listeners get is joined from them. Knows nothing of books.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import IO
 
 import av
 import av.error
@@ -22,6 +27,7 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
 from narrator import keys
+from narrator.delivery.export.excerpt import ChapterAudio
 from narrator.errors import ExportError, UserError
 from narrator.files import damage, load_json, replacing, save_json, storage
 from narrator.project.profiles import PLAIN, Profile
@@ -146,26 +152,15 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EncodeJob:
-    """One chapter to encode."""
+    """One chapter's sound in one encoding at one target."""
 
-    title: str
+    chapter: ChapterAudio = field(compare=False)
     key: str
-    """Names the samples: equal keys, equal samples."""
-    rate: int
-    length: int
-    """Samples in all."""
-    blocks: Callable[[], Iterator[Samples]]
-    """The samples, (n,) or (n, 2), from the start at every call; called up to five times."""
+    """The chapter's."""
     encoding: Encoding
     target: Target
-    folder: Path
-    """Where encoded files are kept."""
     room_tone: float | None = None
     """dB RMS of noise under everything."""
-    speech: Callable[[], Iterator[Samples]] | None = None
-    """The words alone where there is music, of equal length: they are what is levelled, as far as
-    the target accepts the mix, lest music makes a chapter's words louder or quieter than the next.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +186,14 @@ class Encoded:
 
 def export_chapters(
     jobs: Sequence[EncodeJob],
+    folder: Path,
     *,
-    workers: int | None = None,
     on_progress: Callable[[int, float], None] | None = None,
     cancel: Event | None = None,
 ) -> list[Encoded | ExportError]:
-    """Encode chapters side by side; the results are in the order of the jobs, an error for each
-    that cannot be encoded or brought to its target: the others are made all the same.
+    """Encode chapters side by side into `folder`, where they are kept; the results are in the order
+    of the jobs, an error for each that cannot be encoded or brought to its target: the others are
+    made all the same.
 
     In threads: FFmpeg and libsndfile work without the interpreter's lock, so two threads take 0.55
     of the time of one on two cores, and share one process's memory. `on_progress` hears (job, share
@@ -206,6 +202,8 @@ def export_chapters(
     """
     failed = threading.Event()
     lock = threading.Lock()
+    uses = Counter(job.key for job in jobs)
+    sounds = {job.key: _Sound(job.chapter, folder, uses[job.key]) for job in jobs}
 
     def stopped() -> bool:
         return failed.is_set() or (cancel is not None and cancel.is_set())
@@ -218,8 +216,10 @@ def export_chapters(
                 with lock:
                     on_progress(number, share)
 
+        job = jobs[number]
         try:
-            return encode_chapter(jobs[number], report)
+            with sounds[job.key] as sound:
+                return _encode_chapter(job, sound, folder, report)
         except ExportError as error:
             report(1.0)
             return error
@@ -227,13 +227,12 @@ def export_chapters(
             failed.set()
             raise
 
-    for folder in {job.folder for job in jobs}:
-        with storage(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-    longest_first = sorted(range(len(jobs)), key=lambda n: -jobs[n].length)
-    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1, "encode")
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    workers = os.cpu_count() or 1
+    pool = ThreadPoolExecutor(workers, "encode")
     try:
-        futures = {number: pool.submit(work, number) for number in longest_first}
+        futures = {number: pool.submit(work, number) for number in _in_order(jobs, workers)}
         wait(futures.values())
     except BaseException:
         failed.set()
@@ -246,66 +245,155 @@ def export_chapters(
     return [futures[number].result() for number in range(len(jobs))]
 
 
+def _in_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
+    """Places of jobs in the order of work: the longest chapters first.
+
+    As many chapters are at work as there are workers, so that none waits for another to put a
+    chapter together, and few chapters lie on the disk at a time.
+    """
+    lengths = {job.key: job.chapter.timeline.length for job in jobs}
+    longest = sorted(lengths, key=lambda key: -lengths[key])
+    ranks = {key: rank for rank, key in enumerate(longest)}
+    turns: Counter[str] = Counter()
+    places: list[tuple[int, int, int, int]] = []
+    for number, job in enumerate(jobs):
+        rank = ranks[job.key]
+        places.append((rank // workers, turns[job.key], rank, number))
+        turns[job.key] += 1
+    return [number for *_, number in sorted(places)]
+
+
+class _Sound:
+    """A chapter's samples for all of its encodings: put together once, measured once in each way.
+
+    They lie in a file without a name, which goes with the last encoding or the process; in memory
+    is one block.
+    """
+
+    def __init__(self, chapter: ChapterAudio, folder: Path, uses: int) -> None:
+        self.chapter, self.folder, self.uses = chapter, folder, uses
+        self._lock = threading.RLock()
+        self._figures: dict[object, Loudness] = {}
+        self._file: IO[bytes] | None = None
+        self._shapes: list[tuple[int, ...]] = []
+        """Of the blocks as they came: what is measured depends on them in its last bit."""
+
+    def __enter__(self) -> _Sound:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self.uses -= 1
+            if not self.uses and self._file:
+                self._file.close()
+
+    def blocks(self, watch: _Watch, channels: int) -> Iterator[Samples]:
+        """The samples in one channel or two, from the start. Raises StorageError."""
+        with self._lock:
+            if self._file is None:
+                self._file = self._put_together(watch)
+            file = self._file
+        return as_channels(self._read(file), channels)
+
+    def _put_together(self, watch: _Watch) -> IO[bytes]:
+        with storage(self.folder):
+            file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  # the last use closes it
+        try:
+            self._shapes.clear()
+            for block in watch(self.chapter.blocks(), self.chapter.timeline.length, 0.0, 0.05):
+                self._shapes.append(block.shape)
+                with storage(self.folder):
+                    file.write(block.tobytes())
+            with storage(self.folder):
+                file.flush()
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _read(self, file: IO[bytes]) -> Iterator[Samples]:
+        place = 0
+        for shape in self._shapes:
+            size = 4 * math.prod(shape)
+            with storage(self.folder):
+                data = os.pread(file.fileno(), size, place)
+            place += size
+            yield np.frombuffer(data, np.float32).reshape(shape)
+
+    def figures(self, of: object, measured: Callable[[], Loudness]) -> Loudness:
+        """What `measured` gives, asked once for each `of`."""
+        with self._lock:
+            if of not in self._figures:
+                self._figures[of] = measured()
+            return self._figures[of]
+
+
 ROUNDS = 3
 """Times that a chapter is encoded until it measures what it should."""
 
 
-def encode_chapter(job: EncodeJob, report: Callable[[float], None]) -> Encoded:
+def _encode_chapter(
+    job: EncodeJob, sound: _Sound, folder: Path, report: Callable[[float], None]
+) -> Encoded:
     """Measure, master, encode, measure the encoded file; again where it misses the target.
 
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
+    by = "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
     recipe = {
         "encoded": 3,
         "sound": job.key,
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
         "room_tone": [job.room_tone, mastering.PERIOD],
-        "by": "words" if job.target.kind == "dB RMS" else "speech" if job.speech else "sound",
+        "by": by,
     }
-    path = job.folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
+    path = folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
     kept = _recall(path, job.encoding)
     if kept is None:
         with replacing(path) as temporary:
-            gain, samples, loudness = _reach_target(job, temporary, report)
+            gain, samples, loudness = _reach_target(job, sound, temporary, report)
         kept = _remember(path, job.encoding, gain, samples, loudness)
     report(1.0)
     return kept
 
 
 def _reach_target(
-    job: EncodeJob, path: Path, report: Callable[[float], None]
+    job: EncodeJob, sound: _Sound, path: Path, report: Callable[[float], None]
 ) -> tuple[float, int, Loudness]:
     """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
-    target, rate = job.target, job.rate
-    watch = _Watch(report)
+    target, channels = job.target, job.encoding.channels
+    title, timeline = job.chapter.title, job.chapter.timeline
+    rate, watch = timeline.sample_rate, _Watch(report)
 
-    def sound() -> Iterator[Samples]:
-        return as_channels(job.blocks(), job.encoding.channels)
+    def blocks(begin: float, end: float) -> Iterator[Samples]:
+        return watch(sound.blocks(watch, channels), timeline.length, begin, end)
 
-    before = measure(watch(sound(), job.length, 0.0, 0.1), rate, true_peak=False)
+    def mastered_level(begin: float) -> Loudness:
+        limited = master(blocks(begin, begin + 0.06), rate, gain.value, ceiling)
+        return measure(limited, rate, true_peak=False)
+
+    before = sound.figures(channels, lambda: measure(blocks(0.05, 0.1), rate, true_peak=False))
     if before.integrated <= -70:
-        raise ExportError(f"chapter '{job.title}' is silent")
+        raise ExportError(f"chapter '{title}' is silent")
     as_it_is = target.kind == "as it is"
     level = target.level_of(before)
-    gain = _Gain(level if as_it_is else _wanted(job, before), level)
+    gain = _Gain(level if as_it_is else _wanted(job, sound, before), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
         if as_it_is or before.peak + gain.value <= ceiling:
             break
-        blocks = watch(sound(), job.length, begin, begin + 0.06)
-        limited = measure(master(blocks, rate, gain.value, ceiling), rate, true_peak=False)
+        limited = sound.figures((channels, gain.value, ceiling), partial(mastered_level, begin))
         if gain.correct(target.level_of(limited)) < 0.1:
             break
     for _ in range(ROUNDS):
-        blocks = watch(sound(), job.length, 0.3, 0.65)
-        mastered = master(blocks, rate, gain.value, ceiling)
+        mastered = master(blocks(0.3, 0.65), rate, gain.value, ceiling)
         if job.room_tone is not None:
             mastered = mastering.with_room_tone(mastered, rate, job.room_tone)
-        samples = write_sound(path, mastered, job)
+        samples = write_sound(path, mastered, rate, job.encoding)
         with opened(path) as container:
-            blocks = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
-            measured = measure(blocks, job.encoding.sample_rate)
+            encoded = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
+            measured = measure(encoded, job.encoding.sample_rate)
         if target.accepts(measured):
             return gain.value, samples, measured
         if not as_it_is:
@@ -313,7 +401,7 @@ def _reach_target(
         ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
     hushed = before.integrated - before.rms > HUSHED and target.kind == "dB RMS"
     raise ExportError(
-        f"chapter '{job.title}' measures {target.level_of(measured):.1f} {target.kind} and "
+        f"chapter '{title}' measures {target.level_of(measured):.1f} {target.kind} and "
         f"{measured.true_peak:.1f} dBTP, not {target}; "
         + (
             "much of it is silence: make one chapter of it and the next, or shorten pauses.tail"
@@ -336,21 +424,24 @@ half of which are pauses. Words are levelled, so that all chapters sound alike, 
 pauses."""
 
 
-def _wanted(job: EncodeJob, before: Loudness) -> float:
+def _wanted(job: EncodeJob, sound: _Sound, before: Loudness) -> float:
     """The level to bring a chapter to, which measures `before` now: the one that brings its words
     to the target, within what the target accepts of the whole, music and pauses included."""
-    target = job.target
-    if target.kind == "LUFS" and job.speech is None:
+    target, speech, channels = job.target, job.chapter.speech, job.encoding.channels
+    if target.kind == "LUFS" and speech is None:
         return target.level
     words = before.integrated
-    if job.speech is not None:
-        speech = as_channels(job.speech(), job.encoding.channels)
-        words = measure(speech, job.rate, true_peak=False).integrated
+    if speech is not None:
+        rate = job.chapter.timeline.sample_rate
+        words = sound.figures(
+            ("words", channels),
+            lambda: measure(as_channels(speech(), channels), rate, true_peak=False),
+        ).integrated
     if words <= -70:
         return target.level
     goal = target.level
     if target.kind == "dB RMS":
-        goal += SPOKEN + (BOTH if job.encoding.channels == 2 else 0.0)
+        goal += SPOKEN + (BOTH if channels == 2 else 0.0)
     wanted = target.level_of(before) + goal - words
     return min(max(wanted, target.lowest + EDGE), target.highest - EDGE)
 
@@ -398,14 +489,14 @@ class _Watch:
 # -- FFmpeg ----------------------------------------------------------------------------------------
 
 
-def write_sound(path: Path, blocks: Iterable[Samples], job: EncodeJob) -> int:
+def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Encoding) -> int:
     """Encode a stream; returns its length at the encoding's sample rate."""
-    rate = job.encoding.sample_rate
-    scale = np.float32(1 / _CODECS[job.encoding.codec].scale)
+    codec = _CODECS[encoding.codec]
+    scale = np.float32(1 / codec.scale)
     length = 0
-    with created(path, _CODECS[job.encoding.codec].container) as container:
-        stream = add_sound(container, job.encoding)
-        for block in gathered(resampled(blocks, job.rate, rate)):
+    with created(path, codec.container) as container:
+        stream = add_sound(container, encoding)
+        for block in gathered(resampled(blocks, rate, encoding.sample_rate)):
             put(container, stream, block if scale == 1 else block * scale, length)
             length += len(block)
         container.mux(stream.encode(None))

@@ -25,12 +25,14 @@ class ChapterAudio:
     """Of everything that decides its samples: `assemble.sound_key`."""
     timeline: Timeline
     blocks: Callable[[], Iterator[Samples]]
-    """Its samples at the timeline's rate, (n,) or (n, 2), from the start at every call; called up
-    to five times for each codec, from a thread."""
+    """Its samples at the timeline's rate, (n,) or (n, 2), from the start at every call; from a
+    thread, once for all encodings."""
     channels: int = 1
     """Of what `blocks` gives: 2 where there is music in stereo."""
     speech: Callable[[], Iterator[Samples]] | None = None
-    """The words alone, in one channel, where `blocks` has music too; as long as that."""
+    """The words alone, in one channel, where `blocks` has music too; as long as that. They are what
+    is levelled, as far as the target accepts the mix, lest music makes a chapter's words louder or
+    quieter than the next."""
 
 
 LEAD = 0.75
