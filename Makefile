@@ -3,6 +3,7 @@
 #   make demo      install and render a complete project with the draft voice
 #   make test      the tests, but for the slow ones       make test-all   all of them
 #   make lint      what CI checks before the tests        make format     mend what can be mended
+#   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make clean     remove the environment and what renders and tools left
 #
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all lint format bench parity clean
+.PHONY: demo test test-all lint format docs bench parity clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -34,6 +35,9 @@ lint: $(VENV)/.lint
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.test
+	$(BIN)/python -m tests.manifest_page
 
 # Where it is installed; the reference BLAS in MLX's wheels for Linux is ten times slower.
 OPENBLAS := $(firstword $(wildcard /usr/lib/*/openblas-pthread/libblas.so.3))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+
+from narrator import cli
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,3 +31,22 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["NARRATOR_HOME"]
     else:
         os.environ["NARRATOR_HOME"] = before
+
+
+@pytest.fixture
+def narrator(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """Run a command in this process: (exit code, standard output, standard error)."""
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        said = capsys.readouterr()
+        return int(caught.value.code or 0), said.out, said.err
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

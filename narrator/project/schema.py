@@ -564,7 +564,7 @@ class Manifest(Strict):
     title: Shown
     """Of the book or episode."""
     subtitle: Shown | None = None
-    """For tags."""
+    """For tags and credits."""
     author: Texts
     """One or several."""
     language: Language = "en"

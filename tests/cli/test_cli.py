@@ -23,23 +23,6 @@ from tests import books, sounds
 
 
 @pytest.fixture
-def narrator(monkeypatch, capsys):
-    """Run a command in this process: (exit code, standard output, standard error)."""
-    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        said = capsys.readouterr()
-        return int(caught.value.code or 0), said.out, said.err
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
-@pytest.fixture
 def book(tmp_path):
     return books.write(tmp_path)
 

@@ -3,31 +3,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 
 import huggingface_hub
 import numpy as np
 import pytest
 from huggingface_hub import constants, errors
 
-from narrator import cli
 from narrator.cli import models as commands
 from narrator.engines import Speech, machine, models
 from tests import fakes, hubs
-
-
-@pytest.fixture
-def narrator(monkeypatch, capsys):
-    """Run a command in this process: (exit code, standard output, standard error)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        said = capsys.readouterr()
-        return int(caught.value.code or 0), said.out, said.err
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from narrator import cli
 from narrator.cast import auditions, presets
 from narrator.cli import casting
 from narrator.engines import Request, Speech
@@ -43,17 +42,9 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def narrator(monkeypatch, capsys):
+def narrator(narrator):
     """Run `narrator voices …`: (exit code, standard output, standard error)."""
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["narrator", "voices", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        said = capsys.readouterr()
-        return int(caught.value.code or 0), said.out, said.err
-
-    return run
+    return partial(narrator, "voices")
 
 
 @pytest.fixture

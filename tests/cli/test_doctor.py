@@ -3,12 +3,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 from huggingface_hub import constants
 
-from narrator import cli
 from narrator.cli import doctor
 from narrator.engines import machine, models
 from narrator.errors import EngineUnavailable
@@ -16,20 +14,6 @@ from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
 
 METAL = machine.Device("Metal", "Apple M1", 48_000_000_000, "0.32.4")
-
-
-@pytest.fixture
-def narrator(monkeypatch, capsys):
-    """Run a command in this process: (exit code, standard output, standard error)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        said = capsys.readouterr()
-        return int(caught.value.code or 0), said.out, said.err
-
-    return run
 
 
 @pytest.fixture(scope="session")
