@@ -5,12 +5,16 @@ Knows how blocks become a Markdown file, not where they came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from narrator.importers.book import count_characters, count_words
+from narrator.importers.headings import Heading
 from narrator.importers.prose import Line, join_heading, plain, write_heading, write_paragraph
+
+Kind = Literal["heading", "text", "scene", "gap", "left"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,11 +25,11 @@ class Container:
     rest: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Block:
     """A piece of a source, in reading order."""
 
-    kind: Literal["heading", "text", "scene", "gap", "left"]
+    kind: Kind
     """A gap is an empty paragraph, which may be a scene break; what is left has a reason."""
     source: str
     lines: list[Line] = field(default_factory=list)
@@ -46,6 +50,29 @@ class Block:
     """Characters that are links into the book."""
     speaker: str = ""
     """The label of a script that stands before the text, with its colon."""
+    document: int = 0
+    """Number of the document or page that it stands in."""
+    rows: list[str] = field(default_factory=list)
+    """Its lines as they stand in a source that has no other marks, or is Markdown."""
+    gap: int = 0
+    """Blank lines above it in a plain text."""
+    heading: Heading | None = None
+    """What a heading in a plain text counts and names."""
+    written: str | None = None
+    """Its Markdown, where the source is Markdown: it stays the author's."""
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether it is a heading in words."""
+        return self.kind == "heading" and bool(self.lines)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it does no more than lead to what follows, as a heading or a motto does."""
+        return self.kind != "text" or self.matter == "epigraph"
+
+    def become_heading(self, level: int) -> None:
+        self.kind, self.level, self.containers = "heading", level, ()
 
     def take(self, other: Block) -> None:
         """Add the lines of a block that belongs to this heading."""
@@ -53,6 +80,15 @@ class Block:
         self.text = f"{self.text} {other.text}".strip()
         self.characters += other.characters
         self.words += other.words
+
+    def take_row(self, other: Block) -> None:
+        """Add the first row of another block of Markdown, and take it from there."""
+        row = other.rows.pop(0)
+        shown, _, other.written = (other.written or "").partition("\n")
+        self.written = f"{self.written}\n{shown}"
+        for block, sign in ((self, 1), (other, -1)):
+            block.characters += sign * count_characters(row)
+            block.words += sign * count_words(row)
 
     def leave(self, reason: str) -> None:
         """Set it aside."""
@@ -88,33 +124,45 @@ def write(blocks: Iterable[Block]) -> str:
     are few; where they are many, they are how the source parts its paragraphs.
     """
     shown = [block for block in blocks if block.kind != "left"]
+    if any(block.written is not None for block in shown):
+        return "\n".join(block.written or "" for block in shown).strip("\n") + "\n"
+    return "\n".join(_rows(shown))
+
+
+def _rows(shown: Sequence[Block]) -> list[str]:
     top = min((block.level for block in shown if block.kind == "heading"), default=1)
-    gaps = sum(block.kind == "gap" for block in shown)
-    few_gaps = gaps * 5 <= sum(block.kind == "text" for block in shown)
+    kinds = Counter(block.kind for block in shown)
+    few_gaps = kinds["gap"] * 5 <= kinds["text"]
     rows: list[str] = []
-    around: tuple[Container, ...] = ()
     begun: set[Container] = set()
-    scene, text = False, False
+    above: Block | None = None
+    """The paragraph above, in the same scene or with a scene break below it."""
+    parted = False
     for block in shown:
-        if block.kind == "heading" and block.lines:
+        if block.is_headed:
             rows += [write_heading(join_heading(block.lines), min(6, block.level - top + 1)), ""]
-            scene, text, around = False, False, ()
+            parted, above = False, None
         elif block.kind == "text":
-            if scene and text:
+            if parted and above:
                 rows += ["***", ""]
-            elif text:
-                pairs = zip(block.containers, around, strict=False)
-                rows[-1] = "".join(
-                    inside.rest for inside, other in pairs if inside is other
-                ).rstrip()
-            speaker = f"{block.speaker} " if block.speaker else ""
-            for row in f"{speaker}{write_paragraph(block.lines)}".split("\n"):
-                rows.append(
-                    "".join(c.rest if c in begun else c.first for c in block.containers) + row
-                )
-                begun.update(block.containers)
-            rows.append("")
-            scene, text, around = False, True, block.containers
+            elif above:
+                rows[-1] = _between(above, block)
+            rows += [*_paragraph(block, begun), ""]
+            parted, above = False, block
         elif block.kind != "heading":
-            scene |= block.kind == "scene" or few_gaps
-    return "\n".join(rows)
+            parted |= block.kind == "scene" or few_gaps
+    return rows
+
+
+def _paragraph(block: Block, begun: set[Container]) -> Iterator[str]:
+    """The rows of a paragraph, in its containers; `begun` are those that have a first row."""
+    speaker = f"{block.speaker} " if block.speaker else ""
+    for row in f"{speaker}{write_paragraph(block.lines)}".split("\n"):
+        yield "".join(c.rest if c in begun else c.first for c in block.containers) + row
+        begun.update(block.containers)
+
+
+def _between(above: Block, below: Block) -> str:
+    """The blank row between two paragraphs, in the containers that hold both."""
+    pairs = zip(below.containers, above.containers, strict=False)
+    return "".join(inside.rest for inside, other in pairs if inside is other).rstrip()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from narrator.importers.archive import Archive, resolve
+from narrator.importers.blocks import Block
 from narrator.importers.book import Book, Skipped, file_name, stem
-from narrator.importers.chapters import divide
+from narrator.importers.chapters import MARKUP, divide
+from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.cover import read_cover
-from narrator.importers.matter import BookContext
-from narrator.importers.package import LANGUAGE, Package, read_package
+from narrator.importers.matter import BookContext, kind_of_type
+from narrator.importers.package import LANGUAGE, Metadata, Package, TocEntry, read_package
 from narrator.importers.xhtml import Document, note_targets, read_document
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -22,33 +25,22 @@ def read_epub(path: Path) -> Book:
         package = read_package(archive)
         remarks = list(package.remarks)
         documents = _documents(archive, package, remarks)
-        reading = [item.path for item, linear in package.spine if linear]
+        reading = list(dict.fromkeys(item.path for item, linear in package.spine if linear))
         facts = package.metadata
-        title = facts.title or stem(path)
-        if not facts.title:
-            remarks.append("The book does not say its title; the file's name stands for it.")
-        if not facts.authors:
-            remarks.append("The book does not say its author.")
-        others = (facts.subtitle or "", *facts.authors, facts.publisher or "")
-        divided = divide(
-            [documents[name] for name in dict.fromkeys(reading) if name in documents],
-            package.contents,
-            package.guide,
-            BookContext(title, others),
+        context = BookContext(
+            facts.title or stem(path), (facts.subtitle or "", *facts.authors, facts.publisher or "")
         )
+        outline = _outline([documents.get(path) for path in reading], package, context)
+        divided = divide(outline, MARKUP)
         outside = _outside(package, documents, set(reading), len(divided.chapters))
-        language = facts.language or _language(documents)
-        if language is None:
-            remarks.append("The book does not say its language; English is assumed.")
         if not divided.chapters:
-            what = ", ".join(dict.fromkeys(s.reason for s in (*divided.left_out, *outside)))
-            raise archive.failed(f"has no text to read aloud{f' (only {what})' if what else ''}")
-        cover = None
-        if package.cover is not None:
-            cover, told = read_cover(archive, package.cover)
-            remarks += [told] if told else []
+            raise archive.failed(_nothing_to_read((*divided.left_out, *outside)))
+        language = facts.language or _language(documents)
+        remarks += _missing(facts, language)
+        cover, told = read_cover(archive, package.cover) if package.cover else (None, None)
+        remarks += [told] if told else []
         book = Book(
-            title=title,
+            title=context.title,
             authors=facts.authors or ("Unknown",),
             language=language or "en",
             chapters=tuple(divided.chapters),
@@ -71,6 +63,64 @@ def read_epub(path: Path) -> Book:
         if lost:
             raise archive.failed(f"{lost} characters would be lost; please report this book")
         return book
+
+
+def _nothing_to_read(left_out: Sequence[Skipped]) -> str:
+    what = ", ".join(dict.fromkeys(item.reason for item in left_out))
+    return f"has no text to read aloud{f' (only {what})' if what else ''}"
+
+
+def _missing(facts: Metadata, language: str | None) -> list[str]:
+    """Remarks on what a book does not say of itself."""
+    said = {
+        "title; the file's name stands for it": facts.title,
+        "author": facts.authors,
+        "language; English is assumed": language,
+    }
+    return [f"The book does not say its {fact}." for fact in said if not said[fact]]
+
+
+def _outline(
+    documents: Sequence[Document | None], package: Package, context: BookContext
+) -> Outline:
+    """The blocks of a book's linear reading order, with what its contents and guide point to."""
+    blocks: list[Block] = []
+    places: dict[tuple[str, str], int] = {}
+    """Document and id of everything that can be pointed to; "" is the document itself."""
+    for number, document in enumerate(documents):
+        if document is None or not document.blocks:
+            continue
+        places[document.path, ""] = len(blocks)
+        for place, block in enumerate(document.blocks, len(blocks)):
+            block.document = number
+            for anchor in block.anchors:
+                places.setdefault((document.path, anchor), place)
+        blocks += document.blocks
+        for anchor in document.trailing:
+            places.setdefault((document.path, anchor), len(blocks))
+
+    def place_of(path: str, fragment: str) -> int | None:
+        pointed = places.get((path, fragment), places.get((path, ""), len(blocks)))
+        return pointed if pointed < len(blocks) else None
+
+    def entries(listed: Sequence[TocEntry]) -> tuple[ContentsEntry, ...]:
+        return tuple(
+            ContentsEntry(
+                entry.title,
+                place_of(entry.path, entry.fragment),
+                (entry.path, entry.fragment) in places,
+                entries(entry.children),
+            )
+            for entry in listed
+        )
+
+    pointed_at = ((place_of(path, fragment), types) for types, path, fragment in package.guide)
+    landmarks = {
+        place: kind
+        for place, types in pointed_at
+        if place is not None and (kind := kind_of_type(types))
+    }
+    return Outline(blocks, context, entries(package.contents), landmarks)
 
 
 def _documents(archive: Archive, package: Package, remarks: list[str]) -> dict[str, Document]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrator.importers import matter
 from narrator.importers.book import names
@@ -56,6 +56,11 @@ class Heading:
     """Lines that it takes; text may begin right under it."""
 
     @property
+    def names_chapter(self) -> bool:
+        """Whether it says that it is a chapter's, as a bare number does not."""
+        return self.level == CHAPTER and self.key.startswith("named")
+
+    @property
     def value(self) -> int:
         """The number of a section."""
         return _value(self.key.partition(" ")[2])
@@ -72,41 +77,56 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     if is_list(rows):
         return None
     short = len(rows) <= 4 and len(first) + len(below) <= 200
-    found = _counted(first, short=short, alone=len(rows) == 1)
-    solo = _SOLO.fullmatch(first)
-    if found is None and solo and (solo["title"] is None or is_title(solo["title"])):
-        key = f"solo {first.lower().rstrip('.')}"
-        found = Heading((first,), CHAPTER, key) if len(rows) <= 2 else None
-    if found is None and len(rows) == 1 and len(first) <= 60 and (first.isupper() or gap > 1):
-        kind = matter.kind_of_title(first)
-        return Heading((first,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
-    if found is None or not below:
-        return found
-    titled = len(found.parts) > 1
-    if len(rows) > 4 or not (is_title(below) or (titled and below.isupper())):
-        return found
-    parts = (found.parts[0], f"{found.parts[1]} {below}") if titled else (*found.parts, below)
-    return Heading(parts, found.level, found.key, found.matter, len(rows))
+    heading = (
+        _counted(first, short=short, alone=len(rows) == 1)
+        or (_solo(first) if len(rows) <= 2 else None)
+        or (_of_matter(first, gap) if len(rows) == 1 else None)
+    )
+    if heading is None or not below or len(rows) > 4:
+        return heading
+    number, *titled = heading.parts
+    if not (is_title(below) or (titled and below.isupper())):
+        return heading
+    parts = (number, f"{titled[0]} {below}" if titled else below)
+    return replace(heading, parts=parts, rows=len(rows))
+
+
+def _solo(row: str) -> Heading | None:
+    """A heading that needs no number, such as a prologue's."""
+    solo = _SOLO.fullmatch(row)
+    if solo is None or not (solo["title"] is None or is_title(solo["title"])):
+        return None
+    return Heading((row,), CHAPTER, f"solo {row.lower().rstrip('.')}")
+
+
+def _of_matter(row: str, gap: int) -> Heading | None:
+    """The heading of front or back matter, in capitals or set apart."""
+    kind = matter.kind_of_title(row) if len(row) <= 60 and (row.isupper() or gap > 1) else None
+    return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
 
 
 def _counted(row: str, short: bool, alone: bool) -> Heading | None:
     """A heading with a number, and no sentence after it."""
-    named, numeral = _NAMED.fullmatch(row), _NUMERAL.fullmatch(row)
-    found = named or numeral
-    if found is None:
+    named = _NAMED.fullmatch(row)
+    counted = named or _NUMERAL.fullmatch(row)
+    if counted is None:
         return None
-    title = found["title"]
-    titled = not title or (is_title(title) and (found["mark"] or not title[0].islower()))
-    if named and alone and title and found["mark"]:
-        # "CHAPTER II. Matthew is surprised": a number, a mark, and no sentence
-        titled = titled or (title[0].isupper() and title[-1] not in ".!?,;:")
-    if title and not (short and titled):
+    title, mark = counted["title"], counted["mark"] or ""
+    if title and not (short and _is_titled(title, mark, alone=bool(named) and alone)):
         return None
-    parts = (f"{found['number']}{found['mark'] or ''}".strip(), *([title] if title else []))
-    number = " ".join(found["number"].lower().split())
+    parts = (f"{counted['number']}{mark}".strip(), *([title] if title else []))
+    number = " ".join(counted["number"].lower().split())
     if named:
         return Heading(parts, PART if matter.is_part(row) else CHAPTER, f"named {number}")
     return Heading(parts, SECTION, f"number {number}") if short else None
+
+
+def _is_titled(title: str, mark: str, alone: bool) -> bool:
+    """Whether what follows a number is its title; `alone`, after a name, on a row of its own."""
+    if is_title(title) and (mark or not title[0].islower()):
+        return True
+    # "CHAPTER II. Matthew is surprised": a number, a mark, and no sentence
+    return alone and bool(mark) and title[0].isupper() and title[-1] not in ".!?,;:"
 
 
 def is_title(text: str) -> bool:
@@ -130,8 +150,8 @@ def _is_listed(row: str) -> bool:
     row = row.strip()
     if _LISTED.search(row[-5:]):
         return True
-    found = _NAMED.fullmatch(row) or _NUMERAL.fullmatch(row)
-    return found is not None and bool(found["mark"] or not found["title"])
+    counted = _NAMED.fullmatch(row) or _NUMERAL.fullmatch(row)
+    return counted is not None and bool(counted["mark"] or not counted["title"])
 
 
 def is_prose(text: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from pathlib import Path
 
 import yaml
@@ -18,21 +18,14 @@ from markdown_it.token import Token
 
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
-from narrator.importers import matter
-from narrator.importers.book import (
-    Book,
-    CoverImage,
-    ImportedChapter,
-    Skipped,
-    count_characters,
-    count_words,
-    file_name,
-    stem,
-)
+from narrator.importers.blocks import Block, Kind
+from narrator.importers.book import Book, CoverImage, count_characters, count_words, file_name, stem
+from narrator.importers.chapters import LEVELS, divide
+from narrator.importers.chapters.outline import Outline
+from narrator.importers.matter import BookContext
 from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import find_speakers, read_text
 from narrator.importers.prose import label_colons
-from narrator.importers.titles import distinct, is_bare
 
 _FACTS = {
     "title": "title",
@@ -60,19 +53,7 @@ _FACTS = {
 }
 """Keys of front matter -> facts of a book."""
 
-_PART_WORDS = 120
-"""A part with no more words of its own is read at the beginning of its first chapter."""
-
 _KEY = re.compile(r"[\w.-]+[ \t]*:(\s|$)")
-_BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Title:
-    row: int
-    end: int
-    level: int
-    title: str
 
 
 @dataclass(slots=True)
@@ -83,39 +64,23 @@ class _Source:
     rows: list[str]
     shown: list[str]
     """The rows, with escapes where they are needed."""
-    begin: int = 0
-    """Where front matter ends."""
     facts: dict[str, list[str]] = field(default_factory=dict)
-    chapters: list[ImportedChapter] = field(default_factory=list)
-    left_out: list[Skipped] = field(default_factory=list)
 
     def fact(self, name: str) -> str | None:
         return next(iter(self.facts.get(name, ())), None)
 
-    def has_words(self, begin: int, end: int) -> bool:
-        return self.words(begin, end) > 0
-
-    def words(self, begin: int, end: int) -> int:
-        return count_words("\n".join(self.rows[begin:end]))
-
-    def keep(self, begin: int, end: int, title: str) -> None:
-        text = "\n".join(self.rows[begin:end])
-        shown = "\n".join(self.shown[begin:end]).strip("\n") + "\n"
-        where = f"{file_name(self.path)}:{begin + 1}"
-        self.chapters.append(
-            ImportedChapter(title, shown, where, count_characters(text), count_words(text))
+    def block(self, begin: int, end: int, kind: Kind = "text", title: str = "") -> Block:
+        """Rows as they are written, counted."""
+        rows = self.rows[begin:end]
+        return Block(
+            kind,
+            f"{file_name(self.path)}:{begin + 1}",
+            text=title,
+            characters=sum(map(count_characters, rows)),
+            words=sum(map(count_words, rows)),
+            rows=rows,
+            written="\n".join(self.shown[begin:end]),
         )
-
-    def leave(self, begin: int, end: int, title: str, reason: str, restorable: bool) -> None:
-        text = "\n".join(self.rows[begin:end])
-        shown = "\n".join(self.shown[begin:end]).strip("\n") + "\n"
-        if characters := count_characters(text):
-            self.left_out.append(
-                Skipped(
-                    f"{file_name(self.path)}:{begin + 1}", title, reason, characters,
-                    count_words(text), shown if restorable else None, len(self.chapters),
-                )
-            )  # fmt: skip
 
 
 def read_markdown(path: Path) -> Book:
@@ -123,32 +88,32 @@ def read_markdown(path: Path) -> Book:
     text = seen(read_text(path))
     rows = text.split("\n")
     source = _Source(path, rows, list(rows))
-    _read_front_matter(source)
-    body = "\n".join([""] * source.begin + rows[source.begin :])
+    begin = _read_front_matter(source)
+    body = "\n".join([""] * begin + rows[begin:])
     tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(body)
     paragraphs = list(_paragraphs(tokens))
     contents = [content for _, content in paragraphs]
     speakers = find_speakers(contents) or find_speakers("\n".join(contents).split("\n"))
     _escape_labels(source, paragraphs, {"narrator", *(name.casefold() for name in speakers)})
-    _divide(source, list(_headings(tokens)))
-    if len(source.chapters) == 1:
-        source.facts.setdefault("title", [source.chapters[0].title])
-    if not source.chapters:
+    said = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
+    outline = Outline(_blocks(source, tokens, begin), BookContext(stem(path)), said=said)
+    divided = divide(outline, LEVELS)
+    if not divided.chapters:
         raise ImportFailed(Problem(path, None, "has no text to read aloud"))
-    remarks = []
-    if source.fact("title") is None:
-        remarks.append("The text does not say its title; the file's name stands for it.")
-    if source.fact("author") is None:
-        remarks.append("The text does not say its author.")
+    if len(divided.chapters) == 1:
+        said.setdefault("title", divided.chapters[0].title)
     language = (source.fact("language") or "").replace("_", "-")
-    if not LANGUAGE.fullmatch(language):
-        remarks.append("The text does not say its language; English is assumed.")
+    missing = {
+        "title; the file's name stands for it": "title" not in said,
+        "author": "author" not in said,
+        "language; English is assumed": not LANGUAGE.fullmatch(language),
+    }
     return Book(
-        title=source.fact("title") or stem(path),
-        authors=tuple(source.facts.get("author", ())) or ("Unknown",),
+        title=outline.title,
+        authors=tuple(source.facts.get("author", [said.get("author", "Unknown")])),
         language=language if LANGUAGE.fullmatch(language) else "en",
-        chapters=tuple(source.chapters),
-        left_out=tuple(source.left_out),
+        chapters=tuple(divided.chapters),
+        left_out=tuple(divided.left_out),
         source=file_name(path),
         characters=count_characters(text),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
@@ -162,40 +127,85 @@ def read_markdown(path: Path) -> Book:
         genre=source.fact("genre"),
         copyright=source.fact("copyright"),
         speakers=speakers,
-        remarks=tuple(remarks),
+        remarks=tuple(f"The text does not say its {fact}." for fact in missing if missing[fact]),
     )
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, Kind] = {
+    "heading_open": "heading",
+    "hr": "scene",
+    "html_block": "gap",
+}
+
+
+def _blocks(source: _Source, tokens: Sequence[Token], begin: int) -> list[Block]:
+    """The rows in blocks; those of front matter, up to `begin`, are set aside."""
+    rows = source.rows
+    borders: list[tuple[int, Kind, int, str]] = []
+    """Row, kind, level and title of each block."""
+    end = begin
+    last = Token("end", "", 0, map=[len(rows), len(rows)])
+    for token, inline in pairwise((*tokens, last, last)):
+        if token.level == 0 and token.map:
+            # what Markdown does not show: definitions of links
+            loose = (row for row in range(end, token.map[0]) if rows[row].strip())
+            borders += [(row, "gap", 0, "") for row in islice(loose, 1)]
+            kind = _KINDS.get(token.type, "text")
+            level = int(token.tag[1]) if kind == "heading" else 0
+            borders.append((token.map[0], kind, level, _plain(inline)))
+            end = token.map[1]
+    blocks = [source.block(0, begin)] if begin else []
+    for block in blocks:
+        block.leave("front matter: the facts of the book")
+    for (first, kind, level, title), (below, *_) in pairwise(borders):
+        blocks.append(source.block(first, below, kind, title))
+        blocks[-1].level = level
+    return blocks
+
+
+def _plain(inline: Token) -> str:
+    """The words of a heading or a paragraph, without their markup."""
+    return " ".join("".join(t.content or " " for t in inline.children or ()).split())
 
 
 # -- front matter ----------------------------------------------------------------------------------
 
 
-def _read_front_matter(source: _Source) -> None:
+def _read_front_matter(source: _Source) -> int:
+    """Take in the facts of front matter; the row at which it ends, 0 where there is none."""
     rows = source.rows
     if rows[0].rstrip() != "---" or len(rows) < 3 or not _KEY.match(rows[1]):
-        return
-    end = next((i for i, row in enumerate(rows[1:], 1) if row.rstrip() in ("---", "...")), None)
-    if end is None:
-        return
+        return 0
+    end = next((i for i, row in enumerate(rows[1:], 1) if row.rstrip() in ("---", "...")), 0)
+    front = _parsed(source.path, rows[1:end]) if end else None
+    if not isinstance(front, dict) or not any(_FACTS.get(str(key).lower()) for key in front):
+        return 0
+    for key, value in front.items():
+        _take_fact(source, str(key).lower(), value)
+    return end + 1
+
+
+def _take_fact(source: _Source, key: str, value: object) -> None:
+    name = _FACTS.get(key)
+    if name is not None and (texts := list(_texts(value))):
+        source.facts.setdefault(name, texts)
+        if name == "series" and isinstance(value, Mapping) and value.get("part"):
+            source.facts.setdefault("series_part", [str(value["part"])])
+
+
+def _parsed(path: Path, rows: Sequence[str]) -> object:
+    """The value of YAML that stands below the first row of a file."""
     try:
         # The base loader makes strings of all scalars: no dates, no numbers, no objects.
-        data = yaml.load("\n".join(rows[1:end]), Loader=yaml.BaseLoader)
+        return yaml.load("\n".join(rows), Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         what = f"front matter is no valid YAML: {error.problem or error.context}"
-        raise ImportFailed(Problem(source.path, line, what)) from None
+        raise ImportFailed(Problem(path, line, what)) from None
     except (yaml.YAMLError, RecursionError):
-        what = "front matter is no valid YAML"
-        raise ImportFailed(Problem(source.path, 1, what)) from None
-    if not isinstance(data, dict) or not any(_FACTS.get(str(key).lower()) for key in data):
-        return
-    for key, value in data.items():
-        name = _FACTS.get(str(key).lower())
-        if name is not None and (texts := list(_texts(value))):
-            source.facts.setdefault(name, texts)
-            if name == "series" and isinstance(value, Mapping) and value.get("part"):
-                source.facts.setdefault("series_part", [str(value["part"])])
-    source.begin = end + 1
-    source.leave(0, end + 1, "", "front matter: the facts of the book", restorable=False)
+        raise ImportFailed(Problem(path, 1, "front matter is no valid YAML")) from None
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -222,128 +232,6 @@ def _cover(source: _Source) -> CoverImage | None:
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return CoverImage(data, ".png")
     raise ImportFailed(Problem(path, None, "the cover is no image that players take: JPEG or PNG"))
-
-
-# -- chapters --------------------------------------------------------------------------------------
-
-
-def _headings(tokens: Sequence[Token]) -> Iterator[_Title]:
-    """Headings, and paragraphs right above one that name a part and do no more."""
-    found: list[_Title] = []
-    for opening, inline in pairwise(tokens):
-        if opening.level == 0 and opening.map and opening.type.endswith("_open"):
-            words = (t.content if t.content else " " for t in inline.children or ())
-            title = " ".join("".join(words).split())
-            level = int(opening.tag[1]) if opening.type == "heading_open" else 0
-            found.append(_Title(opening.map[0], opening.map[1], level, title))
-    for heading, below in pairwise([*found, _Title(0, 0, 0, "")]):
-        if heading.level:
-            yield heading
-        elif below.level and _names_part(heading.title):
-            yield replace(heading, level=below.level)
-
-
-@dataclass(slots=True)
-class _HeadingStart:
-    """Where a chapter begins."""
-
-    heading: _Title
-    parents: tuple[_Title, ...]
-    """Headings of what holds it, the outermost first."""
-    begin: int
-    """Its first row: that of the first heading which stands above it alone."""
-
-
-def _divide(source: _Source, headings: Sequence[_Title]) -> None:
-    """Chapters at headings of the highest level but the title's, and at those within parts."""
-    first = [h for h in headings if h.level == 1]
-    second = [h for h in headings if h.level == 2]
-    title = first[0] if len(first) == 1 and _is_book_title(source, first[0], second) else None
-    if title is not None:
-        source.facts.setdefault("title", [title.title])
-    starts = list(_starts(source, [h for h in headings if h is not title]))
-    _read_front(source, title, starts[0].begin if starts else len(source.rows))
-    titles = distinct([(s.heading.title, tuple(h.title for h in s.parents)) for s in starts])
-    stretches = pairwise([*(start.begin for start in starts), len(source.rows)])
-    for start, name, (begin, end) in zip(starts, titles, stretches, strict=True):
-        heading = start.heading
-        kind = matter.kind_of_title(heading.title)
-        if why := matter.reason(kind):
-            source.leave(begin, end, heading.title, why, restorable=kind != "toc")
-        elif source.has_words(heading.end, end):
-            source.keep(begin, end, name or source.fact("title") or stem(source.path))
-        else:
-            source.leave(begin, end, heading.title, "a heading without text", restorable=False)
-
-
-def _starts(source: _Source, headings: Sequence[_Title]) -> Iterator[_HeadingStart]:
-    """Chapters, each with the parts and stories that hold it; what holds is read at its first."""
-    top = min((heading.level for heading in headings), default=1)
-    holders: list[tuple[_Title, int]] = []
-    """Each with the level of what it holds."""
-    begin: int | None = None
-    for heading, below in pairwise([*headings, None]):
-        assert heading is not None
-        part = _names_part(heading.title)
-        while holders and (
-            heading.level <= holders[-1][0].level and (part or heading.level < holders[-1][1])
-        ):
-            holders.pop()
-        if heading.level > (holders[-1][1] if holders else top):
-            continue  # a section of its chapter
-        lead = part and below is not None and heading.level <= below.level
-        alone = below is not None and source.words(heading.end, below.row) <= (
-            _PART_WORDS if part else 0
-        )
-        parents = tuple(holder for holder, _ in holders)
-        if below is not None and (lead or _is_holder(heading, below, top)) and (part or alone):
-            holders.append((heading, below.level))
-            if alone:
-                begin = heading.row if begin is None else begin
-                continue
-        yield _HeadingStart(heading, parents, heading.row if begin is None else begin)
-        begin = None
-
-
-def _is_holder(heading: _Title, below: _Title, top: int) -> bool:
-    """Whether a heading with nothing under it but another one holds chapters, not sections."""
-    if below.level <= heading.level:
-        return False
-    numbers = is_bare(below.title) and not matter.is_chapter(heading.title)
-    return (heading.level == top == 1 and below.level == 2) or _names_part(heading.title) or numbers
-
-
-def _names_part(title: str) -> bool:
-    return matter.title_of_part(title) is not None
-
-
-def _is_book_title(source: _Source, heading: _Title, second: Sequence[_Title]) -> bool:
-    """Whether the only heading of the first level is the title of the book."""
-    if heading.title == source.fact("title"):
-        return True
-    named = matter.is_chapter(heading.title) or _names_part(heading.title)
-    return bool(second) and heading.row < second[0].row and not named
-
-
-def _read_front(source: _Source, title: _Title | None, end: int) -> None:
-    """What stands before the first chapter: the title, who wrote it, and text without a heading."""
-    begin = source.begin
-    if title is not None:
-        if source.has_words(begin, title.row):
-            source.keep(begin, title.row, title.title)
-        else:
-            source.leave(begin, title.row, "", "no words", restorable=False)
-        begin = title.end
-        row = next((i for i in range(begin, end) if source.rows[i].strip()), end)
-        by = _BY.fullmatch(source.rows[row].strip()) if row < end else None
-        if by:
-            source.facts.setdefault("author", [by[1]])
-            begin = row + 1
-        source.leave(title.row, begin, title.title, "title page", restorable=False)
-    if source.has_words(begin, end):
-        source.keep(begin, end, source.fact("title") or stem(source.path))
-    else:
-        source.leave(begin, end, "", "no words", restorable=False)
 
 
 # -- labels ----------------------------------------------------------------------------------------

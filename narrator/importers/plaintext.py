@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from narrator import files
 from narrator.errors import ImportFailed, Problem
+from narrator.importers.prose import BREAK, Span
 
 SIZE_LIMIT = 64_000_000
 """Bytes. The longest novels have 20 MB."""
@@ -18,6 +19,7 @@ _PAGE_ENDS = re.compile("[\f\u2029]")
 _LABEL = re.compile(
     r"([^\W\d_][\w’'. -]{0,38}[\w.]|[^\W\d_])\s?(?:\([^()\n]{0,200}\)\s?)?:\s+(?=\S)"
 )
+_EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 
 
 def read_text(path: Path) -> str:
@@ -81,3 +83,12 @@ def find_speakers(paragraphs: Sequence[str]) -> tuple[str, ...]:
 def label_key(found: re.Match[str]) -> str:
     """The name in a label, as it is compared."""
     return " ".join(found[1].split()).casefold()
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Text with `_emphasis_`; its rows are lines."""
+    for number, piece in enumerate(_EMPHASIS.split(text)):
+        for row, line in enumerate(piece.split("\n")):
+            if row:
+                yield BREAK
+            yield Span(line, em=number % 2 == 1)

@@ -124,12 +124,7 @@ def _files(book: Book, original: Path | None) -> dict[str, bytes]:
         f"text/{_numbered(number, width)}-{_slug(chapter.title)}.md"
         for number, chapter in enumerate(book.chapters, 1)
     ]
-    aside: dict[int, str] = {}
-    for number, item in enumerate(book.left_out):
-        if item.markdown is not None:
-            aside[number] = (
-                f"text/left-out/{len(aside) + 1:02}-{_slug(item.title or item.reason)}.md"
-            )
+    aside = _aside(book)
     cover = f"cover{book.cover.suffix}" if book.cover else None
     source = _SOURCE if original else None
     texts = {"book.yaml": _manifest(book, names, aside, cover, source), ".gitignore": "build/\n"}
@@ -141,11 +136,25 @@ def _files(book: Book, original: Path | None) -> dict[str, bytes]:
     if cover is not None and book.cover is not None:
         files[cover] = book.cover.data
     if original is not None:
-        try:
-            files[_SOURCE] = original.read_bytes()
-        except OSError as error:
-            raise StorageError(f"{original} cannot be read: {error.strerror}") from None
+        files[_SOURCE] = _bytes_of(original)
     return files
+
+
+def _aside(book: Book) -> dict[int, str]:
+    """Files for what was left out and may be taken back, by its number among that."""
+    names: dict[int, str] = {}
+    for number, item in enumerate(book.left_out):
+        if item.markdown is not None:
+            slug = _slug(item.title or item.reason)
+            names[number] = f"text/left-out/{len(names) + 1:02}-{slug}.md"
+    return names
+
+
+def _bytes_of(original: Path) -> bytes:
+    try:
+        return original.read_bytes()
+    except OSError as error:
+        raise StorageError(f"{original} cannot be read: {error.strerror}") from None
 
 
 def _numbered(number: int, width: int) -> str:

@@ -205,10 +205,8 @@ class _BodyWalker:
             return "notice of Project Gutenberg"
         if _is_page_mark(types, classes):
             return "page number"
-        if name == "figcaption" or _CAPTION_CLASS.search(classes):
-            parent = element.getparent()
-            if parent is not None and any(_name(e) in _PICTURES for e in parent.iter("{*}*")):
-                return "caption of a picture"
+        if _is_caption(element, name, classes):
+            return "caption of a picture"
         return "hidden" if _is_hidden(element) else None
 
     def _inside(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
@@ -541,6 +539,14 @@ def _is_page_mark(types: list[str], classes: str) -> bool:
     return bool(_PAGE.intersection(types) or _PAGE_CLASS.search(classes))
 
 
+def _is_caption(element: etree._Element, name: str, classes: str) -> bool:
+    """Whether an element says what a picture beside it shows."""
+    if name != "figcaption" and not _CAPTION_CLASS.search(classes):
+        return False
+    parent = element.getparent()
+    return parent is not None and any(_name(e) in _PICTURES for e in parent.iter("{*}*"))
+
+
 def _is_heading(name: str, types: list[str], classes: str) -> bool:
     if re.fullmatch(r"h[1-6]", name):
         return True
@@ -581,15 +587,11 @@ def _is_reference_around(element: etree._Element) -> bool:
 
 def _note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
     """The elements that hold the notes with these ids, each no larger than a note is."""
-    found: set[etree._Element] = set()
+    bodies: set[etree._Element] = set()
     for element in body.iter("{*}*") if notes else ():
         if element.get("id") not in notes and element.get("name") not in notes:
             continue
-        holder: etree._Element | None = element
-        while holder is not None and _name(holder) not in _BLOCKS:
-            holder = holder.getparent()
-        if holder is not None and _name(holder) == "p" and _is_item(holder):
-            holder = holder.getparent()
+        holder = _note_holder(element)
         if holder is None or _level(holder) or _name(holder) in _NO_NOTES:
             continue
         held = [holder]
@@ -598,8 +600,17 @@ def _note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Elem
             held += takewhile(lambda e: _name(e) == "dd", holder.itersiblings("{*}*"))
         words = sum(count_words("".join(part.itertext())) for part in held)
         if words <= _NOTE_WORDS and not any(map(_holds_heading, held)):
-            found.update(held)
-    return found
+            bodies.update(held)
+    return bodies
+
+
+def _note_holder(element: etree._Element) -> etree._Element | None:
+    """The block that an element is or stands in, or the list item that this begins."""
+    holder: etree._Element | None = element
+    while holder is not None and _name(holder) not in _BLOCKS:
+        holder = holder.getparent()
+    itemised = holder is not None and _name(holder) == "p" and _is_item(holder)
+    return holder.getparent() if holder is not None and itemised else holder
 
 
 def _is_item(paragraph: etree._Element) -> bool:

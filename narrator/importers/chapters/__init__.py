@@ -1,0 +1,69 @@
+"""Blocks with hints -> chapters, and the front and back matter between them.
+
+The one place that decides where chapters begin, what is not read aloud, and what chapters are
+called, for every format. Readers make blocks; rules, in the order of their table, set blocks aside,
+make headings of them and say where pieces begin; the pieces become chapters.
+
+Which table a reader takes depends on what its source says: plain text has lines and no more,
+Markdown has levels of headings, an EPUB has documents, sections and a table of contents as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from narrator.importers.chapters import levels, lines, markup
+from narrator.importers.chapters.assembly import Divided, assemble
+from narrator.importers.chapters.outline import Outline
+
+
+class ChapterRule(NamedTuple):
+    """A rule that decides one thing about an outline."""
+
+    name: str
+    apply: Callable[[Outline], None]
+
+
+LINES = (
+    ChapterRule("numbers that do not count are no headings", lines.keep_counted),
+    ChapterRule("a number's title may stand under it", lines.take_titles),
+    ChapterRule("a title above numbers that begin anew holds them", lines.find_holders),
+    ChapterRule("headings that come again are a table of contents", lines.leave_contents),
+    ChapterRule("what stands under CONTENTS is a table of contents", lines.leave_listed),
+    ChapterRule("a few words before the first heading are a title page", lines.leave_title_page),
+    ChapterRule("a piece begins at each heading", lines.start_at_headings),
+)
+"""For sources in which headings can be guessed from lines alone."""
+
+LEVELS = (
+    ChapterRule("a line right above a heading may name a part", levels.promote_parts),
+    ChapterRule("the only heading of the first level is the book's title", levels.leave_title),
+    ChapterRule("a piece begins at each heading of the highest level, and of those within parts",
+         levels.start_at_levels),
+)  # fmt: skip
+"""For sources whose headings are marked, with levels, and nothing else is."""
+
+MARKUP = (
+    ChapterRule("runs of links are a table of contents", markup.leave_links),
+    ChapterRule("a piece begins where the table of contents points", markup.start_at_entries),
+    ChapterRule("a piece begins where a section says what it is", markup.start_at_sections),
+    ChapterRule(
+        "a piece begins where a document has a chapter's heading", markup.start_at_documents
+    ),
+    ChapterRule("chapters inside a piece are found by their headings", markup.start_at_headings),
+    ChapterRule("a part begins where it is announced", markup.start_at_parts),
+)
+"""For sources with documents, sections and a table of contents."""
+
+
+def find_starts(outline: Outline, rules: tuple[ChapterRule, ...]) -> None:
+    """Apply rules, each to what those before it have left."""
+    for rule in rules:
+        rule.apply(outline)
+
+
+def divide(outline: Outline, rules: tuple[ChapterRule, ...]) -> Divided:
+    """A book in chapters, by these rules."""
+    find_starts(outline, rules)
+    return assemble(outline)

@@ -1,0 +1,135 @@
+"""Rules for sources whose headings are marked and have levels, and nothing else says what is what.
+
+Chapters begin at headings of the highest level but the title's, and at those within parts and
+stories, which are read at the beginning of their first chapter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from narrator.importers import matter
+from narrator.importers.blocks import Block
+from narrator.importers.chapters.markup import PART_WORDS
+from narrator.importers.chapters.outline import Outline, Start
+from narrator.importers.chapters.titles import is_bare
+
+_BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
+
+
+def promote_parts(outline: Outline) -> None:
+    """Make a heading of a paragraph right above one that names a part and does no more."""
+    said = [block for block in outline.blocks if block.kind in ("heading", "text")]
+    for above, below in pairwise(said):
+        if above.kind == "text" and below.kind == "heading" and _names_part(above.text):
+            above.become_heading(below.level)
+
+
+def leave_title(outline: Outline) -> None:
+    """Set aside the book's title, with the line under it that says who wrote it."""
+    blocks = outline.blocks
+    first = _first(outline)
+    places = [place for place in outline.headings() if blocks[place].level == 1]
+    if len(places) != 1 or not _is_book_title(outline, places[0]):
+        return
+    title = blocks[places[0]]
+    outline.said.setdefault("title", title.text)
+    for below in blocks[places[0] + 1 : places[0] + 2]:
+        by = _BY.fullmatch(below.rows[0].strip())
+        if by and below.kind == "text":
+            outline.said.setdefault("author", by[1])
+            title.take_row(below)
+    title.leave("title page")
+    outline.starts[first] = Start(title.text, as_it_stands=True, placed=True)
+    outline.starts[places[0] + 1] = Start(as_it_stands=True, placed=True)
+
+
+def _first(outline: Outline) -> int:
+    """Where the text begins, below front matter."""
+    return 1 if outline.blocks[:1] and outline.blocks[0].kind == "left" else 0
+
+
+def _is_book_title(outline: Outline, place: int) -> bool:
+    """Whether the only heading of the first level is the title of the book."""
+    title = outline.blocks[place].text
+    if title == outline.said.get("title"):
+        return True
+    second = (below for below in outline.headings() if outline.blocks[below].level == 2)
+    named = matter.is_chapter(title) or _names_part(title)
+    return place < next(second, -1) and not named
+
+
+def _names_part(title: str) -> bool:
+    return matter.title_of_part(title) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A heading that holds others."""
+
+    title: str
+    level: int
+    inside: int
+    """Level of what it holds."""
+
+    def ends_at(self, heading: Block) -> bool:
+        same_kind = _names_part(heading.text) or heading.level < self.inside
+        return heading.level <= self.level and same_kind
+
+
+def start_at_levels(outline: Outline) -> None:
+    """Begin a piece at each chapter's heading, or at that of what holds it, read at its first."""
+    for front in (0, _first(outline)):
+        outline.starts.setdefault(front, Start(as_it_stands=True, placed=True))
+    places = outline.headings()
+    top = min((outline.blocks[place].level for place in places), default=1)
+    holders: list[_Holder] = []
+    chapters: list[tuple[int, int]] = []
+    """Where each begins, and its own heading."""
+    begin: int | None = None
+    for place, following in pairwise([*places, len(outline.blocks)]):
+        heading, below = outline.blocks[place], outline.blocks[following : following + 1]
+        while holders and holders[-1].ends_at(heading):
+            holders.pop()
+        if heading.level > (holders[-1].inside if holders else top):
+            continue  # a section of its chapter
+        parents = tuple(holder.title for holder in holders)
+        begin = place if begin is None else begin
+        alone = _is_alone(outline, place, following)
+        if below and (alone or _names_part(heading.text)) and _holds(heading, below[0], top):
+            holders.append(_Holder(heading.text, heading.level, below[0].level))
+            if alone:
+                continue
+        kind = matter.kind_of_title(heading.text)
+        start = Start(heading.text, parents=parents, kind=kind, as_it_stands=True, placed=True)
+        outline.starts[begin] = start
+        chapters.append((begin, place))
+        begin = None
+    _leave_empty(outline, chapters)
+
+
+def _leave_empty(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:
+    """Set aside chapters, each with where it begins and its heading, that say nothing under it."""
+    for (begin, heading), (end, _) in pairwise([*chapters, (len(outline.blocks), 0)]):
+        start = outline.starts[begin]
+        empty = not any(block.words for block in outline.blocks[heading + 1 : end])
+        if empty and not matter.reason(start.kind):
+            start.reason = "a heading without text"
+
+
+def _is_alone(outline: Outline, place: int, following: int) -> bool:
+    """Whether a heading has no text under it, or that of a part little."""
+    words = sum(block.words for block in outline.blocks[place + 1 : following])
+    return words <= (PART_WORDS if _names_part(outline.blocks[place].text) else 0)
+
+
+def _holds(heading: Block, below: Block, top: int) -> bool:
+    """Whether a heading above another one holds chapters, not sections."""
+    part = _names_part(heading.text)
+    if below.level <= heading.level:
+        return part and below.level == heading.level
+    numbers = is_bare(below.text) and not matter.is_chapter(heading.text)
+    return (heading.level == top == 1 and below.level == 2) or part or numbers

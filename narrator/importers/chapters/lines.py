@@ -1,0 +1,236 @@
+"""Rules for plain text, whose headings are guessed from the shape of lines.
+
+A heading must count from one, may have its title under it or a story's title above it, and may be
+no more than a line of a table of contents. What stands before the first is a title page, if short.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
+
+from narrator.importers import matter
+from narrator.importers.blocks import Block
+from narrator.importers.book import count_words
+from narrator.importers.chapters.outline import Outline, Start
+from narrator.importers.headings import (
+    CHAPTER,
+    PART,
+    SECTION,
+    Heading,
+    is_list,
+    is_prose,
+    is_title,
+)
+from narrator.importers.plaintext import find_label, spans
+from narrator.importers.prose import is_ordinal, join_heading, plain, tidy
+
+_BY = re.compile(r"(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})", re.IGNORECASE)
+_ENDING = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
+_TITLE_LENGTH = 80
+_FRONT_WORDS = 200
+"""Text before the first heading that is no longer is a title page."""
+
+
+def _headed(blocks: Sequence[Block]) -> Iterator[tuple[Block, Heading]]:
+    """Blocks that are headings, and what they say."""
+    for block in blocks:
+        if block.kind == "heading" and block.heading is not None:
+            yield block, block.heading
+
+
+def _divides(block: Block) -> bool:
+    """Whether a block is the heading of a chapter or of what holds some."""
+    return block.kind == "heading" and block.heading is not None and block.heading.level <= CHAPTER
+
+
+def keep_counted(outline: Outline) -> None:
+    """Numbers are headings if they count from one; of sections, if chapters are named. Where those
+    with a title count apart from those without, as stories do, they hold them."""
+    named = any(heading.names_chapter for _, heading in _headed(outline.blocks))
+    numbers = [(b, heading) for b, heading in _headed(outline.blocks) if heading.level == SECTION]
+    levels = _counted_levels(numbers, named)
+    for block, heading in numbers:
+        if level := levels.get(block):
+            block.heading = replace(heading, level=level)
+        else:
+            block.kind, block.heading = "text", None
+
+
+def _counted_levels(numbers: Sequence[tuple[Block, Heading]], named: bool) -> dict[Block, int]:
+    """Levels of the numbers that count; `named`: chapters have names, so these are sections."""
+    titled = _counting([(block, heading) for block, heading in numbers if len(heading.parts) > 1])
+    bare = _counting([(block, heading) for block, heading in numbers if len(heading.parts) == 1])
+    if len(titled) > 1 and len(bare) > 1 and not named:
+        return dict.fromkeys(bare, CHAPTER) | dict.fromkeys(titled, PART)
+    counted = _counting(numbers)
+    return dict.fromkeys(counted, SECTION if named else CHAPTER) if len(counted) > 1 else {}
+
+
+def _counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
+    """Those that count from one, however often they begin anew."""
+    counted: set[Block] = set()
+    expected = 1
+    for block, heading in numbers:
+        if heading.value in (expected, 1):
+            counted.add(block)
+            expected = heading.value + 1
+    return counted
+
+
+def take_titles(outline: Outline) -> None:
+    """A number's title may stand in the paragraph under it."""
+    taken: set[Block] = set()
+    for above, below in pairwise(outline.blocks):
+        if above.kind != "heading" or above.heading is None or below.kind != "text":
+            continue
+        parts = above.heading.parts
+        short = len(below.rows) <= 2 and is_title(below.text)
+        if short and len(parts) == 1 and is_ordinal(parts[0]):
+            above.heading = replace(above.heading, parts=(*parts, below.text))
+            above.rows += below.rows
+            above.text += f" {below.text}"
+            taken.add(below)
+    outline.blocks = [block for block in outline.blocks if block not in taken]
+
+
+def find_holders(outline: Outline) -> None:
+    """A title right above where chapters begin to count anew holds them: a story, a part."""
+    shown = [block for block in outline.blocks if block.kind != "left"]
+    begun = [(above, below) for above, below in pairwise(shown) if _begins_to_count(below)]
+    holders = [above for above, _ in begun if _is_holder(above)]
+    if len(begun) < 2 or holders in ([], shown[:1]):
+        return
+    for block in holders:
+        key = f"solo {block.text.lower()}"
+        block.kind, block.heading = "heading", Heading((block.text,), PART, key)
+
+
+def _begins_to_count(block: Block) -> bool:
+    heading = block.heading if block.kind == "heading" else None
+    return heading is not None and heading.level == CHAPTER and heading.is_first
+
+
+def _is_holder(block: Block) -> bool:
+    """Whether a paragraph of text is set as the title of what follows."""
+    text = block.text
+    if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH:
+        return False
+    set_apart = text.isupper() or block.gap > 1
+    return set_apart and is_title(text) and not _ENDING.match(text) and not _BY.fullmatch(text)
+
+
+# -- front matter ----------------------------------------------------------------------------------
+
+
+def leave_contents(outline: Outline) -> None:
+    """Set aside a list of headings that come again further down."""
+    runs: list[list[Block]] = [[]]
+    for block in outline.blocks:
+        if _divides(block):
+            runs[-1].append(block)
+        elif block.kind == "text" and is_list(block.rows):
+            block.leave("table of contents")
+        elif block.kind == "text":
+            runs.append([])
+    keys = Counter(block.heading.key for block in outline.blocks if block.heading)
+    for run in runs:
+        for block in _repeated(run, keys):
+            block.leave("table of contents")
+
+
+def _repeated(run: Sequence[Block], keys: Counter[str]) -> list[Block]:
+    """Of headings without text between, those that only list what comes again further down.
+
+    The last of them may be where the text begins: from there on the first heading stands again.
+    """
+    listed = [(block, heading) for block, heading in _headed(run) if heading.matter is None]
+    if len(listed) < 3:
+        return []
+    first = listed[0][1].key
+    again = [place for place, (_, heading) in enumerate(listed) if heading.key == first][1:]
+    if again:
+        return [block for block, _ in listed[: again[-1]]]
+    headed = any(heading.matter == "toc" for _, heading in _headed(run))
+    return [block for block, _ in listed] if headed or keys[first] > 1 else []
+
+
+def leave_listed(outline: Outline) -> None:
+    """Set aside what stands under CONTENTS, up to a heading or a sentence."""
+    for place, block in enumerate(outline.blocks):
+        heading = block.heading if block.kind == "heading" else None
+        if heading is not None and heading.matter in ("toc", "loi", "lot"):
+            block.leave("table of contents")
+            for below in takewhile(_is_no_text, outline.blocks[place + 1 :]):
+                below.leave("table of contents")
+
+
+def _is_no_text(block: Block) -> bool:
+    return block.kind != "heading" and not (block.kind == "text" and is_prose(block.text))
+
+
+def leave_title_page(outline: Outline) -> None:
+    """Set aside what stands before the first heading, if it is a title page."""
+    front = _front(outline.blocks)
+    for block in front:
+        if is_prose(block.text):
+            kind = matter.kind_of_words(block.text, matter.BookContext(""))
+            if why := matter.reason(kind):
+                block.leave(why)
+    page = [block for block in front if not is_prose(block.text)]
+    _note_facts([" ".join(row.split()) for block in page for row in block.rows], outline.said)
+    for block in page:
+        block.leave("title page")
+
+
+def _front(blocks: Sequence[Block]) -> list[Block]:
+    """Text before the first heading, if it is short, or title lines of a text without one."""
+    headings = (place for place, block in enumerate(blocks) if block.kind == "heading")
+    front = [block for block in blocks[: next(headings, 0)] if block.kind == "text"]
+    short = sum(count_words(block.text) for block in front) <= _FRONT_WORDS
+    return front if front and short else _title_lines(blocks)
+
+
+def _note_facts(rows: Sequence[str], said: dict[str, str]) -> None:
+    """Title and author, as the lines of a title page say them."""
+    if rows:
+        said.setdefault("title", rows[0])
+    for row, below in pairwise([*rows, ""]):
+        if by := _BY.fullmatch(row):
+            said.setdefault("author", by[1].rstrip("."))
+        elif row.lower().rstrip(":") == "by" and below:
+            said.setdefault("author", below)
+
+
+def _title_lines(blocks: Sequence[Block]) -> list[Block]:
+    """The title and the line with the author, where the text goes on without a heading."""
+    page: list[Block] = []
+    said = [block for block in blocks if block.kind != "left"]
+    for block in said[:3]:
+        short = len(block.rows) <= 2 and len(block.text) <= 100
+        by = block.rows and _BY.fullmatch(" ".join(block.rows[-1].split()))
+        title = not page and is_title(block.text) and not find_label(block.text)
+        if block.kind != "text" or not short or not (title or by):
+            break
+        page.append(block)
+    return page if any(block.kind == "text" for block in said[len(page) :]) else []
+
+
+# -- chapters --------------------------------------------------------------------------------------
+
+
+def start_at_headings(outline: Outline) -> None:
+    """Begin a piece at each heading but those of sections, and where the text begins."""
+    outline.starts[0] = Start(as_it_stands=True)
+    for place, block in enumerate(outline.blocks):
+        if block.heading is not None and _divides(block):
+            title = _spoken_title(block.heading)
+            outline.starts[place] = Start(title, kind=block.heading.matter, as_it_stands=True)
+
+
+def _spoken_title(heading: Heading) -> str:
+    text = plain(join_heading([tidy(spans(part)) for part in heading.parts]))
+    return text.rstrip(".:—–- ") if is_ordinal(text) else text

@@ -1,0 +1,188 @@
+"""What is known of a book while it is divided: its blocks, and where pieces of it begin.
+
+Rules read the hints that blocks carry, set blocks aside or make headings of them, and write down
+starts. Knows no format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+
+from narrator.importers import matter
+from narrator.importers.blocks import Block
+from narrator.importers.book import names
+from narrator.importers.prose import is_ordinal, join_heading, plain
+
+_SHORT = names(
+    "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
+    "toc loi advertisement"
+)
+"""Matter that does not go on in the next document."""
+
+
+@dataclass(slots=True)
+class Start:
+    """Where a piece of the book begins, and what is known of it."""
+
+    title: str = ""
+    """As the table of contents has it, or the heading."""
+    exact: bool = True
+    """Whether the contents point to this very place, not to one that is missing nearby."""
+    parents: tuple[str, ...] = ()
+    """Titles of what holds it: parts, stories; the outermost first."""
+    kind: str | None = None
+    """The kind of matter that its heading names."""
+    as_it_stands: bool = False
+    """Whether title and headings need no joining and choosing."""
+    placed: bool = False
+    """Whether what holds it, and what it holds, is known."""
+    reason: str | None = None
+    """Why it is left out, whatever its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsEntry:
+    """An entry of a book's own table of contents."""
+
+    title: str
+    place: int | None
+    """The block that it points to; None where nothing of the reading order is there."""
+    exact: bool
+    children: tuple[ContentsEntry, ...]
+
+
+@dataclass(slots=True)
+class Division:
+    """A piece of the book from one start to the next."""
+
+    start: Start
+    blocks: list[Block]
+    kind: str | None = None
+    begins_document: bool = False
+
+    @property
+    def words(self) -> int:
+        return sum(block.words for block in self.blocks if block.kind != "left")
+
+    @property
+    def text(self) -> str:
+        return " ".join(block.text for block in self.blocks if block.kind != "left")
+
+    @property
+    def title(self) -> str:
+        """That of its start, or its first heading; "" where it has neither."""
+        heading = next((block for block in self.blocks if block.is_headed), None)
+        return self.start.title or (plain(join_heading(heading.lines)) if heading else "")
+
+
+@dataclass(slots=True)
+class Outline:
+    """Blocks in reading order, and where pieces begin. Places are indices of blocks."""
+
+    blocks: list[Block]
+    context: matter.BookContext
+    entries: Sequence[ContentsEntry] = ()
+    landmarks: Mapping[int, str] = field(default_factory=dict)
+    """Place -> kind of matter that the book says is there."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What the text says of the book: title, author."""
+    starts: dict[int, Start] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return self.said.get("title", self.context.title)
+
+    def documents(self) -> dict[int, tuple[int, int]]:
+        """Number of each document that has blocks -> where it begins and ends."""
+        ends: dict[int, tuple[int, int]] = {}
+        place = 0
+        for number, blocks in groupby(self.blocks, key=lambda block: block.document):
+            count = sum(1 for _ in blocks)
+            ends[number] = place, place + count
+            place += count
+        return ends
+
+    def headings(self, begin: int = 0, end: int | None = None) -> list[int]:
+        """Places of headings."""
+        end = len(self.blocks) if end is None else end
+        return [place for place in range(begin, end) if self.blocks[place].kind == "heading"]
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """From each start to the next."""
+        return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
+
+    def is_lead(self, begin: int, end: int) -> bool:
+        """Whether nothing is said from `begin` to `end`, but for an epigraph."""
+        return all(block.says_nothing for block in self.blocks[begin:end])
+
+    def before_headings(self, place: int, others: Iterable[int]) -> int:
+        """`place`, or the first of the headings right above it, which belong to what follows."""
+        document = self.blocks[place].document
+        first = place
+        for index in range(place - 1, -1, -1):
+            block = self.blocks[index]
+            if block.document != document or index in others or block.kind == "text":
+                break
+            if block.kind == "heading":
+                first = index
+        return first
+
+    def piece(self, begin: int, end: int, start: Start) -> Division:
+        blocks = self.blocks
+        begins = begin == 0 or blocks[begin - 1].document != blocks[begin].document
+        return Division(start, blocks[begin:end], None, begins)
+
+    def pieces(self, write: Callable[[Block], Iterable[Block]] | None = None) -> Iterator[Division]:
+        """All blocks, in pieces, each with its kind; `write` is what becomes of a block."""
+        begins = {begin for begin, _ in self.documents().values()}
+        for begin, end in self.stretches():
+            start = self.starts.get(begin, Start())
+            while begin < end:
+                piece = self.piece(begin, end, start)
+                piece.kind = self.landmarks.get(begin) or self.kind(piece)
+                cut = end
+                if piece.kind in _SHORT:
+                    # A title page does not go on in the next document, which nothing else names.
+                    cut = min((place for place in begins if begin < place < end), default=end)
+                    piece.blocks = self.blocks[begin:cut]
+                if write:
+                    piece.blocks = [made for block in piece.blocks for made in write(block)]
+                yield piece
+                begin, start = cut, Start(parents=start.parents)
+
+    def kind(self, piece: Division) -> str | None:
+        """What a piece is: by its markup, its title, its words, its document's name."""
+        if piece.start.as_it_stands:
+            return piece.start.kind
+        said = (block for block in piece.blocks if block.kind in ("heading", "text"))
+        first = next(said, piece.blocks[0])
+        if first.matter is not None and first.matter != "chapter":
+            return first.matter
+        titled = matter.kind_of_title(piece.title)
+        if titled or first.matter == "chapter":
+            return titled or first.matter
+        if piece.title and letters(piece.title) != letters(self.context.title):
+            return None
+        if kind := matter.kind_of_words(piece.text, self.context):
+            return kind
+        if piece.begins_document:
+            return matter.kind_of_file(piece.blocks[0].source, piece.words)
+        return None
+
+
+def letters(text: str) -> str:
+    """Letters and digits of a title, by which it is known again."""
+    return "".join(words(text))
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def announces_chapter(blocks: Sequence[Block]) -> bool:
+    """Whether there is the heading of a chapter, as a part's page has none."""
+    headings = (block.text for block in blocks if block.kind == "heading")
+    return any(is_ordinal(text) and not matter.is_part(text) for text in headings)
