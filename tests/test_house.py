@@ -145,6 +145,20 @@ def test_rooms_that_are_gone_have_no_floor() -> None:
     assert set(FLOOR) - {"__main__"} <= there
 
 
+def test_the_drawing_of_the_house_has_these_floors() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    drawn = re.findall(r"^ {4,5}(\d+)  (\w+) ", page, re.MULTILINE)
+    assert {room: int(height) for height, room in drawn} == FLOOR
+    assert drawn == sorted(drawn, key=lambda row: -int(row[0]))
+
+
+def test_every_room_says_what_belongs_there() -> None:
+    for folder in (ROOT / "narrator").glob("*/__init__.py"):
+        said = ast.get_docstring(ast.parse(folder.read_text("utf-8")))
+        assert said is not None, folder
+        assert re.search(r"belongs? here", " ".join(said.split())), folder
+
+
 def test_the_model_knows_nothing_of_books() -> None:
     for path in sources("voxcpm2"):
         assert not any(name.split(".")[0] == "narrator" for name in imports(path)), path

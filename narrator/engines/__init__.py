@@ -3,6 +3,9 @@
 An `Engine` is a cheap description: it answers what the plan needs (identity, sample rate, whether
 takes carry over) without loading anything. `Engine.start` gives a `Session`, a set of slots:
 `add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
+
+Whatever is true of one engine belongs here, in a folder of its own: settings, languages, how much
+it remembers, what its machine must have. `registry.py` lists them.
 """
 
 from __future__ import annotations

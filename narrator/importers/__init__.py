@@ -4,6 +4,8 @@
     written = write_project(book, Path("novel"))
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
+A reader of another format belongs here, and what all of them share: what is matter and what is
+text, where chapters begin, how they are titled. Afterwards a project is read by `project/` alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One page about a project: how it sounds, what is complete, what went wrong.
 
 It gathers facts, measures the delivered files, draws and writes; what was measured is kept beside,
-so that a second page takes a moment. It changes nothing that listeners get. Pictures and templates
-need the extra `report`.
+so that a second page takes a moment. A figure, a drawing or a section of the page belongs here; it
+changes nothing that listeners get. Pictures and templates need the extra `report`.
 
     facts.py    plan, store and files -> what is to be said
     sound.py    delivered files -> curves and figures, kept between runs
