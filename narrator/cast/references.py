@@ -64,11 +64,12 @@ class Voices:
         return found
 
 
-def settle(project: Project, cast: Cast, engine: Engine) -> Voices:
-    """What each voice is imitated from, for an engine that clones. Raises UserError."""
+def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
+    """What each voice is imitated from whose engine clones; `engines` go by speaker.
+
+    Raises UserError.
+    """
     language = project.manifest.language
-    if not engine.clones:
-        return Voices(cast, language, {}, {})
     settled: dict[str, Voice] = {}
     contents: dict[str, str | None] = {}
     kept: dict[str, Path] = {}
@@ -81,7 +82,10 @@ def settle(project: Project, cast: Cast, engine: Engine) -> Voices:
         return seen[path, transcript]
 
     for name, voice in cast.items():
-        path = voice.reference
+        engine, path = engines[name], voice.reference
+        if not engine.clones:
+            settled[name] = voice
+            continue
         if path is not None:
             found = glance(path, voice.transcript)
             style = found.style if voice.style is None else voice.style

@@ -22,7 +22,7 @@ from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.sound import assemble, mastering, mix
 from narrator.sound.assemble import Region
-from narrator.sound.audio import Samples
+from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
@@ -58,7 +58,7 @@ def laid_out(book: RenderedBook, chapters: Sequence[int]) -> list[ChapterAudio]:
 
     Raises DamagedTake where a take is missing, ManifestError (music), StorageError.
     """
-    project, levels = book.project, _levels(book)
+    project, shared = book.project, _book_sound(book)
     tunes = music.tunes(project)
     played = project.numbered  # credits have no music, and no number in the manifest
     titles = [book.chapters[number].title for number in played]
@@ -68,38 +68,42 @@ def laid_out(book: RenderedBook, chapters: Sequence[int]) -> list[ChapterAudio]:
         pieces: Sequence[music.MusicUse] = ()
         if number in played:
             pieces = music.pieces(project, tunes, titles, played.index(number))
-        sounds.append(_sound(book, number, steps[number], levels, pieces))
+        sounds.append(_sound(book, number, steps[number], shared, pieces))
     return sounds
 
 
 @dataclass(frozen=True, slots=True)
-class _Levels:
+class _BookSound:
     gains: Mapping[str, float]
     """dB, by speaker."""
     speech: float
     """dB of the book's speech with these gains."""
+    rate: int
+    """Hz of the book: the highest of its takes', which are one engine's or several'."""
 
 
-def _levels(book: RenderedBook) -> _Levels:
+def _book_sound(book: RenderedBook) -> _BookSound:
     """What evens out the cast, from all takes that are there.
 
     Those too that are to be spoken anew: a chapter that is made before the others is to be like
     them.
     """
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in book.cast}
+    rate = 0
     for step in book.steps:
         if record := book.takes.take(step.key):
+            rate = max(rate, record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
             measured[step.chunk.speaker].append((record.level, seconds))
     gains = assemble.levels(measured, {name: voice.gain for name, voice in book.cast.items()})
-    return _Levels(gains, assemble.spoken(measured, gains))
+    return _BookSound(gains, assemble.spoken(measured, gains), rate)
 
 
 def _sound(
     book: RenderedBook,
     number: int,
     steps: Sequence[Step],
-    levels: _Levels,
+    shared: _BookSound,
     pieces: Sequence[music.MusicUse],
 ) -> ChapterAudio:
     """A chapter with its music."""
@@ -107,10 +111,10 @@ def _sound(
     pauses = project.manifest.pauses
     takes = {step.key: _take(book.takes, step) for step in steps}
     regions = [
-        _region(step, takes[step.key], levels.gains, pause_after(step, after, pauses))
+        _region(step, takes[step.key], shared, pause_after(step, after, pauses))
         for step, after in zip(steps, [*steps[1:], None], strict=True)
     ]
-    rate = takes[steps[0].key].sample_rate
+    rate = shared.rate
     timeline = assemble.lay(
         regions,
         sample_rate=rate,
@@ -118,14 +122,14 @@ def _sound(
         tail=music.tail(pieces, rate, pauses.tail, regions[-1].pause),
     )
     polish = {region.key: _polish(project, region.speaker) for region in regions}
-    layers = music.lay(pieces, [step.utterance for step in steps], timeline, levels.speech)
+    layers = music.lay(pieces, [step.utterance for step in steps], timeline, shared.speech)
 
     def content(key: str) -> str:
         whole = takes[key].content
         return keys.key({"take": whole, **asdict(polish[key])}) if polish[key] else whole
 
     def read(key: str) -> Samples:
-        return mastering.polished(store.read(key)[0], rate, polish[key])
+        return mastering.polished(resample(*store.read(key), rate), rate, polish[key])
 
     def words() -> Iterator[Samples]:
         return assemble.stream(timeline, regions, read)
@@ -151,13 +155,13 @@ def _take(takes: Takes, step: Step) -> Record:
     return take
 
 
-def _region(step: Step, take: Record, gains: Mapping[str, float], pause: float) -> Region:
+def _region(step: Step, take: Record, shared: _BookSound, pause: float) -> Region:
     line = step.chunk.pieces[0].line
     return Region(
         key=step.key,
-        start=take.start,
-        stop=take.stop,
-        gain=gains[step.chunk.speaker],
+        start=take.start * shared.rate // take.sample_rate,
+        stop=take.stop * shared.rate // take.sample_rate,
+        gain=shared.gains[step.chunk.speaker],
         speed=step.voice.speed,
         pause=pause,
         chunk=step.id,

@@ -95,6 +95,11 @@ def is_known(engine: Engine) -> bool:
     return not any(part.startswith("absent:") for part in parts)
 
 
+def distinct(engines: Mapping[str, Engine]) -> Sequence[Engine]:
+    """The engines of a book's speakers, each once; their names tell them apart."""
+    return list({engine.name: engine for engine in engines.values()}.values())
+
+
 def quiet(what: str) -> None:
     """Tell nobody what takes long."""
 

@@ -277,14 +277,14 @@ def _model_files(path: Path) -> list[Path]:
 
 def _weight_files(path: Path) -> list[Path]:
     index = path / "model.safetensors.index.json"
-    for name in ("model.safetensors", index.name, "pytorch_model.bin"):
-        if (path / name).is_file():
-            break
-    else:
-        raise _NoModel("the weights are missing (model.safetensors)")
-    if name != index.name:
-        return [path / name]
-    listed = _object(index, _INDEX_LIMIT).get("weight_map")
+    for file in (path / "model.safetensors", index, path / "pytorch_model.bin"):
+        if file.is_file():
+            return _shards(index) if file == index else [file]
+    raise _NoModel("the weights are missing (model.safetensors)")
+
+
+def _shards(index: Path) -> list[Path]:
+    path, listed = index.parent, _object(index, _INDEX_LIMIT).get("weight_map")
     said = list(listed.values()) if isinstance(listed, dict) else []
     names = sorted({name for name in said if isinstance(name, str)})
     # one that leads elsewhere is none of the model's

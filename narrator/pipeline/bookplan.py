@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from narrator import files
@@ -17,7 +18,7 @@ from narrator.cast import presets, references
 from narrator.cast.references import Voices
 from narrator.delivery import demands, layout
 from narrator.delivery.folders import Folders
-from narrator.engines import Engine, quiet
+from narrator.engines import Engine, distinct, quiet
 from narrator.engines.kind import EngineHome
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
@@ -32,7 +33,6 @@ from narrator.pipeline.manuscript import Manuscript, unseen
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
-    EngineFacts,
     EngineParameters,
     Reason,
     Step,
@@ -147,6 +147,9 @@ class BookPlan:
 
     manuscript: Manuscript
     engine: Engine
+    """What the book is spoken by, but for speakers that have an engine of their own."""
+    engines: Mapping[str, Engine]
+    """By speaker."""
     takes: Takes
     steps: tuple[Step, ...]
     why: Mapping[str, Why]
@@ -172,6 +175,11 @@ class BookPlan:
         return self.takes.store
 
     @property
+    def sample_rate(self) -> int:
+        """Hz of what is made of it: the highest that any of its engines speaks in."""
+        return max(engine.sample_rate for engine in distinct(self.engines))
+
+    @property
     def folders(self) -> Folders:
         """A draft of a book that has a real engine has folders of its own."""
         return Folders(self.project, self.engine.name)
@@ -194,13 +202,15 @@ class BookPlan:
 
     @property
     def lost(self) -> tuple[Pin, ...]:
-        """Pins of this manifest and engine whose text is no longer in the book as it was."""
+        """Pins of this manifest and its engines whose text is no longer in the book as it was."""
         held = {step.key for step in self.steps if step.pinned}
-        ours = self.engine.name, self.project.path.name
+        ours = {engine.name for engine in distinct(self.engines)}
         return tuple(
             pin
             for pin in self.pins.values()
-            if pin.take not in held and (pin.engine, pin.manifest) == ours
+            if pin.take not in held
+            and pin.engine in ours
+            and pin.manifest == self.project.path.name
         )
 
 
@@ -209,39 +219,51 @@ def plan(
     engine: Engine,
     selection: Selection,
     *,
+    engines: Mapping[str, Engine] = MappingProxyType({}),
     writing: bool = False,
     unpinned: Collection[str] = (),
     store: Store | None = None,
 ) -> BookPlan:
-    """Everything that a render would do, without starting the engine.
+    """Everything that a render would do, without starting an engine.
 
-    `unpinned` are places whose pins do not count; `store` is one that is open already. Raises
-    ManifestError where the engine cannot speak the cast, StorageError.
+    `engines` are those of speakers that have their own; `unpinned` are places whose pins do not
+    count; `store` is one that is open already. Raises ManifestError where an engine cannot speak
+    its part of the cast, StorageError.
     """
     project = manuscript.project
-    languages = sorted({u.language for u in manuscript.spoken})
-    demands.check_output(project, engine.sample_rate, demands.shapes(project, manuscript.spoken))
-    if problems := engine.problems(manuscript.cast, languages):
+    engines = {name: engines.get(name, engine) for name in manuscript.cast}
+    rate = max(engine.sample_rate for engine in distinct(engines))
+    demands.check_output(project, rate, demands.shapes(project, manuscript.spoken))
+    if problems := _unspeakable(manuscript, engines):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
-    voices = references.settle(project, manuscript.cast, engine)
+    voices = references.settle(project, manuscript.cast, engines)
     store = store or Store.open(project.build / "store", writing=writing)
     pins = {pin.take: pin for pin in store.pins().values()}
     kept = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
     steps = link(
         manuscript.spoken,
         cast=voices.cast,
-        engine=EngineFacts(
-            engine.identity(), engine.continues, engine.clones, engine.horizon, engine.voice_content
-        ),
+        engines=engines,
         rules=partial(_chain_rules, project),
-        settings=[_settings(project, engine, i) for i in range(len(manuscript.chapters))],
+        parameters=cache(lambda number, name: _parameters(project, engines[name], number)),
         # a pin whose take has gone from the disk holds nothing
         pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
     )
     ledger = ledger_in(ledger_path(project, engine))
     takes = Takes(store, voices.contents, project.manifest.checks.strict)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
-    return BookPlan(manuscript, engine, takes, steps, why, selection, voices, pins)
+    return BookPlan(manuscript, engine, engines, takes, steps, why, selection, voices, pins)
+
+
+def _unspeakable(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
+    """What keeps each engine from speaking its part of the cast."""
+    problems: list[Problem] = []
+    for engine in distinct(engines):
+        own = {name for name in engines if engines[name] is engine}
+        voices = {name: voice for name, voice in manuscript.cast.items() if name in own}
+        languages = {u.language for u in manuscript.spoken if u.chunk.speaker in own}
+        problems += engine.problems(voices, sorted(languages))
+    return problems
 
 
 def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
@@ -256,7 +278,7 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
     return Problem(problem.path or project.path, problem.line, problem.message)
 
 
-def _settings(project: Project, engine: Engine, chapter: int) -> EngineParameters:
+def _parameters(project: Project, engine: Engine, chapter: int) -> EngineParameters:
     own = project.chapters[chapter].engine.model_dump(exclude_none=True)
     return parameters_of(engine, {**project.engine.model_dump(), **own})
 

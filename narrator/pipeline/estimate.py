@@ -41,11 +41,11 @@ def estimate(book: BookPlan) -> Estimate:
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
-    per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.engine.sample_rate
+    per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.sample_rate
     project = book.project
     whole = demands.seconds_of(project, demands.shapes(project, book.manuscript.spoken))
     channels = layout.channels_of(project, [step.chunk for step in book.steps])
-    finished = whole * demands.bytes_per_second(project, book.engine.sample_rate, channels)
+    finished = whole * demands.bytes_per_second(project, book.sample_rate, channels)
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,

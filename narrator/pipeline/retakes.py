@@ -13,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import Any
 
 from narrator import files, keys
-from narrator.engines import Engine, Request, speak
+from narrator.engines import Engine, Request, distinct, speak
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan, run
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -112,7 +113,7 @@ def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pi
         speaker=step.chunk.speaker,
         text=step.text,
         words=step.words,
-        engine=book.engine.name,
+        engine=step.engine,
         manifest=book.project.path.name,
     )
     store.pin(chosen)
@@ -160,23 +161,22 @@ def retake(
     parameters: Mapping[str, Any],
     observer: Observer,
     cancel: Event,
+    engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> list[Retaken]:
     """Speak chunks anew, `count` times each, and pin the first try of each that passes its checks.
 
     `seed` is that of the first try, the others follow it; without one it is drawn. `parameters`
-    stand in for the manifest's. Where `cancel` was set there may be fewer tries. Raises UsageError,
-    Locked, EngineUnavailable, StorageError, DamagedTake.
+    stand in for the manifest's; `engines` are those of speakers that have their own. Where `cancel`
+    was set there may be fewer tries. Raises UsageError, Locked, EngineUnavailable, StorageError,
+    DamagedTake.
     """
-    project = manuscript.project
-    if "seed" not in engine.uses:
-        raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
-    if unknown := set(parameters) - set(engine.uses):
-        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
-    with locked(project):
-        book = bookplan.plan(manuscript, engine, Selection(), writing=True)
+    with locked(manuscript.project):
+        book = bookplan.plan(manuscript, engine, Selection(), engines=engines, writing=True)
         places = {bookplan.find_step(book, name).place for name in chunks}
         held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
-        book = bookplan.plan(manuscript, engine, Selection(), writing=True, unpinned=held)
+        book = bookplan.plan(
+            manuscript, engine, Selection(), engines=engines, writing=True, unpinned=held
+        )
         # steps that share a take are one
         steps = list({step.key: step for step in book.steps if step.place in places}.values())
         requests = [
@@ -196,22 +196,26 @@ def _requests(
     parameters: Mapping[str, Any],
     observer: Observer,
 ) -> list[Request]:
-    prompt = None
+    prompt, engine = None, book.engines[step.chunk.speaker]
+    if "seed" not in engine.uses:
+        raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
+    if unknown := set(parameters) - set(engine.uses):
+        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
     if step.parent:
         if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
         if parent := prompting(step, book.store.find):
-            prompt = prompt_of(book.store, step.parent, parent, step.expected, book.engine)
+            prompt = prompt_of(book.store, step.parent, parent, step.expected, engine)
     reference = None
-    if book.engine.clones:
+    if engine.clones:
         reference = book.voices.reference(step.chunk.speaker, observer.starting)
     # a number that people can read, and ask for again
     first = secrets.randbelow(1_000_000) if seed is None else seed
     return [
         request_of(
-            step, book.engine, step.text, step.expected, prompt, reference,
+            step, engine, step.text, step.expected, prompt, reference,
             attempt=n, seed=first, parameters=parameters,
         )
         for n in range(count)
@@ -230,28 +234,29 @@ def _speak(
     observer: Observer,
     cancel: Event,
 ) -> dict[str, _Found]:
-    engine, store = book.engine, book.store
-    settings = book.project.manifest.checks
+    store, settings = book.store, book.project.manifest.checks
     rules = Rules(settings.tries, settings.loudness)
     usual = render.usual_of(book.steps, store, lambda step: not book.why[step.key].render)
-    speakers = {step.key: step.chunk.speaker for step in book.steps}
     ear = run.ear_of(settings)
     found = {request.key: _Found([], []) for request in requests}
-    with closing(engine.start(observer.starting)) as session:
-        for request, outcome in speak(session, requests, tick=observer.tick, cancel=cancel):
-            speech, kept = outcome.speech, found[request.key]
-            if speech is None:
-                kept.failures.append(str(outcome.failure))
-                continue
-            medians = usual.get(speakers[request.key], render.Usual()).medians()
-            verdict = examined(speech, request, engine, rules, *medians)
-            if ear and not verdict.faults:
-                verdict = hear(ear, speech, request, engine, verdict)
-            one = keep_try(store, request, speech, verdict, engine)
-            if one is None:
-                kept.failures.append("; ".join(map(str, verdict.faults)))
-            else:
-                kept.tries.append(one)
+    engines = {one.voice.speaker: book.engines[one.voice.speaker] for one in requests}
+    for engine in distinct(engines):
+        own = [one for one in requests if engines[one.voice.speaker] is engine]
+        with closing(engine.start(observer.starting)) as session:
+            for request, outcome in speak(session, own, tick=observer.tick, cancel=cancel):
+                speech, kept = outcome.speech, found[request.key]
+                if speech is None:
+                    kept.failures.append(str(outcome.failure))
+                    continue
+                medians = usual.get(request.voice.speaker, render.Usual()).medians()
+                verdict = examined(speech, request, engine, rules, *medians)
+                if ear and not verdict.faults:
+                    verdict = hear(ear, speech, request, engine, verdict)
+                one = keep_try(store, request, speech, verdict, engine)
+                if one is None:
+                    kept.failures.append("; ".join(map(str, verdict.faults)))
+                else:
+                    kept.tries.append(one)
     return found
 
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import Any
 
 from narrator import files
 from narrator.cast import references
 from narrator.delivery import finish, music, products
-from narrator.engines import Engine, is_known
+from narrator.engines import Engine, distinct, is_known
 from narrator.engines.voice import Reference
 from narrator.errors import (
     DamagedTake,
@@ -78,16 +79,18 @@ def run(
     observer: Observer,
     cancel: Event,
     speak: bool = True,
+    engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
+    `engines` are those of speakers that have their own; the others speak with `engine`.
     Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever happens, takes
     that passed their checks are kept, and no file for listeners is half written.
     """
     project = manuscript.project
     with locked(project), logging_to(project) as logbook:
         began = time.monotonic()
-        book = plan(manuscript, engine, selection, writing=True)
+        book = plan(manuscript, engine, selection, engines=engines, writing=True)
         planned = time.monotonic()
         for folder in (project.build, *(project.build / "timeline").glob("*")):
             files.sweep(folder)
@@ -97,12 +100,12 @@ def run(
         ):  # a file that is no sound must not be found after hours of speech
             observer.starting("measuring the music")
             music.tunes(project)
-        if speak and engine.clones:
+        if speak:
             book = _cast(book, observer, cancel)
         observer.planned(book)
         if not speak:
             _refuse_unspoken(book)
-        elif is_known(engine):
+        elif all(map(is_known, distinct(book.engines))):
             files.save_json(ledger_path(project, engine), ledger_of(book.steps))
             if memory := engine.memory():
                 files.save_json(identity_path(project), memory)
@@ -120,7 +123,7 @@ def run(
                 log.warning("%s", error)
                 if store.misled == misled and (not speak or len(store.damaged) == damaged):
                     raise
-                report.plan = plan(manuscript, engine, selection, store=store)
+                report.plan = plan(manuscript, engine, selection, engines=engines, store=store)
         result = report.result
         report.stages = {
             "plan": round(planned - began, 2),
@@ -141,12 +144,14 @@ def run(
 def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
     """The plan after every voice that is needed and has no reference yet was cast."""
     speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
-    uncast = [name for name in speakers if book.voices.contents.get(name) is None]
+    contents = book.voices.contents
+    uncast = [name for name in speakers if name in contents and contents[name] is None]
     if not uncast or cancel.is_set():
         return book
-    references.cast_missing(book.voices, book.engine, uncast,
-                         tell=observer.starting, cancel=cancel)  # fmt: skip
-    return plan(book.manuscript, book.engine, book.selection, writing=True)
+    for engine in distinct({name: book.engines[name] for name in uncast}):
+        own = [name for name in uncast if book.engines[name] is engine]
+        references.cast_missing(book.voices, engine, own, tell=observer.starting, cancel=cancel)
+    return plan(book.manuscript, book.engine, book.selection, engines=book.engines, writing=True)
 
 
 def _finish(report: Report, observer: Observer, cancel: Event) -> None:
@@ -181,11 +186,12 @@ def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: E
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks
-    log.info("engine %s; %d steps, %d to render", book.engine.identity(), len(steps),
-             len(book.todo))  # fmt: skip
+    used = distinct(book.engines)
+    identities = "; ".join(str(engine.identity()) for engine in used)
+    log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
     render.render(
         steps,
-        book.engine,
+        book.engines,
         book.store,
         result,
         voices=book.voices.contents,
@@ -196,7 +202,8 @@ def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: E
         cancel=cancel,
         ear=ear_of(checks),
     )
-    if result.rendered >= 5:  # fewer say nothing of the machine
+    # fewer takes, or several engines, say nothing of the machine
+    if result.rendered >= 5 and len(used) == 1:
         speeds = speeds_of(project)
         # against what was expected, so that estimates of the same measure come out right
         speeds[book.engine.name] = round(result.expected / result.wall, 3)

@@ -2,14 +2,14 @@
 
 A step is one take to be had. Its key is the hash of its recipe: everything that can change its
 samples, and its parent's key. File names, titles, positions, pauses and loudness are not in it.
-Knows no engine and no disk: it is given an engine's identity, and a way to look takes up.
+Starts no engine and knows no disk: it is given a way to look takes up.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
@@ -49,6 +49,8 @@ class Step:
 
     key: str
     utterance: Utterance
+    engine: str
+    """Name of the engine that speaks it."""
     voice: Voice
     style: str | None
     parameters: Mapping[str, Any]
@@ -92,17 +94,6 @@ class Step:
     @property
     def expected(self) -> float:
         return self.utterance.expected
-
-
-@dataclass(frozen=True, slots=True)
-class EngineFacts:
-    """What of an engine a plan depends on."""
-
-    identity: Mapping[str, Any]
-    continues: bool
-    clones: bool
-    horizon: float
-    voice_content: Callable[[Voice, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,88 +165,129 @@ def link(
     spoken: Sequence[Utterance],
     *,
     cast: Cast,
-    engine: EngineFacts,
+    engines: Mapping[str, Engine],
     rules: Callable[[int, str], ChainRules],
-    settings: Sequence[EngineParameters],
+    parameters: Callable[[int, str], EngineParameters],
     pins: Mapping[str, str],
 ) -> tuple[Step, ...]:
     """Utterances -> steps, in chains.
 
-    `rules` go by chapter and speaker, `settings` by chapter; `pins` are keys of chosen takes by
-    `Step.place`, and by `Step.words` for what the book says once.
+    `engines` go by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
+    chosen takes by `Step.place`, and by `Step.words` for what the book says once.
     """
-    steps: list[Step] = []
     said = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
-    places: Counter[str] = Counter()
-    before = ""
-    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for _, group in groupby(spoken, key=lambda u: u.scene):
-        scene = list(group)
-        own_rules = {u.chunk.speaker: rules(u.chapter, u.chunk.speaker) for u in scene}
-        heads = _chain_heads(scene, own_rules, engine.continues)
+    once = frozenset(words for words, count in said.items() if count == 1)
+    linker = _Linker(cast, engines, rules, parameters, pins, once)
+    return tuple(
+        step
+        for _, scene in groupby(spoken, key=lambda utterance: utterance.scene)
+        for step in linker.scene(list(scene))
+    )
+
+
+@dataclass(slots=True)
+class _Linker:
+    """Makes the steps of a book, scene by scene."""
+
+    cast: Cast
+    engines: Mapping[str, Engine]
+    rules: Callable[[int, str], ChainRules]
+    parameters: Callable[[int, str], EngineParameters]
+    pins: Mapping[str, str]
+    once: Collection[tuple[str, str]]
+    """What a speaker says once in the book."""
+    identities: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    places: Counter[str] = field(default_factory=Counter)
+    before: str = ""
+    """Text of the step before, whoever says it."""
+
+    def scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
+        own_rules = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
+        heads = _chain_heads(scene, own_rules, self.engines)
         last: dict[str, Step] = {}
         seen: Counter[tuple[str, str | None, str]] = Counter()
         for number, utterance in enumerate(scene):
-            chunk, language = utterance.chunk, utterance.language
-            voice, own = cast[chunk.speaker], settings[utterance.chapter]
-            parent = None if number in heads else last[chunk.speaker]
+            speaker, text = utterance.chunk.speaker, utterance.spoken.text
+            engine = self.engines[speaker]
+            parent = None if number in heads else last[speaker]
             if parent and parent.expected + utterance.expected > engine.horizon:
                 parent = None
-            style = None if parent else chunk.style or voice.style
-            text = utterance.spoken.text
-            seen[chunk.speaker, style, text] += 1
-            where: dict[str, Any] = {"engine": engine.identity.get("name"),
-                                     "speaker": chunk.speaker, "text": text}  # fmt: skip
-            words = keys.key(where)
-            places[words + before] += 1
-            place = keys.key({**where, "before": before, "nth": places[words + before]})
-            before = text
-            mode = _mode(engine, own_rules[chunk.speaker], parent is not None, style)
-            who = (chunk.speaker, language)
-            if who not in contents:
-                contents[who] = engine.voice_content(voice, language)
-            recipe: dict[str, Any] = {
-                "format": 1,
-                "engine": engine.identity,
-                "voice": contents[who],
-                "language": language.lower(),
-                "style": style,
-                "text": text,
-                "parameters": own.parameters,
-                "seed": own.seed,
-                "occurrence": seen[chunk.speaker, style, text],
-                "parent": parent.key if parent else None,
-            }
-            if engine.clones:
-                recipe["mode"] = mode
-                if voice.content is None:
-                    recipe["cast_in"] = voice.language
-            pin = pins.get(place)
-            if pin is None and said[chunk.speaker, text] == 1:
-                pin = pins.get(words)
-            if pin is not None:
-                parent, recipe = None, {"format": 1, "pinned": pin}
-            step = Step(
-                key=pin or keys.key(recipe),
-                utterance=utterance,
-                voice=voice,
-                style=style,
-                parameters=own.parameters,
-                seed=own.seed,
-                mode=mode,
-                parent=parent.key if parent else None,
-                recipe=recipe,
-                place=place,
-                words=words,
-                pinned=pin is not None,
-                after_pinned=parent is not None and parent.pinned,
-            )
-            last[chunk.speaker] = step
-            steps.append(step)
-    return tuple(steps)
+            style = None if parent else utterance.chunk.style or self.cast[speaker].style
+            seen[speaker, style, text] += 1
+            mode = _mode(engine, own_rules[speaker], parent is not None, style)
+            last[speaker] = self._step(utterance, parent, style, mode, seen[speaker, style, text])
+            yield last[speaker]
+
+    def _step(
+        self, utterance: Utterance, parent: Step | None, style: str | None, mode: Mode, nth: int
+    ) -> Step:
+        """A step, the `nth` of its words in its scene."""
+        speaker, text = utterance.chunk.speaker, utterance.spoken.text
+        engine, voice = self.engines[speaker], self.cast[speaker]
+        own = self.parameters(utterance.chapter, speaker)
+        recipe: dict[str, Any] = {
+            "format": 1,
+            "engine": self._identity(engine),
+            "voice": self._voice(engine, speaker, utterance.language),
+            "language": utterance.language.lower(),
+            "style": style,
+            "text": text,
+            "parameters": own.parameters,
+            "seed": own.seed,
+            "occurrence": nth,
+            "parent": parent.key if parent else None,
+        }
+        if engine.clones:
+            recipe["mode"] = mode
+            if voice.content is None:
+                recipe["cast_in"] = voice.language
+        place, words = self._place(engine, speaker, text)
+        pin = self.pins.get(place)
+        if pin is None and (speaker, text) in self.once:
+            pin = self.pins.get(words)
+        if pin is not None:
+            parent, recipe = None, {"format": 1, "pinned": pin}
+        return Step(
+            key=pin or keys.key(recipe),
+            utterance=utterance,
+            engine=engine.name,
+            voice=voice,
+            style=style,
+            parameters=own.parameters,
+            seed=own.seed,
+            mode=mode,
+            parent=parent.key if parent else None,
+            recipe=recipe,
+            place=place,
+            words=words,
+            pinned=pin is not None,
+            after_pinned=parent is not None and parent.pinned,
+        )
+
+    def _identity(self, engine: Engine) -> Mapping[str, Any]:
+        if engine.name not in self.identities:
+            self.identities[engine.name] = engine.identity()
+        return self.identities[engine.name]
+
+    def _voice(self, engine: Engine, speaker: str, language: str) -> Mapping[str, Any]:
+        who = (speaker, language)
+        if who not in self.contents:
+            self.contents[who] = engine.voice_content(self.cast[speaker], language)
+        return self.contents[who]
+
+    def _place(self, engine: Engine, speaker: str, text: str) -> tuple[str, str]:
+        """`Step.place` and `Step.words` of what is said next."""
+        where: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
+        words = keys.key(where)
+        self.places[words + self.before] += 1
+        nth = self.places[words + self.before]
+        place = keys.key({**where, "before": self.before, "nth": nth})
+        self.before = text
+        return place, words
 
 
-def _mode(engine: EngineFacts, rules: ChainRules, continues: bool, style: str | None) -> Mode:
+def _mode(engine: Engine, rules: ChainRules, continues: bool, style: str | None) -> Mode:
     """What a step is given. A style is read aloud in a continuation: its line has a reference."""
     if not engine.clones:
         return "continuation" if continues else "zero-shot"
@@ -265,7 +297,7 @@ def _mode(engine: EngineFacts, rules: ChainRules, continues: bool, style: str | 
 
 
 def _chain_heads(
-    scene: Sequence[Utterance], rules: Mapping[str, ChainRules], continues: bool
+    scene: Sequence[Utterance], rules: Mapping[str, ChainRules], engines: Mapping[str, Engine]
 ) -> frozenset[int]:
     """Places in a scene where a chain starts.
 
@@ -273,25 +305,31 @@ def _chain_heads(
     lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
     inserted moves no cut beyond its neighbourhood, and an edit stays small.
     """
-    if not continues:
-        return frozenset(range(len(scene)))
-    cut = [utterance.chunk for utterance in scene]
     heads: set[int] = set()
     for speaker, rule in rules.items():
-        most = 1 if rule.mode == "reference" else rule.max_chunks
-        reach = max(1, most // 4)
-        places = [i for i, chunk in enumerate(cut) if chunk.speaker == speaker]
-        weights = [keys.number(scene[i].spoken.text) for i in places]
+        places = [i for i, one in enumerate(scene) if one.chunk.speaker == speaker]
+        alone = rule.mode == "reference" or not engines[speaker].continues
+        most = 1 if alone else rule.max_chunks
+        lowest = _lowest([keys.number(scene[i].spoken.text) for i in places], max(1, most // 4))
+        styled = [bool(scene[i].chunk.style) for i in places]
         length = 0
         for n, i in enumerate(places):
-            around = weights[max(0, n - reach) : n] + weights[n + 1 : n + 1 + reach]
-            lowest = all(weights[n] < other for other in around)
-            styled = cut[i].style or (n and cut[places[n - 1]].style)
-            if n == 0 or styled or lowest or length >= most:
+            if n == 0 or styled[n] or styled[n - 1] or lowest[n] or length >= most:
                 heads.add(i)
                 length = 0
             length += 1
     return frozenset(heads)
+
+
+def _lowest(weights: Sequence[int], reach: int) -> list[bool]:
+    """Of each weight, whether it is lower than those within reach of it."""
+    return [
+        all(
+            weight < other
+            for other in (*weights[max(0, n - reach) : n], *weights[n + 1 : n + 1 + reach])
+        )
+        for n, weight in enumerate(weights)
+    ]
 
 
 # -- why -------------------------------------------------------------------------------------------
@@ -417,42 +455,60 @@ def survey(
 ) -> dict[str, Why]:
     """The reason of every step, by key. Two steps with one key share one take."""
     steps = list(steps)
-    past = {entry["key"] for entry in ledger}
-    known: dict[str, Mapping[str, Any]] | None = None
+    past = _Past(steps, ledger)
     why: dict[str, Why] = {}
     for step in steps:
-        if step.key in why and not forced(step):
-            continue
-        take = takes.take(step.key)
-        if step.pinned and take:
-            why[step.key] = Why(Reason.PINNED)
-        elif forced(step):
-            why[step.key] = Why(Reason.FORCED)
-        elif take:
-            parent = takes.take(step.parent) if step.parent else None
-            renewed = step.parent is not None and why[step.parent].render and parent is not None
-            voice = takes.voice(step.chunk.speaker)
-            if not fits(step, takes.take, voice):
-                recast = voice not in (None, take.voiced_by)
-                changes = ("its voice was cast anew",) if recast else ()
-                why[step.key] = Why(Reason.CASCADE, changes)
-            elif renewed:
-                why[step.key] = Why(Reason.CASCADE)
-            elif is_doubtful(take, step):
-                why[step.key] = Why(Reason.DOUBTFUL, take.faults)
-            else:
-                why[step.key] = Why(Reason.CACHED)
-        elif takes.is_damaged(step.key):
-            why[step.key] = Why(Reason.DAMAGED)
-        elif (faults := takes.faults(step.key)) is not None:
-            why[step.key] = Why(Reason.RETRY, faults)
-        elif step.key in past:
-            why[step.key] = Why(Reason.PENDING)
-        else:
-            if known is None:
-                known = _counterparts(steps, ledger)
-            why[step.key] = _changed(step, known.get(step.id))
+        if step.key not in why or forced(step):
+            why[step.key] = _why(step, takes, why, past, forced)
     return why
+
+
+def _why(
+    step: Step,
+    takes: TakeLookup,
+    known: Mapping[str, Why],
+    past: _Past,
+    forced: Callable[[Step], bool],
+) -> Why:
+    """The reason of one step, when those before it are known."""
+    take = takes.take(step.key)
+    if step.pinned and take:
+        return Why(Reason.PINNED)
+    if forced(step):
+        return Why(Reason.FORCED)
+    if take:
+        return _why_of(take, step, takes, known)
+    if takes.is_damaged(step.key):
+        return Why(Reason.DAMAGED)
+    if (faults := takes.faults(step.key)) is not None:
+        return Why(Reason.RETRY, faults)
+    return Why(Reason.PENDING) if step.key in past.keys else _changed(step, past.counterpart(step))
+
+
+def _why_of(take: Take, step: Step, takes: TakeLookup, known: Mapping[str, Why]) -> Why:
+    """The reason of a step that has a take, fitting or not."""
+    voice = takes.voice(step.chunk.speaker)
+    if not fits(step, takes.take, voice):
+        recast = voice not in (None, take.voiced_by)
+        return Why(Reason.CASCADE, ("its voice was cast anew",) if recast else ())
+    if step.parent and known[step.parent].render and takes.take(step.parent):
+        return Why(Reason.CASCADE)
+    return Why(Reason.DOUBTFUL, take.faults) if is_doubtful(take, step) else Why(Reason.CACHED)
+
+
+class _Past:
+    """The last render, as far as it is asked for."""
+
+    def __init__(self, steps: Sequence[Step], ledger: Ledger) -> None:
+        self._steps, self._ledger = steps, ledger
+        self._known: Mapping[str, Mapping[str, Any]] | None = None
+        self.keys = frozenset(entry["key"] for entry in ledger)
+
+    def counterpart(self, step: Step) -> Mapping[str, Any] | None:
+        """The entry that stood where a step stands now."""
+        if self._known is None:
+            self._known = _counterparts(self._steps, self._ledger)
+        return self._known.get(step.id)
 
 
 def _counterparts(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:

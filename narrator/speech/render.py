@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
+from narrator.engines import Engine, Outcome, Request, Session, Speech, distinct, speak
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
@@ -137,7 +137,7 @@ class _Judged:
 
 def render(
     steps: Sequence[Step],
-    engine: Engine,
+    engines: Mapping[str, Engine],
     store: Store,
     result: Result,
     *,
@@ -151,21 +151,24 @@ def render(
 ) -> None:
     """Render what of `steps` has no fitting take, and add to `result`.
 
-    For an engine that clones, `voices` names each speaker's reference by its content, and
-    `reference` gives it. Raises EngineUnavailable, StorageError, UserError for a voice that is not
-    there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
+    `engines` go by speaker; they speak one after another, each what is its own: no step waits for
+    one of another. For those that clone, `voices` names each speaker's reference by its content,
+    and `reference` gives it. Raises EngineUnavailable, StorageError, UserError for a voice that is
+    not there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
     ends, every take that passed its checks is in the store.
 
     Levels and paces are compared with the speaker's medians at the end, over all takes, so that
     neither order nor slots decide what is an outlier.
     """
-    todo = {step.key: step for step in steps}
     began = time.monotonic()
-    loop = _Loop(
-        engine, store, todo, voices, reference, rules, forced, observer, cancel, ear, result
-    )
     try:
-        loop.run()
+        for engine in distinct(engines):
+            todo = {step.key: step for step in steps if step.engine == engine.name}
+            if todo and not result.cancelled:
+                _Loop(
+                    engine, store, todo, voices, reference, rules, forced, observer, cancel, ear,
+                    result,
+                ).run()  # fmt: skip
     finally:
         result.wall += time.monotonic() - began
 

@@ -28,8 +28,9 @@ from pathlib import Path
 
 from narrator import importers
 from narrator.pipeline.manuscript import read
-from narrator.speech.plan import ChainRules, EngineFacts, EngineParameters, Step, link
+from narrator.speech.plan import ChainRules, EngineParameters, Step, link
 from narrator.speech.scheduler import Scheduler, Task
+from tests.stage import StageEngine
 
 PATCH = 0.16
 """Seconds of audio that one step gives one row."""
@@ -106,9 +107,9 @@ def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     return link(
         manuscript.spoken,
         cast=manuscript.cast,
-        engine=EngineFacts({"name": "simulated"}, True, True, 25.0, lambda voice, _: {}),
+        engines=dict.fromkeys(manuscript.cast, StageEngine()),
         rules=lambda chapter, speaker: ChainRules(mode),
-        settings=[EngineParameters({}, 0)] * len(manuscript.chapters),
+        parameters=lambda chapter, speaker: EngineParameters({}, 0),
         pins={},
     )
 

@@ -48,7 +48,8 @@ def drawn(folder: Path, names: tuple[str, ...] = NAMES) -> Project:
 
 
 def settled(book: Project, engine: StageEngine) -> Voices:
-    return references.settle(book, resolve(book), engine)
+    cast = resolve(book)
+    return references.settle(book, cast, dict.fromkeys(cast, engine))
 
 
 def preset(path: Path, style: str | None = None) -> None:

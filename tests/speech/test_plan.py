@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,6 @@ import pytest
 from narrator.engines.voice import Voice
 from narrator.speech.plan import (
     ChainRules,
-    EngineFacts,
     EngineParameters,
     Utterance,
     ledger_of,
@@ -19,6 +18,7 @@ from narrator.speech.plan import (
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line
 from narrator.text.normalize import SpokenText
+from tests.fakes import HumEngine
 
 CAST = {"ann": Voice("ann"), "bob": Voice("bob")}
 
@@ -31,20 +31,29 @@ def utterance(text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=Non
     )
 
 
+@dataclass
+class Planned(HumEngine):
+    known_as: dict = field(default_factory=dict)
+
+    def identity(self):
+        return self.known_as
+
+    def voice_content(self, voice, language):
+        return {"of": voice.speaker}
+
+
 def steps(
     *said, mode="anchored", most=8, continues=True, clones=False, identity=None, modes=(), pins=()
 ):
     """`modes` are those of single speakers, `pins` keys of takes by place."""
-    facts = EngineFacts(
-        identity or {"name": "x"}, continues, clones, 25.0, lambda voice, _: {"of": voice.speaker}
-    )
-    chapters = max(u.chapter for u in said) + 1
+    identity = identity or {"name": "x"}
+    engine = Planned(identity["name"], continues=continues, clones=clones, known_as=identity)
     return link(
         said,
         cast=CAST,
-        engine=facts,
+        engines=dict.fromkeys(CAST, engine),
         rules=lambda _, speaker: ChainRules(dict(modes).get(speaker, mode), most),
-        settings=[EngineParameters({}, 0)] * chapters,
+        parameters=lambda chapter, speaker: EngineParameters({}, 0),
         pins=dict(pins),
     )
 
