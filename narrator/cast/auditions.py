@@ -297,6 +297,16 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
     )
 
 
+def encoded(preset: Preset, engine: Engine) -> Preset:
+    """A preset with what the engine's encoder makes of it. May load the model.
+
+    Raises EngineUnavailable, StorageError.
+    """
+    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+        preset = preset.with_latents(fingerprint, latents)
+    return preset
+
+
 # -- a voice that is there -------------------------------------------------------------------------
 
 

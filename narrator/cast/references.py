@@ -146,9 +146,7 @@ def cast_missing(
 
 def _keep(best: auditions.Candidate, part: auditions.Role, path: Path, engine: Engine) -> None:
     preset = auditions.preset_of(best, part.voice, part.language)
-    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
-        preset = preset.with_latents(fingerprint, latents)
-    presets.write(preset, path)
+    presets.write(auditions.encoded(preset, engine), path)
 
 
 @contextlib.contextmanager

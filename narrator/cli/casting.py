@@ -84,9 +84,7 @@ def design(
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
     preset = auditions.preset_of(chosen, voice, spoken, new.name)
-    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
-        preset = preset.with_latents(fingerprint, latents)
-    new.keep(preset)
+    new.keep(auditions.encoded(preset, engine))
 
 
 def _write_candidates(

@@ -84,15 +84,17 @@ class Outcome:
     failure: EngineFailure | None = field(default=None)
 
 
+ABSENT = "absent:"
+"""How a part of an identity begins that is not here to be named."""
+
+
 def is_known(engine: Engine) -> bool:
     """Whether its identity names what it speaks with.
 
     Without its weights, and without a memory of them, it does not: its keys are nobody's takes, and
     no take can be told to be unused.
     """
-    identity = engine.identity()
-    parts = (str(identity.get(part, "")) for part in ("weights", "lora"))
-    return not any(part.startswith("absent:") for part in parts)
+    return not any(str(part).startswith(ABSENT) for part in engine.identity().values())
 
 
 def distinct(engines: Mapping[str, Engine]) -> Sequence[Engine]:

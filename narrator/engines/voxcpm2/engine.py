@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import files
-from narrator.engines import models, quiet
+from narrator.engines import ABSENT, models, quiet
 from narrator.engines.voice import CASTING, Reference, Voice
 from narrator.engines.voxcpm2.loaded import TOO_BIG, Latents, LoadedModel, Side, line_of
 from narrator.engines.voxcpm2.memory import is_out_of_memory
@@ -169,7 +169,7 @@ class VoxCPM2Engine:
 
     def _recalled(self, kind: str, spec: str, same: bool) -> str:
         remembered = self._remembered.get(kind) if same else None
-        return remembered if isinstance(remembered, str) else f"absent:{spec}"
+        return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
 
     def _load(self, tell: Callable[[str], None]) -> LoadedModel:
         if self._loaded is not None:
