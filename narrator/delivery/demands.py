@@ -115,7 +115,7 @@ def _name_problems(project: Project) -> Iterator[Problem]:
     """Two files of a book, its credits among its chapters, that would have one name."""
     titles = [chapter.title for chapter in project.chapters]
     try:
-        export.check_names(titles, finish.tags_of(project), project.deliveries)
+        export.check_names(titles, project.facts, project.deliveries)
     except UserError as error:
         yield Problem(project.path, project.line("output"), str(error))
 

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 from narrator import files, keys
 from narrator.delivery import companions, export
-from narrator.delivery.export import ChapterAudio, Exported, ListenerFile, Tags, Way
+from narrator.delivery.export import ChapterAudio, Exported, ListenerFile, Way
 from narrator.delivery.layout import RenderedBook, channels_of, laid_out
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import Problem, UserError
+from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
 from narrator.project.schema import Sample
@@ -141,7 +142,7 @@ def finish(
     ways, unsampled = _ways(book.project, sounds)
     try:
         exported = export.export(
-            export.BookAudio(sounds, _tags(book), len(book.chapters), channels),
+            export.BookAudio(sounds, _facts(book), len(book.chapters), channels),
             ways,
             out=book.folders.finished,
             kept=kept,
@@ -192,7 +193,7 @@ def _companions(
 
     A read-along is of the whole book or is not made.
     """
-    wanted, tags = book.project.manifest.output.companions, _tags(book)
+    wanted, tags = book.project.manifest.output.companions, _facts(book)
     if not wanted:
         return companions.Made((), ())
     whole = len(sounds) == len(book.chapters) and not exported.failed
@@ -273,7 +274,7 @@ def _shared(book: RenderedBook, channels: int) -> dict[str, Any]:
         "settings": [_settings(profile) for profile in project.deliveries],
         "channels": channels,
         "sample": (project.manifest.output.sample or Sample()).model_dump(),
-        "tags": asdict(replace(_tags(book), cover=None)),
+        "tags": asdict(replace(_facts(book), cover=None)),
         "cover": keys.file_content(cover) if cover else None,
     }
 
@@ -361,29 +362,6 @@ def chapter_number(project: Project, name: str) -> int:
     )
 
 
-def _tags(book: RenderedBook) -> Tags:
-    tags = tags_of(book.project)
-    return replace(tags, narrators=("draft voice",)) if book.folders.draft else tags
-
-
-def tags_of(project: Project) -> Tags:
-    """The book's facts as the manifest tells them."""
-    book, series = project.manifest, project.series
-    numbers = {scheme.casefold(): value for scheme, value in book.identifiers.items()}
-    return Tags(
-        title=book.title,
-        authors=book.author,
-        narrators=(book.narrated_by,) if book.narrated_by else (),
-        subtitle=book.subtitle or "",
-        series=series.name if series else "",
-        part=(series.part or "") if series else "",
-        publisher=book.publisher or "",
-        date=book.date or "",
-        description=book.description or "",
-        genre=book.genre or "",
-        copyright=book.copyright or "",
-        language=book.language,
-        isbn=numbers.get("isbn", ""),
-        asin=numbers.get("asin", ""),
-        cover=project.root / book.cover if book.cover else None,
-    )
+def _facts(book: RenderedBook) -> BookFacts:
+    facts = book.project.facts
+    return replace(facts, narrators=("draft voice",)) if book.folders.draft else facts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from pydantic import (
@@ -20,7 +20,7 @@ from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import profiles
 from narrator.project.messages import problems_of, without_faults
 from narrator.project.profiles import Profile
-from narrator.project.project import Project, credits, facts_of
+from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
 
@@ -98,9 +98,6 @@ def _cross_checks(project: Project) -> list[Problem]:
     return checks.problems
 
 
-NAME_FIELDS = ("title", "author", "narrator", "series", "part", "year", "publisher", "language")
-"""Facts that names of files can hold; a chapter's also `number`, `chapter`, the book's `name`."""
-_CHAPTER_FIELDS = (*NAME_FIELDS, "number", "chapter", "name")
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 """What JPEG and PNG begin with."""
 
@@ -158,7 +155,7 @@ class _CrossChecks:
         self._wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 
-    def _template(self, text: str | None, fields: Sequence[str], *loc: str) -> None:
+    def _template(self, text: str | None, fields: Collection[str], *loc: str) -> None:
         for field in re.findall(r"\{(\w*)\}", text or ""):
             if field not in fields:
                 names = ", ".join(f"{{{name}}}" for name in fields)
@@ -227,6 +224,7 @@ class _CrossChecks:
     def profiles(self) -> None:
         """The project's own: their names, which name folders too, and names of files."""
         first: dict[str, str] = {}
+        fields = self.project.facts.in_names().keys()
         for name, own in self.manifest.profiles.items():
             loc = ("profiles", name)
             other = first.setdefault(name.casefold(), name)
@@ -238,13 +236,14 @@ class _CrossChecks:
             if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
                 what = f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'"
                 self._wrong(what, *loc)
-            self._template(own.book_name, NAME_FIELDS, *loc, "book_name")
-            self._template(own.chapter_name, _CHAPTER_FIELDS, *loc, "chapter_name")
+            self._template(own.book_name, fields, *loc, "book_name")
+            more = (*fields, "number", "chapter", "name")
+            self._template(own.chapter_name, more, *loc, "chapter_name")
 
     def output(self) -> None:
         """Where it is delivered to, under which name, and the sample."""
         output = self.manifest.output
-        self._template(output.name, NAME_FIELDS, "output", "name")
+        self._template(output.name, self.project.facts.in_names().keys(), "output", "name")
         for name in output.profile or ():
             choices = profiles.PROFILES.keys() | self.manifest.profiles.keys()
             self._known("profile", name, choices, "output", "profile")
@@ -284,7 +283,7 @@ class _CrossChecks:
         try:
             credits(self.project)
         except KeyError as error:
-            names = ", ".join(f"{{{name}}}" for name in facts_of(self.project))
+            names = ", ".join(f"{{{name}}}" for name in self.project.facts.in_credits())
             self._wrong(f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits")
         except LookupError as error:
             key = {"narrator": "narrated_by", "part": "series", "year": "date"}

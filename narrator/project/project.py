@@ -14,11 +14,11 @@ from pathlib import Path
 
 from narrator.engines.kind import EngineSettings
 from narrator.project import profiles
+from narrator.project.facts import BookFacts, facts_of
 from narrator.project.profiles import Profile
 from narrator.project.schema import (
     ChapterSettings,
     Manifest,
-    Series,
     Speaker,
 )
 from narrator.project.yaml import Loc, line_of
@@ -85,9 +85,8 @@ class Project:
         return tuple(LexiconEntry(word=word, say=say) for word, say in lexicon.items())
 
     @property
-    def series(self) -> Series | None:
-        series = self.manifest.series
-        return Series(name=series) if isinstance(series, str) else series
+    def facts(self) -> BookFacts:
+        return facts_of(self.manifest, self.root)
 
     @property
     def chapters(self) -> tuple[ChapterSettings, ...]:
@@ -174,7 +173,7 @@ def credits(project: Project) -> tuple[str | None, str | None]:
     spoken = project.manifest.credits
     if spoken is None:
         return None, None
-    facts = facts_of(project)
+    facts = project.facts.in_credits()
 
     def value(match: re.Match[str]) -> str:
         if not facts[match[1]]:
@@ -188,21 +187,3 @@ def credits(project: Project) -> tuple[str | None, str | None]:
         return re.sub(r"^(\d+)([.)])|^([-+])", r"\1\\\2\3", text)  # no list begins here
 
     return filled(spoken.opening), filled(spoken.closing)
-
-
-def facts_of(project: Project) -> dict[str, str]:
-    """What templates of credits can name; empty where it is not known."""
-    book, series = project.manifest, project.series
-    authors = book.author
-    last = " and ".join(authors[-2:])
-    return {
-        "title": book.title,
-        "subtitle": book.subtitle or "",
-        "author": ", ".join((*authors[:-2], last)),
-        "narrator": book.narrated_by or "",
-        "series": series.name if series else "",
-        "part": (series.part or "") if series else "",
-        "publisher": book.publisher or "",
-        "year": (book.date or "")[:4],
-        "copyright": book.copyright or "",
-    }

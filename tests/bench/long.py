@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from narrator.delivery import export, verify  # noqa: E402
-from narrator.delivery.export import ChapterAudio, Tags, Way  # noqa: E402
+from narrator.delivery.export import ChapterAudio, Way  # noqa: E402
+from narrator.project.facts import BookFacts  # noqa: E402
 from narrator.project.profiles import PROFILES  # noqa: E402
 from narrator.sound import probe  # noqa: E402
 from narrator.sound.assemble import Timeline  # noqa: E402
@@ -67,7 +68,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         profile = replace(
             PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
         )
-        book = export.BookAudio(sounds, Tags("Long", ("A",)))
+        book = export.BookAudio(sounds, BookFacts("Long", ("A",)))
         done = export.export(book, [Way(profile)], out=folder / "out", kept=folder / "kept")
         (file,) = done.files
         found = {

@@ -10,13 +10,14 @@ import webvtt
 
 from narrator.delivery import companions, export
 from narrator.delivery.companions import Made, SpokenChapter, cue
-from narrator.delivery.export import BookAudio, ListenerFile, Tags
+from narrator.delivery.export import BookAudio, ListenerFile
 from narrator.errors import UserError
+from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN
 from tests.sounds import tone
 from tests.spoken_books import delivered, spoken
 
-TAGS = Tags(title="The “Ferry” 🚢", authors=("A. Author", "B. 作者"), language="en-GB")
+TAGS = BookFacts(title="The “Ferry” 🚢", authors=("A. Author", "B. 作者"), language="en-GB")
 
 
 def book(count: int = 3) -> list[SpokenChapter]:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.companions.captions import Caption, between_graphemes, captions, cut, measure
-from narrator.delivery.export import Tags
+from narrator.project.facts import BookFacts
 from tests.spoken_books import delivered, of_lines, spoken
 
-TAGS = Tags(title="The Ferry", authors=("A. Author",), language="en-GB")
+TAGS = BookFacts(title="The Ferry", authors=("A. Author",), language="en-GB")
 LONG = (
     "The ferry left at seven, as it had on every morning that anyone in the village could "
     "remember. Nobody had ever asked it to wait, and it had never once been asked to hurry; so "
@@ -253,7 +253,7 @@ def test_webvtt_says_how_its_times_came_about(tmp_path: Path) -> None:
 def test_a_title_cannot_break_out_of_its_note(tmp_path: Path) -> None:
     one = spoken("One.")
     files = delivered(tmp_path, [one], "wav")
-    tags = Tags(title="A --> B\n\n00:00:00.000 --> 00:00:09.000\nno")
+    tags = BookFacts(title="A --> B\n\n00:00:00.000 --> 00:00:09.000\nno")
     (path,) = companions.write([one], files, ["vtt"], tags=tags, book=tmp_path / "b.epub").paths
     assert len(webvtt.read(path)) == 1
 

@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 from narrator.cli import companions as commands
 from narrator.delivery import companions, export
 from narrator.delivery.companions import SpokenChapter, feed
-from narrator.delivery.export import BookAudio, Tags
+from narrator.delivery.export import BookAudio
 from narrator.errors import UserError
 from narrator.pipeline import bookplan
+from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN
 from tests import books
 from tests.delivery.test_verify import write
@@ -46,7 +47,9 @@ SHOW = feed.Show(
 )
 
 
-def deliver(out: Path, tags: Tags, *formats: str, titles: tuple[str, ...] = ("One", "Two")) -> None:
+def deliver(
+    out: Path, tags: BookFacts, *formats: str, titles: tuple[str, ...] = ("One", "Two")
+) -> None:
     """Real files with tags, and their companions."""
     chapters: list[SpokenChapter] = [
         spoken("ann: Hello to you all.\n\nbob: Hello.\n", n, title=title)
@@ -67,8 +70,8 @@ def deliver(out: Path, tags: Tags, *formats: str, titles: tuple[str, ...] = ("On
     )
 
 
-def tags(title: str, part: str = "", date: str = "2026-11-01") -> Tags:
-    return Tags(
+def tags(title: str, part: str = "", date: str = "2026-11-01") -> BookFacts:
+    return BookFacts(
         title=title, authors=("A. Author",), narrators=("N. Voice",), series="Fish & Chips",
         part=part, date=date, description=f"About {title}.", language="en-GB",
     )  # fmt: skip

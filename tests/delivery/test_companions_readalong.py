@@ -18,13 +18,13 @@ from lxml import etree
 
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, inert
-from narrator.delivery.export import Tags
 from narrator.errors import ImportFailed, UserError
 from narrator.importers import import_book
+from narrator.project.facts import BookFacts
 from tests.build_epub import METADATA, PNG, build_epub, page
 from tests.spoken_books import delivered, of_lines, spoken
 
-TAGS = Tags(
+TAGS = BookFacts(
     title="The Sea Door 🚪",
     authors=("Jane Roe", "安部"),
     narrators=("A. Voice", "B. Voice"),
@@ -235,7 +235,7 @@ def test_right_to_left_books_are(tmp_path: Path) -> None:
     one = spoken("שלום לכולם. היום נלך אל הנהר.", language="he")
     files = delivered(tmp_path, [one], "mp3")
     path = tmp_path / "b.epub"
-    tags = Tags(title="ספר", language="he")
+    tags = BookFacts(title="ספר", language="he")
     companions.write([one], files, ["readalong"], tags=tags, book=path)
     book = Book(path)
     check(book, [one])
@@ -248,7 +248,7 @@ def test_the_cover_is_in_the_book(tmp_path: Path) -> None:
     cover.write_bytes(PNG)
     one = spoken("One.")
     files = delivered(tmp_path, [one], "mp3")
-    tags = Tags(title="B", language="en", cover=cover)
+    tags = BookFacts(title="B", language="en", cover=cover)
     companions.write([one], files, ["readalong"], tags=tags, book=tmp_path / "b.epub")
     book = Book(tmp_path / "b.epub")
     (item,) = [i for i in book.items.values() if i.get("properties") == "cover-image"]

@@ -33,13 +33,13 @@ from narrator.delivery.export import (
     ChapterAudio,
     Encoded,
     Exported,
-    Tags,
     Way,
     encode,
     m4b,
 )
 from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
+from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN, Profile
 from narrator.sound.assemble import Region, lay, sound_key, stream
 from narrator.sound.audio import Samples, decoded
@@ -97,8 +97,8 @@ def jpeg(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def tags(cover: Path | None = None) -> Tags:
-    return Tags(
+def tags(cover: Path | None = None) -> BookFacts:
+    return BookFacts(
         title="Tähti: 本 😀",
         authors=("Jane Doe", "Иван Петров"),
         narrators=("Voice One", "Голос"),
@@ -122,7 +122,7 @@ def run(
     sounds: Sequence[ChapterAudio],
     formats: Sequence[str] = ("m4b",),
     *,
-    facts: Tags | None = None,
+    facts: BookFacts | None = None,
     sample: ChapterAudio | None = None,
     **settings: object,
 ) -> Exported:
@@ -394,12 +394,15 @@ def test_room_tone_fills_every_pause(tmp_path: Path) -> None:
     ],
 )
 def test_templates_make_folders(template: str, path: str) -> None:
-    facts = Tags(title="Tale", authors=("Jane",), series="Lamps", date="2024-05-01")
+    facts = BookFacts(title="Tale", authors=("Jane",), series="Lamps", date="2024-05-01")
     assert export.book_name(template, facts) == path
 
 
 def test_a_slash_in_a_title_makes_no_folder() -> None:
-    assert export.book_name("{author}/{title}", Tags(title="AC/DC", authors=("J",))) == "J/AC - DC"
+    assert (
+        export.book_name("{author}/{title}", BookFacts(title="AC/DC", authors=("J",)))
+        == "J/AC - DC"
+    )
 
 
 # -- cover -----------------------------------------------------------------------------------------
@@ -686,7 +689,7 @@ def test_wav_carries_title_and_author(book: Book) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_book_without_facts_is_written_too(tmp_path: Path, format: str) -> None:
-    exported = run(tmp_path, chapters(1), [format], facts=Tags(title="Bare"))
+    exported = run(tmp_path, chapters(1), [format], facts=BookFacts(title="Bare"))
     assert exported.files[0].path.name == f"Bare.{format}"
     assert len(sound_of(exported.files[0].path)[0])
 
@@ -1375,13 +1378,13 @@ def test_a_long_name_is_cut_between_letters() -> None:
     ],
 )
 def test_the_books_name_comes_from_its_template(template: str, name: str) -> None:
-    facts = Tags(title="Tale", authors=("Jane",), language="en")
+    facts = BookFacts(title="Tale", authors=("Jane",), language="en")
     assert export.book_name(template, facts) == name
 
 
 def test_an_unknown_field_in_the_name_is_an_error() -> None:
     with pytest.raises(UserError, match=r"no field \{titel\}, only \{title\}"):
-        export.book_name("{titel}", Tags(title="Tale"))
+        export.book_name("{titel}", BookFacts(title="Tale"))
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from narrator import files as disk
 from narrator.delivery.companions import cue, labels, podcast, readalong, srt, vtt
 from narrator.delivery.companions.captions import Caption, captions
 from narrator.delivery.companions.spoken import SpokenChapter
-from narrator.delivery.export import ListenerFile, Tags
+from narrator.delivery.export import ListenerFile
 from narrator.delivery.export.names import folded
 from narrator.delivery.shelf import Shelf
 from narrator.errors import UserError
+from narrator.project.facts import BookFacts
 
 __all__ = [
     "Made",
@@ -74,7 +75,7 @@ def write(
     files: Sequence[ListenerFile],
     wanted: Sequence[str],
     *,
-    tags: Tags,
+    tags: BookFacts,
     book: Path,
     source: Path | None = None,
     shelf: Shelf | None = None,
@@ -131,7 +132,7 @@ def _texts(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
     wanted: Sequence[str],
-    tags: Tags,
+    tags: BookFacts,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
     several = len({chunk.speaker for spoken in chapters for chunk in spoken.chunks}) > 1
@@ -190,14 +191,14 @@ def _labels(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
     return labels.text(zip(chapters, file.starts, strict=True))
 
 
-def _chapters(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Tags) -> str:
+def _chapters(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     titles, starts = [title for title, _ in marks], [start for _, start in marks]
     return podcast.text(
         titles, starts, file.seconds, title=tags.title, author=tags.author, file_name=file.path.name
     )
 
 
-def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Tags) -> str:
+def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 

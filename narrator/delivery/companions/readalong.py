@@ -24,9 +24,10 @@ from narrator import keys
 from narrator.delivery.companions import inert, weave
 from narrator.delivery.companions.spoken import SpokenChapter, moments
 from narrator.delivery.companions.weave import HeardSentence, SyncPoint
-from narrator.delivery.export import ListenerFile, Tags, read_cover
+from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
 from narrator.files import replacing, storage
+from narrator.project.facts import BookFacts
 from narrator.text.lines import Line
 from narrator.text.sentences import sentences
 
@@ -51,7 +52,7 @@ def write(
     path: Path,
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
-    tags: Tags,
+    tags: BookFacts,
     source: Path | None,
 ) -> tuple[str, ...]:
     """Write the book at `path`, unless it is there as it should; returns remarks on it.
@@ -152,7 +153,7 @@ def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
 
 
 def _overlaid(
-    book: _Epub, sound: _SoundFiles, lengths: Mapping[int, float], tags: Tags
+    book: _Epub, sound: _SoundFiles, lengths: Mapping[int, float], tags: BookFacts
 ) -> dict[str, bytes]:
     """A book's files with overlays, and a package that lists them and the sound."""
     begins: dict[int, list[float]] = {}
@@ -217,7 +218,7 @@ def _package(
     book: _Epub,
     overlays: Mapping[str, tuple[str, float]],
     sounds: Mapping[str, str],
-    tags: Tags,
+    tags: BookFacts,
 ) -> bytes:
     opf = weave.parsed(book.members[book.package])
     inert.package(opf)
@@ -285,7 +286,9 @@ _MODIFIED = "2000-01-01T00:00:00Z"
 """EPUB asks for a time; the same book shall have the same bytes."""
 
 
-def _fresh(chapters: Sequence[SpokenChapter], units: Sequence[HeardSentence], tags: Tags) -> _Epub:
+def _fresh(
+    chapters: Sequence[SpokenChapter], units: Sequence[HeardSentence], tags: BookFacts
+) -> _Epub:
     """A book of the script's lines: all of its text, headings and scene breaks, and no more."""
     members = {"META-INF/container.xml": _CONTAINER.encode(), "EPUB/package.opf": b""}
     marks: list[SyncPoint] = []
@@ -391,7 +394,7 @@ def _serialised_page(html: Any) -> bytes:
 
 
 def _fresh_package(
-    pages: Sequence[str], tags: Tags, language: str, cover: tuple[str, str] | None
+    pages: Sequence[str], tags: BookFacts, language: str, cover: tuple[str, str] | None
 ) -> bytes:
     names = {None: _OPF, "dc": _DC}
     attributes = {"version": "3.0", "unique-identifier": "id"}
@@ -433,7 +436,7 @@ def _fresh_package(
     return _serialised(opf)
 
 
-def _identifier(tags: Tags) -> str:
+def _identifier(tags: BookFacts) -> str:
     facts = "\n".join([tags.title, *tags.authors, tags.part, tags.language])
     return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'narrator:read-along:{facts}')}"
 

@@ -35,10 +35,11 @@ from narrator.delivery.export.encode import (
 )
 from narrator.delivery.export.excerpt import ChapterAudio, excerpt
 from narrator.delivery.export.names import file_name, folded, path_of
-from narrator.delivery.export.tags import Cover, Tags, Track, named, three_letters
+from narrator.delivery.export.tags import Cover, Track, named, three_letters
 from narrator.delivery.shelf import Shelf
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, storage, sweep
+from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 
 __all__ = [
@@ -50,7 +51,6 @@ __all__ = [
     "Exported",
     "Failure",
     "ListenerFile",
-    "Tags",
     "Way",
     "altered",
     "book_name",
@@ -81,7 +81,7 @@ class BookAudio:
     """A book's sound, or some of its chapters."""
 
     chapters: Sequence[ChapterAudio]
-    tags: Tags
+    tags: BookFacts
     total: int = 0
     """Chapters of the whole book; 0 where these are all."""
     channels: int = 1
@@ -231,7 +231,7 @@ def _failures(
     return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
 
 
-def _covers(tags: Tags, ways: Sequence[Way]) -> dict[str, Cover | None]:
+def _covers(tags: BookFacts, ways: Sequence[Way]) -> dict[str, Cover | None]:
     """The cover as each profile wants it, by its name."""
     profiles = [way.profile for way in ways]
     if tags.cover is None:
@@ -379,7 +379,7 @@ class _Names:
     @property
     def stem(self) -> Path:
         """The book's, without an ending."""
-        name = _path(self.profile.book_name, self.book.tags.facts())
+        name = _path(self.profile.book_name, self.book.tags.in_names())
         return self.out / self.profile.name / name
 
     def whole(self, format: str) -> Path:
@@ -391,7 +391,7 @@ class _Names:
     def chapter(self, format: str, number: int, title: str) -> Path:
         digits = max(2, len(str(self.book.count)))
         own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
-        facts = self.book.tags.facts() | own | {"name": self.stem.name}
+        facts = self.book.tags.in_names() | own | {"name": self.stem.name}
         return _with_ending(self.stem.parent / _path(self.profile.chapter_name, facts), format)
 
     def sample(self, format: str, title: str) -> Path:
@@ -407,7 +407,7 @@ def _called(number: int, title: str) -> str:
     return f"chapter {number} '{title}'"
 
 
-def check_names(titles: Sequence[str], tags: Tags, profiles: Sequence[Profile]) -> None:
+def check_names(titles: Sequence[str], tags: BookFacts, profiles: Sequence[Profile]) -> None:
     """Raises UserError where two files of a book with these chapters would have one name, or names
     that differ only in what some file systems look past: case, composed letters.
 
@@ -447,12 +447,12 @@ def _path(template: str, facts: dict[str, str]) -> Path:
         raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
 
 
-def book_name(template: str, tags: Tags) -> str:
+def book_name(template: str, tags: BookFacts) -> str:
     """A book's file name from its template; parts that are not known leave no dangling marks.
 
     Raises UserError for a field that does not exist.
     """
-    return _path(template, tags.facts()).as_posix()
+    return _path(template, tags.in_names()).as_posix()
 
 
 # -- encoding --------------------------------------------------------------------------------------
@@ -499,7 +499,7 @@ def prune(kept: Path, exported: Exported) -> int:
 class _Writer:
     """Writes files from encoded chapters, where they are not there as they should be."""
 
-    tags: Tags
+    tags: BookFacts
     covers: Mapping[str, Cover | None]
     """By names of profiles."""
     ledger: _Ledger
@@ -547,7 +547,7 @@ def _write(
     path: Path,
     plan: _Plan,
     parts: Sequence[tuple[str, Encoded]],
-    tags: Tags,
+    tags: BookFacts,
     cover: Cover | None,
 ) -> tuple[int, ...]:
     if plan.format == "m4b":

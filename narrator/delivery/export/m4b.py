@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.delivery.export.encode import Encoded, Encoding, opened
-from narrator.delivery.export.tags import GENRE, Cover, Tags, Track, three_letters
+from narrator.delivery.export.tags import GENRE, Cover, Track, three_letters
 from narrator.errors import ExportError
+from narrator.project.facts import BookFacts
 
 FRAME = 1024
 """Samples of an AAC packet."""
@@ -49,7 +50,7 @@ class _ChapterFile:
 def write(
     path: Path,
     chapters: Sequence[tuple[str, Encoded]],
-    tags: Tags,
+    tags: BookFacts,
     cover: Cover | None,
     track: Track | None = None,
 ) -> tuple[int, ...]:
@@ -336,7 +337,7 @@ def _nero(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
     return _full(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
 
 
-def _metadata(tags: Tags, cover: Cover | None, track: Track | None) -> bytes:
+def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> bytes:
     items = [
         _text_item(kind, value)
         for kind, value in (

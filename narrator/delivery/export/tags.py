@@ -4,66 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+
+from narrator.project.facts import BookFacts
 
 GENRE = "Audiobook"
 
 
-@dataclass(frozen=True, slots=True)
-class Tags:
-    """A book's facts. Empty strings and tuples stand for what is not known."""
-
-    title: str
-    authors: tuple[str, ...] = ()
-    narrators: tuple[str, ...] = ()
-    subtitle: str = ""
-    series: str = ""
-    part: str = ""
-    """Place in the series: "2", "2.5"."""
-    publisher: str = ""
-    date: str = ""
-    """ISO 8601: a year or a day."""
-    description: str = ""
-    genre: str = ""
-    copyright: str = ""
-    language: str = ""
-    """BCP 47."""
-    isbn: str = ""
-    asin: str = ""
-    cover: Path | None = None
-
-    @property
-    def author(self) -> str:
-        return ", ".join(self.authors)
-
-    @property
-    def narrator(self) -> str:
-        return ", ".join(self.narrators)
-
-    @property
-    def year(self) -> str:
-        return self.date[:4]
-
-    @property
-    def day(self) -> str:
-        """The date, where it says more than the year."""
-        return self.date if self.date != self.year else ""
-
-    def facts(self) -> dict[str, str]:
-        """What names of files can hold, by the fields of their templates."""
-        return {
-            "title": self.title,
-            "author": self.author,
-            "narrator": self.narrator,
-            "series": self.series,
-            "part": self.part,
-            "year": self.year,
-            "publisher": self.publisher,
-            "language": self.language,
-        }
-
-
-def named(tags: Tags, track: Track | None, format: str) -> dict[str, str]:
+def named(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
     """Tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album
