@@ -156,8 +156,7 @@ class Project:
         own = self.manifest.profiles.get(name)
         if own is None:
             return profiles.PROFILES[name]
-        changes = {key: getattr(own, key) for key in own.model_fields_set - {"base"}}
-        return profiles.custom(name, own.base, changes)
+        return profiles.custom(name, own.base, own.changes)
 
     def line(self, *loc: str | int) -> int | None:
         """The line of a value, or of the nearest thing around it."""

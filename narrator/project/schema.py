@@ -433,10 +433,14 @@ class ProfileSettings(Strict):
 
     @model_validator(mode="after")
     def _can_be_met(self) -> ProfileSettings:
-        changes = {key: getattr(self, key) for key in self.model_fields_set - {"base"}}
-        if fault := profiles.contradiction(self.base, changes):
+        if fault := profiles.contradiction(self.base, self.changes):
             raise ValueError(fault)
         return self
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What it says otherwise than its base."""
+        return {key: getattr(self, key) for key in self.model_fields_set - {"base"}}
 
 
 class Credits(Strict):
