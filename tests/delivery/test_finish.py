@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from narrator.delivery import demands, finish, products
+from narrator.delivery import demands, products
 from narrator.delivery.finish import Finished
 from narrator.delivery.verify import checks
 from narrator.errors import ManifestError
@@ -277,7 +277,7 @@ def test_a_pause_that_two_chapters_make_together_is_known_to_be_meant(tmp_path: 
 def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
     named, credited = ", ".join(PROFILES), "credits: {}\nnarrated_by: N.\n"
     read = manuscript.read(project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}"))
-    tones = {way.folder: way.room_tone for way in finish.ways(read.project)}
+    tones = {profile.name: profile.room_tone for profile in read.project.deliveries}
     assert tones.pop("archive") is None
     assert all(tone is not None and tone <= -68 for tone in tones.values())
 
