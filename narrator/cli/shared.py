@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import logging
 import math
 import os
@@ -107,7 +108,12 @@ class _Console(Console):
     def print_json(self, *, data: object) -> None:  # type: ignore[override]
         """One JSON value, whatever the terminal's encoding is; numbers that are none are null."""
         whole = not str(self.encoding).lower().startswith("utf")
-        super().print_json(data=_finite(data), ensure_ascii=whole, allow_nan=False)
+        if self.is_terminal:  # in colours, whose layout takes a hundred bytes for each of its own
+            super().print_json(data=_finite(data), ensure_ascii=whole, allow_nan=False)
+            return
+        text = json.dumps(_finite(data), indent=2, ensure_ascii=whole, allow_nan=False)
+        self.file.write(f"{shown(text)}\n")
+        self.file.flush()
 
     @property
     def file(self) -> IO[str]:

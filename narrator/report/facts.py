@@ -463,16 +463,20 @@ def _trouble(
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
     faults = tuple(fault for one in tries for fault in one.faults)
     unpinned = tries and not step.pinned
-    if record and (record.tries > 1 or unpinned):
-        if not faults and record.halves == 1:  # its bad tries have been cleared away
-            faults = ("what was wrong is no longer on disk",)
-        outcome = "good in halves" if record.halves > 1 else "good in the end"
-        return Trouble(place, outcome, record.tries, faults)
-    if record is None and (flag := book.store.flag(step.key)):
+    if record:
+        spoken_again = record.tries > 1 or unpinned
+        return _good_in_the_end(place, record, faults) if spoken_again else None
+    if flag := book.store.flag(step.key):
         return Trouble(place, "given up", len(tries), flag.faults or faults, given_up=True)
-    if record is None and unpinned:
-        return Trouble(place, "not rendered yet", len(tries), faults)
-    return None
+    return Trouble(place, "not rendered yet", len(tries), faults) if unpinned else None
+
+
+def _good_in_the_end(place: Passage, record: Record, faults: tuple[str, ...]) -> Trouble:
+    if record.halves > 1:
+        return Trouble(place, "good in halves", record.tries, faults)
+    if not faults:  # its bad tries have been cleared away
+        faults = ("what was wrong is no longer on disk",)
+    return Trouble(place, "good in the end", record.tries, faults)
 
 
 def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:

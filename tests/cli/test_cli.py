@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import typer
 
 from narrator import cli
 from narrator.cli import rendering
-from narrator.cli.shared import PURPOSES
+from narrator.cli.shared import PURPOSES, out
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
 from tests import books, sounds
@@ -41,6 +43,20 @@ def test_json_is_one_object_and_nothing_else(narrator, book):
     assert facts["rendered"] == facts["chunks"] > 0
     assert all(Path(path).is_file() for path in facts["files"])
     assert facts["characters"]["spoken"] == facts["characters"]["source"]
+
+
+def test_json_takes_memory_in_proportion_to_its_length(capsys):
+    rows = [
+        {"text": "Nobody had ever asked it to wait.", "seconds": 3.2, "number": math.nan}
+    ] * 3000
+    capsys.readouterr()
+    tracemalloc.start()
+    out.print_json(data=rows)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    said = capsys.readouterr().out
+    assert json.loads(said)[-1] == {**rows[0], "number": None}
+    assert most < 12 * len(said)
 
 
 def test_a_second_render_has_nothing_to_do(narrator, book):
