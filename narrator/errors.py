@@ -14,7 +14,7 @@
     ├── DamagedTake                    -   a take's bytes are not what was stored
     └── ExportError                    4   encoding failed, or the encoded file misses its target
 
-Knows nothing of terminals: `cli.py` alone turns these into messages and exit codes.
+Knows nothing of terminals: `cli/` alone turns these into messages and exit codes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Canonical bytes -> hash; nothing else in narrator makes keys.
 
 A key names a recipe: equal recipes have equal keys on every machine and in every run. What goes
-into a step's key is decided in `plan.py`; the literal keys pinned in `tests/test_keys.py` make a
-change of either a decision. Knows nothing of takes, files or paths.
+into a step's key is decided in `speech/plan.py`; the literal keys pinned in `tests/test_keys.py`
+make a change of either a decision. Knows nothing of takes, files or paths.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ without their seal are left out, since an encoder can make them anew.
 
 A preset's content is a hash of its sound and transcript: what names it in keys and records. Its
 name, description, style and latents are not in it, so they may change without a take going stale.
-Knows nothing of engines; how a voice is cast is `casting.py`'s.
+Knows nothing of engines; how a voice is cast is `auditions.py`'s.
 """
 
 from __future__ import annotations
