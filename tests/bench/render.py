@@ -393,7 +393,8 @@ class Bare:
 
 def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: bool) -> Bare:
     """The model's batch, kept full; decoding beside its steps, as the engine does it."""
-    model = engine._load(quiet)
+    loaded = engine._load(quiet)
+    model = loaded.model
     limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
     requests = {one.task.key: one.request for one in asked}
     tasks = [one.task for one in asked]
@@ -416,7 +417,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
             steps, filled = steps + 1, filled + batch.running + len(ended)
             for row in ended:
                 scheduler.done(keys.pop(row))
-                decoding.append(batch.decoding(row, engine.beside))
+                decoding.append(batch.decoding(row, loaded.beside))
         for one in done:
             decoding.remove(one)
             patches += len(one.speech().latents)
