@@ -150,9 +150,12 @@ def _edge_problems(
     """Silence before the first word of a file and after its last that is too short or too long."""
     pauses = project.manifest.pauses
     apart = profile.longest is not None or (profile.files != "book" and profile.formats != ("m4b",))
-    for key, span, planned in (
-        ("head", profile.head, pauses.head),
-        ("tail", profile.tail, pauses.tail),
+    first, last = (chapters, chapters) if apart else (chapters[:1], chapters[-1:])
+    heads = [(f"'{one.title}' begins", pauses.head + one.lead, one.spoken[0]) for one in first]
+    tails = [(f"'{one.title}' ends", one.rest, one.spoken[-1]) for one in last]
+    for key, span, planned, edges in (
+        ("head", profile.head, pauses.head, heads),
+        ("tail", profile.tail, pauses.tail, tails),
     ):
         if span is None:
             continue
@@ -163,15 +166,10 @@ def _edge_problems(
             what = f"{asks}: set pauses.{key}, which is {planned:g}, to {least:g} to {most:g}"
             yield Problem(project.path, line, what)
             continue
-        if key == "head":
-            edges = [(one, planned + one.lead) for one in (chapters if apart else chapters[:1])]
-        else:
-            edges = [(one, one.rest) for one in (chapters if apart else chapters[-1:])]
-        for one, seconds in edges:
+        for which, seconds, utterance in edges:
             if seconds > most:
-                begins = "begins" if key == "head" else "ends"
-                what = f"{asks}, and '{one.title}' {begins} with {seconds:g} s: shorten its [pause]"
-                yield _at(one.spoken[0 if key == "head" else -1], what)
+                what = f"{asks}, and {which} with {seconds:g} s: shorten its [pause]"
+                yield _at(utterance, what)
 
 
 def _at(utterance: Utterance, message: str) -> Problem:

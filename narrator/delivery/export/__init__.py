@@ -182,20 +182,13 @@ def export(
     if shelf is not None:
         shelf.expect(plan.path for plan in plans)
     writer = _Writer(book.tags, covers, _Ledger(kept / "files.json"), shelf)
-    files: dict[bool, list[ListenerFile]] = {False: [], True: []}
-    for done, plan in enumerate(plans):
-        if cancel is not None and cancel.is_set():
-            raise Cancelled
-        progress("files", done, len(plans))
-        if not plan.fault and good.keys() >= set(plan.jobs):
-            files[plan.sample].append(writer.deliver(plan, [good[job] for job in plan.jobs]))
-    progress("files", len(plans), len(plans))
+    files, samples = _deliver(plans, good, writer, progress, cancel)
     sounds: dict[str, list[Encoded]] = {}
     for job, sound in good.items():
         sounds.setdefault(job.key, []).append(sound)
     return Exported(
-        files=tuple(files[False]),
-        samples=tuple(files[True]),
+        files=tuple(files),
+        samples=tuple(samples),
         chapters=tuple((one, tuple(sounds.get(one.key, ()))) for one in book.chapters),
         encoded=tuple(good.values()),
         remarks=(
@@ -204,6 +197,27 @@ def export(
         ),
         failed=_failures(plans, encoded),
     )
+
+
+def _deliver(
+    plans: Sequence[_Plan],
+    good: Mapping[EncodeJob, Encoded],
+    writer: _Writer,
+    progress: Callable[[str, int, int], None],
+    cancel: Event | None,
+) -> tuple[list[ListenerFile], list[ListenerFile]]:
+    """Files whose chapters are all encoded, and samples."""
+    files: list[ListenerFile] = []
+    samples: list[ListenerFile] = []
+    for done, plan in enumerate(plans):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+        progress("files", done, len(plans))
+        if not plan.fault and good.keys() >= set(plan.jobs):
+            file = writer.deliver(plan, [good[job] for job in plan.jobs])
+            (samples if plan.sample else files).append(file)
+    progress("files", len(plans), len(plans))
+    return files, samples
 
 
 def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:
