@@ -115,7 +115,7 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
     from narrator.delivery.folders import Folders
     from narrator.project import load
 
-    found: dict[Path, Collection[str]] = {}
+    finished: dict[Path, Collection[str]] = {}
     waiting = err.status("reading projects") if err.is_terminal else contextlib.nullcontext()
     with waiting:
         for path in manifests:
@@ -128,5 +128,5 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
                     if note:
                         err.print(f"{near(file)}: left out: {note}")
                     else:
-                        found[file] = kinds
-    return found
+                        finished[file] = kinds
+    return finished

@@ -274,8 +274,8 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
         engine = bookplan.engine_for(manuscript.project, draft=False)
-        found = estimate.estimate(bookplan.plan(manuscript, engine, bookplan.Selection()))
-        seconds, wall, disk = found.seconds, found.wall, found.disk
+        costs = estimate.estimate(bookplan.plan(manuscript, engine, bookplan.Selection()))
+        seconds, wall, disk = costs.seconds, costs.wall, costs.disk
     except EngineUnavailable as error:
         tell(str(error))
     if wall is not None:

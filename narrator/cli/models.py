@@ -39,12 +39,12 @@ Spec = Annotated[
 def list_(as_json: AsJson = False) -> None:
     """Show the models that are here, and which one is the default."""
 
-    found = models.listed(_say)
+    here = models.listed(_say)
     usual = models.find("auto").spec
     if as_json:
-        out.print_json(data=[{**_facts(m), "default": m.spec == usual} for m in found])
+        out.print_json(data=[{**_facts(m), "default": m.spec == usual} for m in here])
         return
-    for model in found:
+    for model in here:
         mark = "*" if model.spec == usual else " "
         if model.path is None:
             out.print(f"{mark} {model.note}")
@@ -149,8 +149,8 @@ def convert(
         raise EngineUnavailable(model.note)
     with _working("converting"):
         made = models.convert(model.path, target, bits=None if bits == 16 else bits, dtype=dtype)
-    found = models.find(str(made.resolve()), tell=_say)
-    out.print(f"{near(made)}  {sized(found.bytes)}, {found.precision}")
+    model = models.find(str(made.resolve()), tell=_say)
+    out.print(f"{near(made)}  {sized(model.bytes)}, {model.precision}")
 
 
 @models_app.command()

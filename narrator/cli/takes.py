@@ -117,21 +117,21 @@ def retake(
     manuscript = read(book)
     engine = bookplan.engine_for(manuscript.project, draft=draft)
     with LineProgress(err) as progress:
-        found = retakes.retake(
+        retaken = retakes.retake(
             manuscript, engine, chunks, count=count, seed=seed,
             parameters={name: value for name, value in given.items() if value is not None},
             observer=progress, cancel=cancel,
         )  # fmt: skip
     if as_json:
-        out.print_json(data=[_retaken(one) for one in found])
+        out.print_json(data=[_retaken(one) for one in retaken])
     else:
-        for one in found:
+        for one in retaken:
             _print_retaken(one)
-        if any(one.pinned for one in found):
+        if any(one.pinned for one in retaken):
             out.print("`narrator render` makes the files anew, and what continues these chunks")
     if cancel.is_set():
         raise typer.Exit(130)
-    if any(one.pinned is None for one in found):
+    if any(one.pinned is None for one in retaken):
         raise typer.Exit(1)
 
 

@@ -99,15 +99,15 @@ def _parts(
     parts: dict[int, ChapterSound] = {}
     for chapter in facts.chapters:
         index = chapter.number - 1
-        found = figures.get(chapter.file.path) if chapter.file else None
-        if chapter.file is None or not isinstance(found, FileFigures):
+        measured = figures.get(chapter.file.path) if chapter.file else None
+        if chapter.file is None or not isinstance(measured, FileFigures):
             continue
         held: Sequence[int] = chapter.file.chapters
         lengths = [facts.chapters[n].seconds or 0.0 for n in held]
-        begins = [*sound.starts(found, lengths), found.seconds]
+        begins = [*sound.starts(measured, lengths), measured.seconds]
         place = held.index(index)
         start = begins[place]
-        seconds = min(lengths[place] or begins[place + 1] - start, found.seconds - start)
+        seconds = min(lengths[place] or begins[place + 1] - start, measured.seconds - start)
         if seconds > 0:
             parts[index] = ChapterSound(index, start, seconds, index in spectrograms)
     return parts

@@ -214,8 +214,8 @@ class ProjectFacts:
     @property
     def outliers(self) -> list[Pace]:
         """Those furthest from what is usual first."""
-        found = [pace for pace in self.paces if pace.outlier]
-        return sorted(found, key=lambda pace: -abs(np.log(pace.against)))
+        outliers = [pace for pace in self.paces if pace.outlier]
+        return sorted(outliers, key=lambda pace: -abs(np.log(pace.against)))
 
 
 # -- gathering -------------------------------------------------------------------------------------
@@ -287,11 +287,11 @@ def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, P
         rate = timeline.sample_rate
         for cue in timeline.cues:
             heard[cue.chunk, cue.key] = cue.start / rate, cue.stop / rate
-    found = {}
+    places = {}
     for step in book.steps:
         line = step.chunk.pieces[0].line
         start, stop = heard.get((step.id, step.key), (None, None))
-        found[step.id] = Passage(
+        places[step.id] = Passage(
             chunk=step.id,
             chapter=step.chapter,
             speaker=step.chunk.speaker,
@@ -300,7 +300,7 @@ def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, P
             start=start,
             stop=stop,
         )
-    return found
+    return places
 
 
 def _within(path: Path, book: BookPlan) -> str:

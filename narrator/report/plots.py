@@ -261,6 +261,6 @@ def _clean(element: etree._Element, used: set[bytes], name: str) -> None:
             attributes[key] = _FONT.sub(_plain_font, value).strip()
 
 
-def _plain_font(found: re.Match[str]) -> str:
-    size = re.search(r"[\d.]+px", found[0])
+def _plain_font(match: re.Match[str]) -> str:
+    size = re.search(r"[\d.]+px", match[0])
     return f"font-size: {size[0]};" if size else ""

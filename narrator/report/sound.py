@@ -76,10 +76,10 @@ class ChapterSound:
     """Whether its spectrum is wanted."""
 
 
-def starts(found: FileFigures, lengths: Sequence[float]) -> list[float]:
+def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
     """Seconds at which a file's chapters begin: by its marks, else by their lengths."""
-    if len(found.marks) == len(lengths):
-        return [mark.start for mark in found.marks]
+    if len(file.marks) == len(lengths):
+        return [mark.start for mark in file.marks]
     return [float(sum(lengths[:n])) for n in range(len(lengths))]
 
 
@@ -171,10 +171,10 @@ class Kept:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep_figures(self, found: FileFigures) -> None:
+    def keep_figures(self, figures: FileFigures) -> None:
         """Raises StorageError."""
-        name = f"{keys.key({'figures': 1, **_identity(found.path)})}.json"
-        row = asdict(found) | {"path": "", "levels": found.levels.hex()}
+        name = f"{keys.key({'figures': 1, **_identity(figures.path)})}.json"
+        row = asdict(figures) | {"path": "", "levels": figures.levels.hex()}
         files.save_json(self.folder / name, row)
 
     def prune(self) -> None:
@@ -206,17 +206,17 @@ def figures(
 
     Raises StorageError.
     """
-    found: dict[Path, FileFigures | UserError] = {}
+    measured: dict[Path, FileFigures | UserError] = {}
     for path in paths:
         if (known := kept.figures(path)) is not None:
-            found[path] = known
-    fresh = [path for path in paths if path not in found]
-    measured = verify.measured(fresh, on_progress=on_progress) if fresh else []
-    for path, result in zip(fresh, measured, strict=True):
-        found[path] = result
+            measured[path] = known
+    fresh = [path for path in paths if path not in measured]
+    results = verify.measured(fresh, on_progress=on_progress) if fresh else []
+    for path, result in zip(fresh, results, strict=True):
+        measured[path] = result
         if isinstance(result, FileFigures):
             kept.keep_figures(result)
-    return found
+    return measured
 
 
 def curves(
@@ -227,11 +227,11 @@ def curves(
     Files are decoded side by side. A chapter whose file cannot be read has no curve. Raises
     StorageError.
     """
-    found: dict[int, Curve] = {}
+    by_chapter: dict[int, Curve] = {}
     todo: list[tuple[Path, list[ChapterSound]]] = []
     for path, parts in wanted.items():
         known = {part.chapter: kept.curve(path, part) for part in parts}
-        found |= {chapter: curve for chapter, curve in known.items() if curve}
+        by_chapter |= {chapter: curve for chapter, curve in known.items() if curve}
         if lacking := [part for part in parts if known[part.chapter] is None]:
             todo.append((path, lacking))
     total = sum(parts[-1].start + parts[-1].seconds for _, parts in todo)
@@ -248,12 +248,12 @@ def curves(
         for part, curve in _read(path, parts, tell):
             kept.keep(path, part, curve)
             with lock:
-                found[part.chapter] = curve
+                by_chapter[part.chapter] = curve
 
     with ThreadPoolExecutor(os.cpu_count() or 1, "report") as pool:
         for job in [pool.submit(one, path, parts) for path, parts in todo]:
             job.result()
-    return found
+    return by_chapter
 
 
 def _read(
