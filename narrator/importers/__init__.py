@@ -60,14 +60,14 @@ def import_book(source: Path) -> Book:
     """
     suffix = source.suffix.lower()
     try:
-        found = source.stat()
+        status = source.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise ImportFailed(Problem(source, None, "no such file")) from None
     except OSError as error:
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise ImportFailed(Problem(source, None, "a folder; name an .epub, .txt or .md file"))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
     reader = _READERS.get(suffix)
     if reader is None:

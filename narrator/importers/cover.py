@@ -77,8 +77,8 @@ def _shown_on(archive: Archive, page: str) -> str | None:
     root, _ = archive.document(page)
     for element in root.iter("{*}img", "{*}image"):
         href = next((element.get(key) for key in ("src", *_HREF) if element.get(key)), None)
-        if href and (found := archive.find(resolve(page, href)[0])):
-            return found
+        if href and (name := archive.find(resolve(page, href)[0])):
+            return name
     return None
 
 
@@ -95,8 +95,8 @@ def _drawing(archive: Archive, name: str) -> tuple[bytes, str] | None:
             href = element.get(key, "").strip()
             if not href or href.startswith(("data:image/", "#")):
                 continue
-            found = archive.find(resolve(name, href)[0])
-            if found and (kind := _media_type(data := archive.read(found))):
+            shown = archive.find(resolve(name, href)[0])
+            if shown and (kind := _media_type(data := archive.read(shown))):
                 element.set(key, f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}")
             else:
                 del element.attrib[key]

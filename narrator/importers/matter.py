@@ -208,7 +208,7 @@ def kind_of_file(name: str, words: int) -> str | None:
 def kind_of_words(text: str, facts: BookContext) -> str | None:
     """The kind that the words themselves give away: a page of rights, a title page."""
     words = count_words(text)
-    if words <= 600 and len({found.lastgroup for found in _RIGHTS.finditer(text)}) >= 2:
+    if words <= 600 and len({sign.lastgroup for sign in _RIGHTS.finditer(text)}) >= 2:
         return "copyright-page"
     title, others = _words(facts.title), _words(" ".join(facts.others))
     own = _words(text)
@@ -251,8 +251,8 @@ def title_of_part(text: str) -> str | None:
 
 def counted_by(title: str) -> str:
     """The word that a part's title counts by, `part` or `book`; "" for what is no part."""
-    found = re.search(rf"{_PART_WORD}|[^\W\d_]+", title.casefold()) if is_part(title) else None
-    return found[0] if found else ""
+    counted = re.search(rf"{_PART_WORD}|[^\W\d_]+", title.casefold()) if is_part(title) else None
+    return counted[0] if counted else ""
 
 
 def is_title_page_line(text: str, facts: BookContext) -> bool:

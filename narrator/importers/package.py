@@ -124,8 +124,8 @@ def _package_path(archive: Archive) -> str:
     for file in archive.xml(container).iter("{*}rootfile"):
         if file.get("media-type", _OPF) == _OPF and file.get("full-path"):
             name = file.get("full-path", "")
-            if found := archive.find(posixpath.normpath(name)):
-                return found
+            if there := archive.find(posixpath.normpath(name)):
+                return there
             raise archive.failed(f"broken: it lacks its package document, {name}")
     raise archive.failed("broken: META-INF/container.xml names no package document")
 
@@ -151,11 +151,11 @@ def _spine(
             raise archive.failed(
                 f"broken: the reading order names {name!r}, which is no item", path
             )
-        found = archive.find(item.path)
-        if found is None:
+        there = archive.find(item.path)
+        if there is None:
             raise archive.failed(f"broken: it lacks {item.path}, which is in the reading order")
         yield (
-            Item(item.id, found, item.media_type, item.properties),
+            Item(item.id, there, item.media_type, item.properties),
             reference.get("linear", "yes").strip().lower() != "no",
         )
 
@@ -200,7 +200,7 @@ def _ncx_path(archive: Archive, root: etree._Element, items: dict[str, Item]) ->
     named = items.get("" if spine is None else spine.get("toc", ""))
     ncx = "application/x-dtbncx+xml"
     choices = [named, *(item for item in items.values() if item.media_type == ncx)]
-    return next((found for item in choices if item and (found := archive.find(item.path))), None)
+    return next((name for item in choices if item and (name := archive.find(item.path))), None)
 
 
 def _ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
@@ -317,7 +317,7 @@ def _authors(
 
 
 def _identifiers(elements: list[etree._Element]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    identifiers: dict[str, str] = {}
     for element in elements:
         value = _text(element)
         scheme = (element.get(f"{_OPF_NS}scheme") or "").lower()
@@ -327,8 +327,8 @@ def _identifiers(elements: list[etree._Element]) -> dict[str, str]:
             scheme = "isbn"
         elif re.match(r"https?://", value):
             scheme = "uri"
-        found.setdefault(re.sub(r"[^a-z0-9-]+", "-", scheme).strip("-") or "id", value)
-    return found
+        identifiers.setdefault(re.sub(r"[^a-z0-9-]+", "-", scheme).strip("-") or "id", value)
+    return identifiers
 
 
 def _series(

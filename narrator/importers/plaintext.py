@@ -57,8 +57,8 @@ def _not_decoded(path: Path, data: bytes, error: UnicodeDecodeError, wide: bool)
 
 def find_label(paragraph: str) -> re.Match[str] | None:
     """`Name: ` or `Name (style): ` at the beginning of a paragraph; group 1 is the name."""
-    found = _LABEL.match(paragraph)
-    return found if found and len(found[1].split()) <= 3 else None
+    label = _LABEL.match(paragraph)
+    return label if label and len(label[1].split()) <= 3 else None
 
 
 def find_speakers(paragraphs: Sequence[str]) -> tuple[str, ...]:
@@ -70,9 +70,9 @@ def find_speakers(paragraphs: Sequence[str]) -> tuple[str, ...]:
     written: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for paragraph in paragraphs:
-        if found := find_label(paragraph):
-            key = label_key(found)
-            written.setdefault(key, " ".join(found[1].split()))
+        if label := find_label(paragraph):
+            key = label_key(label)
+            written.setdefault(key, " ".join(label[1].split()))
             counts[key] += 1
     again = sum(count > 1 for count in counts.values())
     if again < 2 or 2 * counts.total() < len(paragraphs):
@@ -80,9 +80,9 @@ def find_speakers(paragraphs: Sequence[str]) -> tuple[str, ...]:
     return tuple(written.values())
 
 
-def label_key(found: re.Match[str]) -> str:
+def label_key(match: re.Match[str]) -> str:
     """The name in a label, as it is compared."""
-    return " ".join(found[1].split()).casefold()
+    return " ".join(match[1].split()).casefold()
 
 
 def spans(text: str) -> Iterator[Span]:

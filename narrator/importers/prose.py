@@ -71,18 +71,18 @@ def is_ordinal(text: str) -> bool:
 
 def paragraphs(spans: Iterable[Span]) -> list[list[Line]]:
     """Paragraphs of lines: whitespace is collapsed, two breaks in a row begin a new paragraph."""
-    found: list[list[Line]] = [[]]
+    parted: list[list[Line]] = [[]]
     line: list[Span] = []
     for span in (*spans, BREAK, BREAK):
         if span is not BREAK:
             line.append(span)
         elif tidied := tidy(line):
-            found[-1].append(tidied)
+            parted[-1].append(tidied)
             line = []
         else:
-            found.append([])
+            parted.append([])
             line = []
-    return [paragraph for paragraph in found if paragraph]
+    return [paragraph for paragraph in parted if paragraph]
 
 
 def tidy(spans: Iterable[Span]) -> Line:
@@ -149,12 +149,12 @@ def label_colons(text: str) -> list[int]:
     The cast of a new project is `narrator`; of other names, those that look like one. With one
     colon escaped, the next may end a name.
     """
-    found: list[int] = []
+    places: list[int] = []
     shadow = text
     while (label := _LABEL.match(shadow)) and _is_name(text, label):
-        found.append(label.end())
+        places.append(label.end())
         shadow = f"{shadow[: label.end()]}\0{shadow[label.end() + 1 :]}"
-    return found
+    return places
 
 
 def _is_name(text: str, label: re.Match[str]) -> bool:

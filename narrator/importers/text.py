@@ -127,8 +127,8 @@ class _TextFile:
             # The line may be wrapped: it ends with asterisks, as it began.
             while begin < end and rows[begin] and "***" not in rows[begin - 1][3:]:
                 begin += 1
-            for found in filter(None, map(_FACT.fullmatch, rows[:start])):
-                self.facts.setdefault(found[1].lower(), found[2].strip())
+            for fact in filter(None, map(_FACT.fullmatch, rows[:start])):
+                self.facts.setdefault(fact[1].lower(), fact[2].strip())
             self._notice(0, begin)
         last = next((i for i in range(begin, end) if _END.match(rows[i])), None)
         if last is not None:
@@ -165,8 +165,8 @@ class _TextFile:
         return indented and above[-1] in ".!?…:;\"'”’)—-"
 
     def _is_label(self, row: str) -> bool:
-        found = find_label(row) if self.labels else None
-        return found is not None and label_key(found) in self.labels
+        label = find_label(row) if self.labels else None
+        return label is not None and label_key(label) in self.labels
 
     def _leave_asides(self) -> None:
         """Set aside what stands in brackets: captions, footnotes, notes of transcribers."""

@@ -346,11 +346,11 @@ class _BodyWalker:
 
     def flush(self) -> None:
         """End the paragraph in hand."""
-        found = paragraphs(self.spans)
+        parted = paragraphs(self.spans)
         added, linked = self.added, self.linked
         self.spans.clear()
         self.added = self.linked = 0
-        for lines in found:
+        for lines in parted:
             text = " ".join(map(plain, lines))
             block = made_of("scene" if is_scene_break(text) else "text", self.path, lines)
             block.characters -= added
@@ -359,7 +359,7 @@ class _BodyWalker:
                 self.heading.take(block)
                 continue
             block.containers = tuple(self.containers)
-            block.linked = linked if len(found) == 1 else 0
+            block.linked = linked if len(parted) == 1 else 0
             self._add(block)
         if self.heading is None:
             self._add_left()
@@ -495,8 +495,8 @@ def _name(element: etree._Element) -> str:
 
 
 def _level(element: etree._Element) -> int:
-    found = re.fullmatch(r"h([1-6])", _name(element))
-    return int(found[1]) if found else 0
+    heading = re.fullmatch(r"h([1-6])", _name(element))
+    return int(heading[1]) if heading else 0
 
 
 def _texts(element: etree._Element) -> Iterator[str]:

@@ -76,15 +76,15 @@ class Chunk:
     @property
     def says(self) -> tuple[Say, ...]:
         """What of `text` is to be spoken otherwise."""
-        found: list[Say] = []
+        inside: list[Say] = []
         shift = 0
         for piece in self.pieces:
             shift -= piece.start
             for say in piece.line.says:
                 if piece.start <= say.start and say.stop <= piece.stop:
-                    found.append(Say(say.start + shift, say.stop + shift, say.spoken))
+                    inside.append(Say(say.start + shift, say.stop + shift, say.spoken))
             shift += piece.stop + 1
-        return tuple(found)
+        return tuple(inside)
 
 
 # Clause marks within a sentence. Strong ones part clauses; weak ones may part no more than a list.
@@ -204,7 +204,7 @@ def halve(text: str, language: str) -> tuple[str, str] | None:
     for places in (
         [stop for _, stop in sentences(text, language)],
         [at for at, _ in _clause_ends(text, 0, len(text))],
-        [found.end() for found in re.finditer(r"\s+", text)],
+        [gap.end() for gap in re.finditer(r"\s+", text)],
         [at for at in later if text[at] > "\u0e00" and _between_graphemes(text, at)][:1],
     ):
         lengths = {at: expected_seconds(text[:at], language) for at in places}
@@ -253,7 +253,7 @@ def _blocks(
 
 def _rests(line: Line) -> list[tuple[int, float]]:
     """The line's pauses by offset; none parts a mark from its word, or leaves nothing to speak."""
-    found: list[tuple[int, float]] = []
+    places: list[tuple[int, float]] = []
     start = 0
     for rest in sorted(line.rests, key=lambda rest: rest.at):
         spent = _SPENT.match(line.text, rest.at)
@@ -262,9 +262,9 @@ def _rests(line: Line) -> list[tuple[int, float]]:
             at = start
         elif not any(map(str.isalnum, line.text[at:])):
             at = len(line.text)
-        found.append((at, rest.seconds))
+        places.append((at, rest.seconds))
         start = at
-    return found
+    return places
 
 
 def _outside(line: Line, at: int) -> int:
@@ -322,14 +322,14 @@ def _clauses(
 
 def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]]:
     """Where clauses end in `text[start:stop]`, and what a cut there costs."""
-    for found in _CLAUSE_ENDS.finditer(text, start, stop):
-        strong = found["strong"] or found["wide"]
+    for ending in _CLAUSE_ENDS.finditer(text, start, stop):
+        strong = ending["strong"] or ending["wide"]
         if strong == ".":
             # Within a sentence it is that of an abbreviation, unless nobody writes capitals.
-            small = is_lower(text[found.end() : found.end() + 1])
-            if not small or len(word_before(text, found.start())) < 2:
+            small = is_lower(text[ending.end() : ending.end() + 1])
+            if not small or len(word_before(text, ending.start())) < 2:
                 continue
-        yield found.end(), _STRONG if strong else _WEAK
+        yield ending.end(), _STRONG if strong else _WEAK
 
 
 def _divided(unit: _Sentence, language: str, limits: _Lengths) -> Iterator[_Sentence]:

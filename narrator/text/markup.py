@@ -126,55 +126,55 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 def _newline(state: StateInline, silent: bool) -> bool:
     """The parser's own rule; keeps where it was, for line numbers."""
     at = state.pos
-    found = newline_rule(state, silent)
-    if found and not silent:
+    read = newline_rule(state, silent)
+    if read and not silent:
         state.tokens[-1].meta = {"pos": at}
-    return found
+    return read
 
 
 def _escape(state: StateInline, silent: bool) -> bool:
     """The parser's own rule; keeps where it was, for line numbers."""
     at = state.pos
-    found = escape_rule(state, silent)
-    if found and not silent:
+    read = escape_rule(state, silent)
+    if read and not silent:
         state.tokens[-1].meta = {"pos": at + 1}
-    return found
+    return read
 
 
 def _pause(state: StateInline, silent: bool) -> bool:
     """`[pause 1.5s]`"""
-    found = _PAUSE.match(state.src, state.pos, state.posMax)
-    if not found:
+    mark = _PAUSE.match(state.src, state.pos, state.posMax)
+    if not mark:
         return False
     if not silent:
-        value = _SECONDS.fullmatch(found[1] or "")
+        value = _SECONDS.fullmatch(mark[1] or "")
         seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
         if value is None:
-            what = f"“{quoted(found[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
+            what = f"“{quoted(mark[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
             _push_problem(state, f"{what} \\[ for a bracket that is text")
         elif seconds > LONGEST_PAUSE:
-            _push_problem(state, f"“{quoted(found[0])}”: a pause lasts {LONGEST_PAUSE:g} s at most")
+            _push_problem(state, f"“{quoted(mark[0])}”: a pause lasts {LONGEST_PAUSE:g} s at most")
         else:
             token = state.push("pause", "", 0)
             token.meta = {"pos": state.pos, "seconds": seconds}
-    state.pos = found.end()
+    state.pos = mark.end()
     return True
 
 
 def _music(state: StateInline, silent: bool) -> bool:
     """`[music: name]` and `[music: off]`"""
-    found = _MUSIC.match(state.src, state.pos, state.posMax)
-    if not found:
+    mark = _MUSIC.match(state.src, state.pos, state.posMax)
+    if not mark:
         return False
     if not silent:
-        name = squeeze(found[1])
-        if not name or not found[2]:
-            what = f"“{quoted(found[0])}” names no music: write [music: name] or [music: off], or"
+        name = squeeze(mark[1])
+        if not name or not mark[2]:
+            what = f"“{quoted(mark[0])}” names no music: write [music: name] or [music: off], or"
             _push_problem(state, f"{what} \\[ for a bracket that is text")
         else:
             token = state.push("music", "", 0)
             token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
-    state.pos = found.end()
+    state.pos = mark.end()
     return True
 
 
@@ -182,9 +182,9 @@ def _say(state: StateInline, silent: bool) -> bool:
     """`{written|spoken}`"""
     if state.src[state.pos] != "{":
         return False
-    found = _SAY.match(state.src, state.pos, state.posMax)
+    mark = _SAY.match(state.src, state.pos, state.posMax)
     written, spoken = (
-        (squeeze(_ESCAPED.sub(r"\1", part)) for part in found.groups()) if found else ("", "")
+        (squeeze(_ESCAPED.sub(r"\1", part)) for part in mark.groups()) if mark else ("", "")
     )
     if not silent:
         if visible(written) and spoken:
@@ -194,7 +194,7 @@ def _say(state: StateInline, silent: bool) -> bool:
         else:
             what = "a brace that begins no {written|spoken}: give both words, or write \\{ for text"
             _push_problem(state, what)
-    state.pos = found.end() if found else state.pos + 1
+    state.pos = mark.end() if mark else state.pos + 1
     return True
 
 

@@ -255,16 +255,16 @@ class _ScriptReader:
             raise ScriptError(sorted(set(self.problems)))
         self._place_last_marks()
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
-        left_out = tuple(sorted(self.left_out, key=lambda found: found.line))
+        left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
         unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
         return Chapter(title, self.language, scenes, left_out, unseen)
 
     def look_at(self, text: str, first_line: int) -> None:
         """Note the characters that cannot be seen."""
-        for found in ODD.finditer(text):
-            line, count = self.unseen.get(found[0], (0, 0))
-            line = line or first_line + text.count("\n", 0, found.start())
-            self.unseen[found[0]] = line, count + 1
+        for odd in ODD.finditer(text):
+            line, count = self.unseen.get(odd[0], (0, 0))
+            line = line or first_line + text.count("\n", 0, odd.start())
+            self.unseen[odd[0]] = line, count + 1
 
     def read(
         self, text: str, line_of: Callable[[int], int], attribution: _Attribution | None = None
@@ -334,9 +334,9 @@ class _ScriptReader:
 
     def labelled(self, label: str, line: int) -> _Attribution:
         """Speaker and style of a label that stands by itself."""
-        found = _LABEL.fullmatch(f"{label}:")
-        name = squeeze(found["name"]) if found else squeeze(label)
-        style = squeeze(found["style"] or "") or None if found else None
+        written = _LABEL.fullmatch(f"{label}:")
+        name = squeeze(written["name"]) if written else squeeze(label)
+        style = squeeze(written["style"] or "") or None if written else None
         speaker = self.roles.speakers.get(folded(name))
         if speaker is None:
             self.undeclared.setdefault(name, []).append(line)
@@ -383,29 +383,29 @@ class _ScriptReader:
         """
         labels = False
         for offset, line in flat.starts:
-            found = _LABEL.match(flat.shadow, offset)
-            if found is None:
+            named = _LABEL.match(flat.shadow, offset)
+            if named is None:
                 if offset == 0:
                     yield 0, 0, None
                 continue
-            name = squeeze(flat.text[found.start("name") : found.end("name")])
+            name = squeeze(flat.text[named.start("name") : named.end("name")])
             speaker = self.roles.speakers.get(folded(name))
-            style = squeeze(found["style"] or "") or None
+            style = squeeze(named["style"] or "") or None
             spaced = (
-                found["colon"] == "：" or flat.text[found.end() : found.end() + 1].strip() == ""
+                named["colon"] == "：" or flat.text[named.end() : named.end() + 1].strip() == ""
             )
             if speaker is not None and (spaced or offset == 0):
                 labels = True
-                yield offset, found.end(), (speaker, style)
+                yield offset, named.end(), (speaker, style)
                 continue
             if (
                 (labels or offset == 0)
                 and spaced
-                and _looks_like_label(name, flat.text[found.end() :], self.roles)
+                and _looks_like_label(name, flat.text[named.end() :], self.roles)
             ):
                 labels = True
                 self.undeclared.setdefault(name, []).append(line)
-                yield offset, found.end(), ("", style)
+                yield offset, named.end(), ("", style)
             elif offset == 0:
                 yield 0, 0, None
 
@@ -466,11 +466,11 @@ class _ScriptReader:
         self.gap = []
         inside = [(at, sign) for at, sign in signs if at > first]
         for at, group in groupby(inside, key=lambda placed: placed[0]):
-            found = [sign for _, sign in group]
+            here = [sign for _, sign in group]
             if any(map(str.isalnum, text[at:])):
-                yield from _resolved(found, at)
+                yield from _resolved(here, at)
             else:
-                self.gap += found
+                self.gap += here
 
     def _place_last_marks(self) -> None:
         """Marks after the last words of a chapter belong to their line."""
@@ -507,7 +507,7 @@ class _ScriptReader:
     def _flat(self, token: Token, line_of: Callable[[int], int]) -> _Flat:
         """A paragraph's text without its markup."""
         first = token.map[0] if token.map else 0
-        newlines = [found.start() for found in re.finditer("\n", token.content)]
+        newlines = [newline.start() for newline in re.finditer("\n", token.content)]
         flat = _Flat([(0, line_of(first))])
         texts: list[str] = []
         shadows: list[str] = []
@@ -628,7 +628,7 @@ def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], in
 
     An offset within whitespace goes to the next word, or to the end.
     """
-    words = [found.span() for found in re.finditer(r"\S+", text[start:stop])]
+    words = [run.span() for run in re.finditer(r"\S+", text[start:stop])]
     places: list[int] = []
     place = 0
     for first, last in words:

@@ -39,7 +39,9 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
     code = primary(language)
     stops = _full_stops(text, code)
     endings = _GREEK_ENDINGS if code == "el" else _ENDINGS
-    ends = [found.end() for found in endings.finditer(text) if _ends_sentence(found, code, stops)]
+    ends = [
+        ending.end() for ending in endings.finditer(text) if _ends_sentence(ending, code, stops)
+    ]
     spans: list[tuple[int, int]] = []
     start = 0
     letter = _LETTER.search(text)
@@ -57,23 +59,23 @@ def primary(language: str) -> str:
     return re.split("[-_]", language.lower(), maxsplit=1)[0]
 
 
-def _ends_sentence(found: re.Match[str], code: str, stops: Set[int]) -> bool:
-    text, end = found.string, found.end()
+def _ends_sentence(ending: re.Match[str], code: str, stops: Set[int]) -> bool:
+    text, end = ending.string, ending.end()
     opening = _OPENING.match(text, end)
     assert opening is not None  # it matches the empty string
     follows = text[opening.end() : opening.end() + 1]
     if not follows:
         return True
-    if found["wide"]:
-        return not (found["wide_closers"] and _WIDE_TAG.match(text, end))
-    quoted = bool(found["broken"] or set(found["closers"]) & set(_QUOTES_CLOSING))
+    if ending["wide"]:
+        return not (ending["wide_closers"] and _WIDE_TAG.match(text, end))
+    quoted = bool(ending["broken"] or set(ending["closers"]) & set(_QUOTES_CLOSING))
     opens = bool(_QUOTES_OPENING.search(opening[0]))
     if follows in ".…,;:!?" or (is_lower(follows) and not opens):
         return False
-    mark = found["mark"] or ""
+    mark = ending["mark"] or ""
     if code == "en" and _goes_on(text, end, mark, quoted):
         return False
-    return mark != "." or _is_full_stop(text, found.start(), opening.end(), code, stops)
+    return mark != "." or _is_full_stop(text, ending.start(), opening.end(), code, stops)
 
 
 def _goes_on(text: str, end: int, mark: str, quoted: bool) -> bool:
@@ -208,8 +210,8 @@ def _full_stops(text: str, code: str) -> frozenset[int]:
     stops: set[int] = set()
     doubtful = False
     start = 0
-    for found in _UNSURE.finditer(text):
-        word = word_before(text, found.start())
+    for unsure in _UNSURE.finditer(text):
+        word = word_before(text, unsure.start())
         if code == "en" and _NEVER_LAST.fullmatch(word):
             continue
         plain = len(word) > 1 and word.isalpha()
@@ -217,9 +219,9 @@ def _full_stops(text: str, code: str) -> frozenset[int]:
             doubtful = True
             continue
         if doubtful:
-            stops.update(_judged(text, start, found.end(), code))
-        stops.add(found.start())
-        start = found.end()
+            stops.update(_judged(text, start, unsure.end(), code))
+        stops.add(unsure.start())
+        start = unsure.end()
         doubtful = False
     if doubtful:
         stops.update(_judged(text, start, len(text), code))
@@ -258,12 +260,12 @@ def _library_ends(masked: str, code: str) -> Iterator[int]:
         # does not find.
         parts = segmenter.processor(masked).process()
     else:
-        parts = [found["text"] for found in sentencex.get_sentence_boundaries(code, masked)]
+        parts = [piece["text"] for piece in sentencex.get_sentence_boundaries(code, masked)]
     places = [i for i, c in enumerate(masked) if c != " "]
     parts = ["".join(part.split()) for part in parts]
     if "".join(parts) != masked.replace(" ", ""):
         # The library altered the text after all: every full stop after two letters ends one.
-        yield from (found.end() - 1 for found in re.finditer(r"\w\w\.", masked))
+        yield from (piece.end() - 1 for piece in re.finditer(r"\w\w\.", masked))
         return
     seen = 0
     for part in parts:

@@ -9,8 +9,14 @@ from itertools import islice, takewhile
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write
 from narrator.importers.book import ImportedChapter, Skipped, names
-from narrator.importers.chapters.markup import PART_WORDS
-from narrator.importers.chapters.outline import Division, Outline, announces_chapter, letters, words
+from narrator.importers.chapters.outline import (
+    PART_WORDS,
+    Division,
+    Outline,
+    announces_chapter,
+    letters,
+    words,
+)
 from narrator.importers.chapters.titles import Titled, distinct, is_bare
 from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
 
@@ -137,7 +143,8 @@ class _Holders:
 
     def above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
         """Titles of the holders of a chapter with these blocks, whose first headings open them."""
-        lead = [block for block in takewhile(_leads, blocks) if block.is_headed]
+        said = takewhile(lambda block: block.says_nothing, blocks)
+        lead = [block for block in said if block.is_headed]
         texts = [_spoken(block) for block in lead]
         own = texts.index(title) if title in texts else len(texts) - 1
         for number, (block, text) in enumerate(zip(lead, texts, strict=True)):
@@ -167,10 +174,6 @@ class _Holders:
             if not matter.is_part(text) and (held > level or (held == level and not bare)):
                 del self.open[number:]
                 break
-
-
-def _leads(block: Block) -> bool:
-    return block.says_nothing
 
 
 def _spoken(block: Block) -> str:

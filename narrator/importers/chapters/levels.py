@@ -13,8 +13,7 @@ from itertools import pairwise
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block
-from narrator.importers.chapters.markup import PART_WORDS
-from narrator.importers.chapters.outline import Outline, Start
+from narrator.importers.chapters.outline import PART_WORDS, Outline, Start
 from narrator.importers.chapters.titles import is_bare
 
 _BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
@@ -38,10 +37,13 @@ def leave_title(outline: Outline) -> None:
     title = blocks[places[0]]
     outline.said.setdefault("title", title.text)
     for below in blocks[places[0] + 1 : places[0] + 2]:
-        by = _BY.fullmatch(below.rows[0].strip())
+        by = _BY.fullmatch(below.rows[0].strip() if below.rows else below.text)
         if by and below.kind == "text":
             outline.said.setdefault("author", by[1])
-            title.take_row(below)
+            if below.rows:
+                title.take_row(below)
+            else:
+                below.leave("title page")
     title.leave("title page")
     outline.starts[first] = Start(title.text, as_it_stands=True, placed=True)
     outline.starts[places[0] + 1] = Start(as_it_stands=True, placed=True)

@@ -13,12 +13,15 @@ from itertools import islice, pairwise
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block
-from narrator.importers.chapters.outline import ContentsEntry, Outline, Start, announces_chapter
+from narrator.importers.chapters.outline import (
+    PART_WORDS,
+    ContentsEntry,
+    Outline,
+    Start,
+    announces_chapter,
+)
 from narrator.importers.headings import is_title
 from narrator.importers.prose import is_ordinal
-
-PART_WORDS = 120
-"""A part's page with no more words is read at the beginning of its first chapter."""
 
 _HEADING_WORDS = 15
 """A line with more words is no heading."""

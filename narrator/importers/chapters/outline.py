@@ -16,6 +16,9 @@ from narrator.importers.blocks import Block
 from narrator.importers.book import names
 from narrator.importers.prose import is_ordinal, join_heading, plain
 
+PART_WORDS = 120
+"""A part's page with no more words is read at the beginning of its first chapter."""
+
 _SHORT = names(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
     "toc loi advertisement"

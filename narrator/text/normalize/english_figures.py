@@ -264,8 +264,8 @@ def _split(text: str, how: Setting) -> tuple[str, str] | None:
 def _quantity(text: str, how: Setting) -> str | None:
     if text[-1] not in _FRACTIONS and "/" not in text:
         return _number(text, how)
-    found = _split(text, how)
-    return found and " and ".join(filter(None, found))
+    parts = _split(text, how)
+    return parts and " and ".join(filter(None, parts))
 
 
 def _fraction(match: Match, how: Setting) -> str | None:

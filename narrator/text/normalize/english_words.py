@@ -223,8 +223,8 @@ _FIRM = frozenset(("chapter", "volume", "act", "scene", "canto", "world war"))
 
 def _pronoun_follows(match: Match, verbs: frozenset[str]) -> bool:
     """Whether what follows shows that "I" is the pronoun."""
-    found = re.match(r"\s([a-z']+)|'(?:m|ve|d|ll)\b", after(match))
-    return bool(found and (found[1] is None or found[1] in verbs))
+    word = re.match(r"\s([a-z']+)|'(?:m|ve|d|ll)\b", after(match))
+    return bool(word and (word[1] is None or word[1] in verbs))
 
 
 def _division(match: Match, how: Setting) -> str | None:

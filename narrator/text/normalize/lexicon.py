@@ -122,17 +122,17 @@ class Lexicon:
                     yield (match.start(), match.end(), _spoken(ready, match, words))
 
     def _those_for(self, language: str, speaker: str) -> list[_Ready]:
-        found = self._for.get((language, speaker))
-        if found is None:
-            found = [
+        known = self._for.get((language, speaker))
+        if known is None:
+            known = [
                 ready
                 for ready in self._all
                 if ready.entry.speaker in (None, speaker)
                 and _covers(ready.entry.language, language)
             ]
-            found.sort(key=_rank)
-            self._for[language, speaker] = found
-        return found
+            known.sort(key=_rank)
+            self._for[language, speaker] = known
+        return known
 
 
 def _found(ready: _Ready, text: str) -> Iterable[re.Match[str]]:
