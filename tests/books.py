@@ -6,7 +6,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+from narrator.delivery import finish
 from narrator.engines import Engine
 from narrator.pipeline import bookplan
 from narrator.pipeline import run as pipeline_run
@@ -145,6 +148,14 @@ def run(
         speak=speak,
     )
     return report, watcher
+
+
+def speak(
+    path: Path, engine: Engine, watcher: Watcher | None = None, **chosen: Any
+) -> tuple[Report, Watcher]:
+    """The same, and nothing is delivered: for tests of what is spoken."""
+    with mock.patch.object(finish, "finish", return_value=None):
+        return run(path, engine, watcher, **chosen)
 
 
 def plan(path: Path, engine: Engine) -> bookplan.BookPlan:

@@ -21,10 +21,10 @@ def engine(request):
 def edited(tmp_path, engine, **changes):
     """Render, edit, plan, render: the plan's words and what was rendered must agree."""
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     books.write(tmp_path, **changes)
     planned = books.todo(path, engine)
-    _, watcher = books.run(path, engine)
+    _, watcher = books.speak(path, engine)
     assert watcher.texts == set(planned)
     assert books.todo(path, engine) == {}
     return planned
@@ -49,14 +49,14 @@ def test_changed_loudness_and_formats_render_nothing(tmp_path, engine):
 
 def test_a_renamed_file_renders_nothing(tmp_path, engine):
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     (tmp_path / "text" / "one.md").rename(tmp_path / "text" / "première partie.md")
     path.write_text(MANIFEST.replace("one.md", "première partie.md"))
     assert books.todo(path, engine) == {}
 
 
 def test_a_moved_folder_renders_nothing(tmp_path, engine):
-    books.run(books.write(tmp_path / "here"), engine)
+    books.speak(books.write(tmp_path / "here"), engine)
     (tmp_path / "here").rename(tmp_path / "ein anderer Ort")
     assert books.todo(tmp_path / "ein anderer Ort" / "book.yaml", engine) == {}
 
@@ -111,7 +111,7 @@ def test_a_lexicon_entry_renders_the_chunks_it_changes(tmp_path, engine):
 
 def test_a_new_engine_version_renders_everything(tmp_path, engine):
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     engine.version = 2
     planned = books.todo(path, engine)
     assert len(planned) == len(books.plan(path, engine).steps)
@@ -125,7 +125,7 @@ def test_settings_that_an_engine_does_not_use_render_nothing(tmp_path, engine):
 def test_a_chapters_own_setting_renders_that_chapter(tmp_path, engine):
     changed = MANIFEST.replace("one.md}", "one.md, engine: {cfg: 1.5}}")
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     path.write_text(changed)
     book = books.plan(path, engine)
     assert {step.chapter for step in book.todo} == {0}
@@ -145,7 +145,7 @@ def test_going_back_to_an_earlier_text_renders_nothing(tmp_path):
 def test_other_quotation_marks_render_nothing(tmp_path, engine):
     quoted = ONE.replace("Is there room for one more", "“Is there room for one more”")
     path = books.write(tmp_path, one=quoted)
-    books.run(path, engine)
+    books.speak(path, engine)
     books.write(tmp_path, one=quoted.replace("“", '"').replace("”", '"'))
     assert books.todo(path, engine) == {}
 

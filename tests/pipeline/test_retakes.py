@@ -42,7 +42,7 @@ def retake(path, engine, chunks, **options):
 
 def test_every_failed_try_is_kept_with_its_faults_and_never_counts_as_good(tmp_path):
     path = books.write(tmp_path)
-    report, _ = books.run(path, HumEngine(fault=hopeless))
+    report, _ = books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     found = retakes.tries_of(planned, step)
     whole = [one for one in found if one.record.text == step.text]
@@ -68,14 +68,14 @@ def test_the_least_bad_try_is_the_take(tmp_path):
         return Speech(speech.samples[: len(speech.samples) // 8], speech.state, stop="cap")
 
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=worse_and_worse))
+    books.speak(path, HumEngine(fault=worse_and_worse))
     planned, step = step_of(path, HumEngine())
     assert planned.store.find(step.key).attempt == 1
 
 
 def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     tries = retakes.tries_of(planned, step)
     written = retakes.write_sounds(planned, step, tries, tmp_path / "listen")
@@ -85,26 +85,26 @@ def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
 
 def test_a_pinned_try_is_no_longer_doubtful(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     retakes.pin(planned, step, 0)
-    report, watcher = books.run(path, HumEngine(fault=hopeless))
+    report, watcher = books.speak(path, HumEngine(fault=hopeless))
     assert report.complete
     assert report.doubtful == ()
     assert NOON not in " ".join(watcher.texts)
     planned, _ = step_of(path, HumEngine())
     retakes.unpin(planned, [s for s in planned.steps if s.pinned])
-    assert books.run(path, HumEngine(fault=hopeless))[0].doubtful
+    assert books.speak(path, HumEngine(fault=hopeless))[0].doubtful
 
 
 def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     retakes.pin(planned, step, 1)
     sound = planned.store.read_try(step.key, 1)[0]
     path.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
-    report, _ = books.run(path, HumEngine(), force=True)
+    report, _ = books.speak(path, HumEngine(), force=True)
     upkeep.collect(manuscript.read(path).project)
     planned, step = step_of(path, HumEngine())
     assert step.pinned
@@ -122,7 +122,7 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_pat
 
 def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     planned = books.plan(path, engine)
     child = next(s for s in planned.steps if s.parent)
     parent = next(s for s in planned.steps if s.key == child.parent)
@@ -131,7 +131,7 @@ def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
     todo = books.todo(path, engine)
     assert child.chunk.text.strip() in todo
     assert parent.chunk.text.strip() not in todo
-    books.run(path, engine)
+    books.speak(path, engine)
     [request] = [r for r in engine.requests if r.text == child.text][-1:]
     store = Store.open(path.parent / "build" / "store")
     pinned = next(s for s in books.plan(path, engine).steps if s.place == parent.place)
@@ -140,7 +140,7 @@ def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
 
 def test_unpinning_gives_back_the_take_that_was_there(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     planned = books.plan(path, engine)
     retake(path, engine, [planned.steps[0].id])
     pinned = books.plan(path, engine)
@@ -151,7 +151,7 @@ def test_unpinning_gives_back_the_take_that_was_there(tmp_path):
 
 def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     before = next(r for r in engine.requests if r.key == child.key)
     made = retake(path, engine, [child.id], seed=5, parameters={"cfg": 1.5}, count=2)
@@ -165,7 +165,7 @@ def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_
 
 def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     first = books.plan(path, engine).steps[0]
     made = [retake(path, engine, [first.id], count=2)[0] for _ in range(3)]
     drawn = [(r.seed, r.attempt) for r in engine.requests if r.text == first.text]
@@ -176,7 +176,7 @@ def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
 
 def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     part = next(one for one in retakes.tries_of(planned, step) if not one.whole)
     with pytest.raises(errors.UsageError, match="speaks only a part of it"):
@@ -185,7 +185,7 @@ def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(tmp_path):
 
 def test_a_pin_of_one_engine_says_nothing_to_another(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     planned = books.plan(path, engine)
     retakes.pin(planned, planned.steps[0], 0)
     other = HumEngine(name="another")
@@ -198,9 +198,9 @@ def test_a_doubtful_take_prompts_once_it_is_pinned(tmp_path):
     path = books.write(tmp_path)
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     engine = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
-    report, _ = books.run(path, engine)
+    report, _ = books.speak(path, engine)
     retakes.pin(report.plan, report.doubtful[0], 0)
-    report, _ = books.run(path, engine)
+    report, _ = books.speak(path, engine)
     assert report.complete
     [asked] = [r for r in engine.requests if r.text == child.text][-1:]
     assert asked.prompt is not None
@@ -210,7 +210,7 @@ def test_a_retake_continues_no_doubtful_take(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     engine.fault = lambda r: capped(r) if r.key == child.parent else None
-    books.run(path, engine)
+    books.speak(path, engine)
     [made] = retake(path, engine, [child.id])
     assert made.pinned == 1
     assert engine.requests[-1].prompt is None
@@ -219,7 +219,7 @@ def test_a_retake_continues_no_doubtful_take(tmp_path):
 def test_chunks_that_share_a_take_are_retaken_once(tmp_path):
     path = books.write(tmp_path, one=books.ONE + "\n***\n\nann: Yes.\n\n***\n\nann: Yes.\n")
     engine = HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     a, b = [s for s in books.plan(path, engine).steps if s.text == "Yes."]
     assert a.key == b.key
     [made] = retake(path, engine, [a.id, b.id])
@@ -231,7 +231,7 @@ def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     parent = next(s for s in books.plan(path, engine).steps if s.key == child.parent)
     engine.fault = lambda r: EngineFailure("no") if r.key == parent.key else None
-    books.run(path, engine)
+    books.speak(path, engine)
     [made] = retake(path, engine, [child.id])
     assert made.pinned == 1
     assert engine.requests[-1].prompt is None
@@ -239,7 +239,7 @@ def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
 
 def test_a_retake_that_fails_its_checks_is_kept_and_not_pinned(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     first = books.plan(path, engine).steps[0]
     bad = HumEngine(fault=capped)
     [made] = retake(path, bad, [first.id], count=2)
@@ -268,7 +268,7 @@ def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
 
 def test_gc_removes_tries_that_no_step_has(tmp_path: Path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     planned, step = step_of(path, HumEngine())
     assert planned.store.tried()
     (tmp_path / "text" / "one.md").write_text(books.ONE.replace("three times", "four times"))
@@ -279,7 +279,7 @@ def test_gc_removes_tries_that_no_step_has(tmp_path: Path):
 
 def test_a_torn_list_of_pins_is_an_error_and_nothing_is_lost(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     pins = tmp_path / "build" / "store" / "pins.json"
     pins.write_text("[{")
     with pytest.raises(errors.StorageError, match=r"pins\.json: not a list of pins"):

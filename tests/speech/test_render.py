@@ -84,9 +84,9 @@ FAULTS = {
 def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
     engine = failing(FAULTS[kind], times=1)
     path = books.write(tmp_path)
-    books.run(path, HumEngine())  # so that the speakers have a usual level
+    books.speak(path, HumEngine())  # so that the speakers have a usual level
     books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
-    report, watcher = books.run(path, engine)
+    report, watcher = books.speak(path, engine)
     assert report.complete
     assert report.result.retries == len(watcher.retries) == 1
     assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
@@ -137,17 +137,17 @@ def test_an_engine_that_cannot_go_on_ends_the_run_and_costs_no_take(tmp_path):
         raise EngineUnavailable("out of memory with a single chunk")
 
     with pytest.raises(EngineUnavailable):
-        books.run(path, HumEngine(fault=lambda r: spent(r) if r.text.startswith(BAD) else None))
+        books.speak(path, HumEngine(fault=lambda r: spent(r) if r.text.startswith(BAD) else None))
     done = {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
     assert done
-    report, watcher = books.run(path, HumEngine())
+    report, watcher = books.speak(path, HumEngine())
     assert report.complete
     assert not done & {step.key for step, _ in watcher.takes}
 
 
 def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
     engine = failing(crash, times=TRIES)
-    report, watcher = books.run(books.write(tmp_path), engine)
+    report, watcher = books.speak(books.write(tmp_path), engine)
     assert report.complete
     [(step, record)] = [(s, r) for s, r in watcher.takes if s.text.startswith(BAD)]
     assert record.halves == 2
@@ -158,7 +158,7 @@ def test_a_chunk_that_fails_whole_is_rendered_in_halves(tmp_path):
 
 def test_the_second_half_continues_the_first(tmp_path):
     engine = failing(crash, times=TRIES)
-    _, watcher = books.run(books.write(tmp_path), engine)
+    _, watcher = books.speak(books.write(tmp_path), engine)
     [key] = [step.key for step, record in watcher.takes if record.halves == 2]
     first, second = [r for r in engine.requests if r.key == key][-2:]
     assert second.prompt is not None
@@ -185,8 +185,8 @@ def test_a_hopeless_chunk_is_flagged_and_the_run_goes_on(tmp_path):
 
 def test_what_was_given_up_is_tried_again(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=lambda r: crash(r) if "noon" in r.text else None))
-    report, watcher = books.run(path, HumEngine())
+    books.speak(path, HumEngine(fault=lambda r: crash(r) if "noon" in r.text else None))
+    report, watcher = books.speak(path, HumEngine())
     assert report.complete
     assert any("noon" in text for text in watcher.texts)
 
@@ -194,7 +194,7 @@ def test_what_was_given_up_is_tried_again(tmp_path):
 def test_a_child_of_a_given_up_take_starts_its_own_chain(tmp_path):
     engine = HumEngine(fault=lambda r: crash(r) if "left at seven" in r.text else None)
     engine.fault = lambda r: crash(r) if "ferry left" in r.text or "Nobody had" in r.text else None
-    books.run(books.write(tmp_path), engine)
+    books.speak(books.write(tmp_path), engine)
     texts = {r.prompt.text for r in engine.requests if r.prompt}
     assert not any("ferry left" in text for text in texts)
 
@@ -202,7 +202,7 @@ def test_a_child_of_a_given_up_take_starts_its_own_chain(tmp_path):
 def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
     engine = HumEngine()
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     steps = {step.key: step for step in books.plan(path, engine).steps}
     continued = [r for r in engine.requests if r.prompt]
     assert continued
@@ -216,7 +216,7 @@ def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
 
 def test_a_styled_line_is_neither_prompted_nor_a_prompt(tmp_path):
     engine = HumEngine()
-    books.run(books.write(tmp_path), engine)
+    books.speak(books.write(tmp_path), engine)
     [styled] = [r for r in engine.requests if r.style == "whispering"]
     assert styled.prompt is None
     assert all(r.prompt is None or r.prompt.text != styled.text for r in engine.requests)
@@ -225,7 +225,7 @@ def test_a_styled_line_is_neither_prompted_nor_a_prompt(tmp_path):
 def test_no_request_has_both_a_style_and_a_prompt(tmp_path):
     manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
     engine = HumEngine()
-    books.run(books.write(tmp_path, manifest), engine)
+    books.speak(books.write(tmp_path, manifest), engine)
     assert any(r.style == "slowly" for r in engine.requests)
     assert not any(r.style and r.prompt for r in engine.requests)
 
@@ -234,7 +234,7 @@ def test_no_request_has_both_a_style_and_a_prompt(tmp_path):
 def test_the_number_of_slots_changes_no_take(slots, tmp_path):
     def contents(folder, engine):
         path = books.write(folder)
-        books.run(path, engine)
+        books.speak(path, engine)
         store = Store.open(folder / "build" / "store")
         return {s.key: store.find(s.key).content for s in books.plan(path, engine).steps}
 
@@ -257,8 +257,8 @@ def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
 
 def test_the_engine_is_not_started_when_all_is_cached(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
-    books.run(path, engine)
+    books.speak(path, engine)
+    books.speak(path, engine)
     assert len(engine.sessions) == 1
 
 
@@ -270,15 +270,15 @@ def test_every_session_is_closed_even_when_the_disk_is_full(tmp_path, monkeypatc
 
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(StorageError):
-        books.run(books.write(tmp_path), engine)
+        books.speak(books.write(tmp_path), engine)
     assert all(session.closed for session in engine.sessions)
     assert threading.active_count() < 10
 
 
 def test_force_renders_what_is_chosen_again(tmp_path):
     path, engine = books.write(tmp_path), HumEngine(continues=False)
-    books.run(path, engine)
-    _, watcher = books.run(path, engine, force=True, speakers=["ann"])
+    books.speak(path, engine)
+    _, watcher = books.speak(path, engine, force=True, speakers=["ann"])
     assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
     assert len(watcher.takes) == 3
 
@@ -293,21 +293,21 @@ def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
 def test_a_renewed_parent_with_other_sound_renews_its_child(tmp_path):
     path = books.write(tmp_path)
     engine = HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     store = Store.open(path.parent / "build" / "store", writing=True)
     store.remove([child.parent])
     engine.fault = lambda r: Speech(hum(r).samples * 0.7, np.ones((2, 4, 3), np.float32))
-    _, watcher = books.run(path, engine)
+    _, watcher = books.speak(path, engine)
     assert child.key in {step.key for step, _ in watcher.takes}
 
 
 def test_a_renewed_parent_with_the_same_sound_keeps_its_child(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     Store.open(path.parent / "build" / "store", writing=True).remove([child.parent])
-    _, watcher = books.run(path, engine)
+    _, watcher = books.speak(path, engine)
     assert [step.key for step, _ in watcher.takes] == [child.parent]
 
 
@@ -355,7 +355,7 @@ def test_a_halved_take_prompts_with_the_words_that_its_latents_speak(tmp_path):
         return crash(request) if again else None
 
     engine = HumEngine(fault=fault)
-    books.run(path, engine)
+    books.speak(path, engine)
     last_half = [r for r in engine.requests if r.key == child.parent][-1]
     [request] = [r for r in engine.requests if r.key == child.key]
     assert request.prompt.text == last_half.text
@@ -367,13 +367,13 @@ def test_a_child_of_a_given_up_take_keeps_its_style(tmp_path):
     child = next(step for step in books.plan(path, HumEngine()).steps if step.parent)
     parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
     engine = HumEngine(fault=lambda r: crash(r) if r.key == parent.key else None)
-    books.run(path, engine)
+    books.speak(path, engine)
     [request] = [r for r in engine.requests if r.key == child.key]
     assert (request.prompt, request.style) == (None, "slowly")
 
 
 def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
-    report, _ = books.run(books.write(tmp_path), HumEngine())
+    report, _ = books.speak(books.write(tmp_path), HumEngine())
     assert report.complete
     report.accounting = replace(report.accounting, spoken=report.accounting.spoken - 1)
     assert not report.complete
@@ -385,7 +385,7 @@ def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
 def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
     path, engine = books.write(tmp_path), failing(crash)
     for _ in range(3):
-        books.run(path, engine)
+        books.speak(path, engine)
     [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
     asked = [r.attempt for r in engine.requests if r.text == whole]
     assert asked == list(range(3 * TRIES))
@@ -416,8 +416,8 @@ def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
 
 def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine())
-    report, _ = books.run(path, HumEngine(fault=crash), force=True)
+    books.speak(path, HumEngine())
+    report, _ = books.speak(path, HumEngine(fault=crash), force=True)
     assert not report.complete
 
 
@@ -432,7 +432,7 @@ def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
         path = books.write(tmp_path / f"{slots}{len(chapters)}")
         engine = HumEngine(slots=slots, fault=lambda r: None if r.attempt else soft(r))
         for chapter in chapters or (None,):
-            books.run(path, engine, chapters=[chapter] if chapter else [])
+            books.speak(path, engine, chapters=[chapter] if chapter else [])
         book = books.plan(path, engine)
         found.append([book.store.find(s.key).attempt for s in book.steps])
     assert found[0] == found[1] == found[2]
@@ -451,7 +451,7 @@ def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
         return Speech(speech.samples * np.float32(0.1), speech.state * 2)
 
     engine.fault = soft
-    report, _ = books.run(path, engine)
+    report, _ = books.speak(path, engine)
     assert report.complete
     store = Store.open(path.parent / "build" / "store")
     assert store.find(child.parent).attempt == 1
@@ -491,12 +491,12 @@ def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
 
 def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_change(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     engine = HumEngine(fault=hopeless)
     for manifest, incomplete in ((STRICT, (0,)), (books.MANIFEST, ()), (STRICT, (0,))):
         path.write_text(manifest, encoding="utf-8")
         for speak in (True, False):
-            report, _ = books.run(path, engine, speak=speak)
+            report, _ = books.speak(path, engine, speak=speak)
             assert report.incomplete == incomplete
             assert len(report.doubtful) == 1
             assert not report.complete
@@ -506,7 +506,7 @@ def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_chan
 
 
 def test_a_strict_book_without_doubts_is_complete(tmp_path):
-    report, _ = books.run(books.write(tmp_path, STRICT), HumEngine())
+    report, _ = books.speak(books.write(tmp_path, STRICT), HumEngine())
     assert report.complete
 
 
@@ -514,13 +514,13 @@ def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_pat
     path = books.write(tmp_path)
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     bad = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
-    report, _ = books.run(path, bad)
+    report, _ = books.speak(path, bad)
     assert [step.key for step in report.doubtful] == [child.parent]
     [asked] = [r for r in bad.requests if r.key == child.key]
     assert asked.prompt is None
     assert report.plan.store.find(child.key).prompted_by is None
     good = HumEngine()
-    report, _ = books.run(path, good, force=True)
+    report, _ = books.speak(path, good, force=True)
     assert report.complete
     [asked] = [r for r in good.requests if r.key == child.key]
     assert asked.prompt is not None
@@ -529,19 +529,19 @@ def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_pat
 def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
     path, engine = books.write(tmp_path), HumEngine(fault=hopeless)
     for _ in range(3):
-        books.run(path, engine, force=True)
+        books.speak(path, engine, force=True)
     [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
     assert [r.attempt for r in engine.requests if r.text == whole] == list(range(3 * TRIES))
 
 
 def test_what_is_forced_and_fails_leaves_a_good_take_in_place(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine())
-    report, watcher = books.run(path, HumEngine(fault=hopeless), force=True)
+    books.speak(path, HumEngine())
+    report, watcher = books.speak(path, HumEngine(fault=hopeless), force=True)
     assert [step.text[:7] for step in watcher.flags] == ["By noon"]
     assert report.doubtful == report.incomplete == ()
     assert not report.complete
-    assert books.run(path, HumEngine())[0].complete
+    assert books.speak(path, HumEngine())[0].complete
 
 
 def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_path):
@@ -551,7 +551,7 @@ def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_
 
     path = books.write(tmp_path)
     engine = HumEngine(fault=fault)
-    report, _ = books.run(path, engine)
+    report, _ = books.speak(path, engine)
     [step] = report.doubtful
     record = report.plan.store.find(step.key)
     assert (record.halves, record.text, len(record.faults)) == (2, step.text, 1)
@@ -562,7 +562,7 @@ def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_
 
 def test_an_engine_that_says_the_same_again_is_asked_once_for_the_whole_and_each_half(tmp_path):
     engine = HumEngine(uses=("cfg",), fault=hopeless)
-    report, watcher = books.run(books.write(tmp_path), engine)
+    report, watcher = books.speak(books.write(tmp_path), engine)
     [step] = report.doubtful
     asked = [r.text for r in engine.requests if r.key == step.key]
     assert len(asked) == len(set(asked)) <= 3
@@ -576,7 +576,7 @@ def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing
         left[0] -= request.text.startswith(BAD)
         return crash(request) if request.text.startswith(BAD) and left[0] >= 0 else None
 
-    report, _ = books.run(books.write(tmp_path), HumEngine(uses=("cfg",), fault=fault))
+    report, _ = books.speak(books.write(tmp_path), HumEngine(uses=("cfg",), fault=fault))
     assert report.complete
 
 
@@ -589,14 +589,14 @@ def test_an_outlier_that_cannot_be_bettered_is_delivered_as_doubtful(tmp_path):
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
     engine = HumEngine(fault=lambda r: soft(r) if r.key == parent.key else None)
-    report, _ = books.run(path, engine)
+    report, _ = books.speak(path, engine)
     assert report.incomplete == ()
     assert [step.key for step in report.doubtful] == [parent.key]
     record = report.plan.store.find(parent.key)
     assert record.faults[0].startswith("level: ")
     assert report.plan.store.find(child.key).prompted_by is None
     again = HumEngine(fault=engine.fault)
-    assert books.run(path, again)[0].doubtful
+    assert books.speak(path, again)[0].doubtful
     assert not again.requests
 
 
@@ -606,7 +606,7 @@ def test_a_halved_outlier_is_doubtful(tmp_path):
             return None
         return crash(request) if len(request.text) > 120 else soft(request)
 
-    report, _ = books.run(books.write(tmp_path), HumEngine(fault=fault))
+    report, _ = books.speak(books.write(tmp_path), HumEngine(fault=fault))
     [step] = report.doubtful
     record = report.plan.store.find(step.key)
     assert record.halves == 2
@@ -626,8 +626,8 @@ def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, tmp_path):
             return None
 
         engine = HumEngine(slots=slots, fault=fault)
-        books.run(path, engine, watcher)
-        report, _ = books.run(path, engine)
+        books.speak(path, engine, watcher)
+        report, _ = books.speak(path, engine)
         takes = [report.plan.store.find(s.key) for s in report.plan.steps]
         return [(t.content, t.faults, t.prompted_by) for t in takes], len(report.doubtful)
 
