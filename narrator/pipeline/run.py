@@ -33,6 +33,7 @@ from narrator.pipeline.estimate import speed_path, speeds_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
 from narrator.project import schema
+from narrator.project.project import Project
 from narrator.speech import render, requests
 from narrator.speech.plan import Step, ledger_of
 
@@ -92,23 +93,14 @@ def run(
         began = time.monotonic()
         book = plan(manuscript, engine, selection, engines=engines, writing=True)
         planned = time.monotonic()
-        for folder in (project.build, *(project.build / "timeline").glob("*")):
-            files.sweep(folder)
-        references.sweep(project)
-        if (
-            project.manifest.music
-        ):  # a file that is no sound must not be found after hours of speech
-            observer.starting("measuring the music")
-            music.tunes(project)
+        _prepare(project, observer)
         if speak:
             book = _cast(book, observer, cancel)
         observer.planned(book)
         if not speak:
             _refuse_unspoken(book)
-        elif all(map(is_known, distinct(book.engines))):
-            files.save_json(ledger_path(project, engine), ledger_of(book.steps))
-            if memory := engine.memory():
-                files.save_json(identity_path(project), memory)
+        else:
+            _remember(book)
         report = Report(book, render.Result(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
         while True:
@@ -131,14 +123,38 @@ def run(
             "finish": round(time.monotonic() - planned - result.wall, 2),
         }
         report.damage = tuple(logbook.damage)
-        facts = summary(report)
-        said = json.dumps(facts, ensure_ascii=False)
-        files.write(products.own(project, "report"), said.encode(errors="surrogatepass"))
-        for row in facts["doubtful"]:
-            log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
-        log.info("end: %s", said)
+        _keep(report)
         report.log_fault = logbook.fault
         return report
+
+
+def _prepare(project: Project, observer: Observer) -> None:
+    """What killed runs left half written goes. Music is measured: a file that is no sound must not
+    be found after hours of speech. Raises ManifestError, StorageError."""
+    for folder in (project.build, *(project.build / "timeline").glob("*")):
+        files.sweep(folder)
+    references.sweep(project)
+    if project.manifest.music:
+        observer.starting("measuring the music")
+        music.tunes(project)
+
+
+def _remember(book: BookPlan) -> None:
+    """What the next plan is compared with. Raises StorageError."""
+    if all(map(is_known, distinct(book.engines))):
+        files.save_json(ledger_path(book.project, book.engine), ledger_of(book.steps))
+        if memory := book.engine.memory():
+            files.save_json(identity_path(book.project), memory)
+
+
+def _keep(report: Report) -> None:
+    """The run as report.json and in the log. Raises StorageError."""
+    facts = summary(report)
+    said = json.dumps(facts, ensure_ascii=False)
+    files.write(products.own(report.plan.project, "report"), said.encode(errors="surrogatepass"))
+    for row in facts["doubtful"]:
+        log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
+    log.info("end: %s", said)
 
 
 def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:

@@ -6,6 +6,7 @@ Errs on the side of keeping: takes of an engine that cannot be asked here stay.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,8 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
     for path in sorted(project.root.glob("*.y*ml")):
         if path != project.path and not load.is_manifest(path):
             continue
-        manuscript = manuscripts.read(path)
-        for draft in (False, True):
-            try:
-                engine = bookplan.engine_for(manuscript.project, draft=draft)
-            except EngineUnavailable:
-                continue
-            if not is_known(engine):
-                continue
-            book = bookplan.plan(manuscript, engine, bookplan.Selection())
-            engines.add(engine.name)
+        for book in _plans(path):
+            engines.add(book.engine.name)
             used |= {step.key for step in book.steps}
     for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
         stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
@@ -60,6 +53,18 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         # takes of an engine that is not installed here cannot be told apart: they stay
         if key not in used and _spoken_by(store, key) in engines | {None}
     ]
+
+
+def _plans(path: Path) -> Iterator[bookplan.BookPlan]:
+    """What a manifest asks of its own engine and of the draft voice, as far as they are here."""
+    manuscript = manuscripts.read(path)
+    for draft in (False, True):
+        try:
+            engine = bookplan.engine_for(manuscript.project, draft=draft)
+        except EngineUnavailable:
+            continue
+        if is_known(engine):
+            yield bookplan.plan(manuscript, engine, bookplan.Selection())
 
 
 def _whole(ledger: Path) -> list[dict[str, Any]]:
