@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -44,6 +45,17 @@ DISTRIBUTION = {
 }
 
 
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(syntax(path)))
+
+
+@cache
 def sources(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
@@ -61,7 +73,7 @@ def module_of(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[str]:
     """Every module a file imports, dotted, wherever in the file the import stands."""
-    yield from imported(path, ast.walk(ast.parse(path.read_text("utf-8"))))
+    yield from imported(path, nodes(path))
 
 
 def loaded_with(path: Path) -> Iterator[str]:
@@ -73,7 +85,7 @@ def loaded_with(path: Path) -> Iterator[str]:
                 yield child
                 yield from outside(child)
 
-    yield from imported(path, outside(ast.parse(path.read_text("utf-8"))))
+    yield from imported(path, outside(syntax(path)))
 
 
 def imported(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -154,7 +166,7 @@ def test_the_drawing_of_the_house_has_these_floors() -> None:
 
 def test_every_room_says_what_belongs_there() -> None:
     for folder in (ROOT / "narrator").glob("*/__init__.py"):
-        said = ast.get_docstring(ast.parse(folder.read_text("utf-8")))
+        said = ast.get_docstring(syntax(folder))
         assert said is not None, folder
         assert re.search(r"belongs? here", " ".join(said.split())), folder
 
@@ -195,7 +207,7 @@ def test_only_the_command_line_prints(package: str) -> None:
     for path in sources(package):
         if "cli" in path.parts or path.name == "__main__.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             assert called(node) not in ("print", "sys.stdout.write", "typer.echo"), path
 
 
@@ -205,7 +217,7 @@ def test_only_the_command_line_catches_everything(package: str) -> None:
     for path in sources(package):
         if "cli" in path.parts or path.name == "__main__.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ExceptHandler) and not _passes_on(node):
                 caught = {ast.unparse(kind) for kind in _kinds(node)}
                 assert caught, f"{path}:{node.lineno}: bare except"
@@ -228,7 +240,7 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     users = {
         path.relative_to(ROOT).as_posix()
         for path in sources("narrator")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if called(node) in ("av.open", "av.container.open")
     }
     # two more: what is written, and a picture's bytes in a process of their own
@@ -257,6 +269,6 @@ def test_what_tests_import_is_declared() -> None:
 
 def test_no_call_takes_whatever_it_is_given() -> None:
     for path in sources("narrator") + sources("voxcpm2"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 assert node.args.kwarg is None, f"{path}:{node.lineno}: **{node.args.kwarg}"

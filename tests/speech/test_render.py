@@ -115,7 +115,7 @@ def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, tmp_
 @pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind not in UNHEARD])
 def test_each_fault_that_stays_is_delivered_as_doubtful(kind, tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine())
+    books.speak(path, HumEngine())
     books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
     report, watcher = books.run(path, failing(FAULTS[kind]))
     assert not report.complete
