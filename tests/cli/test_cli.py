@@ -437,19 +437,38 @@ def test_a_folder_whose_name_is_no_utf_8_is_a_folder_like_others(tmp_path):
     )
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
-    def told(*arguments: str | Path) -> bytes:
-        command = [sys.executable, "-m", "narrator", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, env={**os.environ, **plain})
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    told("new", folder, "--from", source)
+    commands = [
+        ["new", folder, "--from", source],
+        ["render", folder, "--draft", "--json"],
+        ["check", folder, "--json"],
+        ["status", folder, "--draft"],
+        ["verify", folder / "build", "--json"],
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_BY_ONE, *(" ".join(map(str, words)) for words in commands)],
+        capture_output=True,
+        env={**os.environ, **plain},
+    )
+    assert done.returncode == 0, done.stderr
+    _, rendered, checked, _, verified = done.stdout.split(b"\0\n")[:-1]
     assert b"imported from Nol.txt" in (folder / "book.yaml").read_bytes()
-    files = json.loads(told("render", folder, "--draft", "--json"))["files"]
-    assert Path(files[0]).is_file()
-    assert "caf\u00e9" in json.loads(told("check", folder, "--json"))["chunks"][0]["text"]
-    told("status", folder, "--draft")
-    assert json.loads(told("verify", Path(files[0]).parent, "--json"))["files"][0]["file"]
+    assert Path(json.loads(rendered)["files"][0]).is_file()
+    assert "caf\u00e9" in json.loads(checked)["chunks"][0]["text"]
+    assert json.loads(verified)["files"][0]["file"]
+
+
+ONE_BY_ONE = """
+import sys
+from narrator import cli
+for words in sys.argv[1:]:
+    sys.argv = ["narrator", *words.split()]
+    try:
+        cli.main()
+    except SystemExit as stop:
+        assert not stop.code, (words, stop.code)
+    print(chr(0), flush=True)
+"""
+"""Commands in one process, whose answers end in a zero byte."""
 
 
 @pytest.mark.parametrize(
