@@ -3,6 +3,7 @@
 #   make demo      install and render a complete project with the draft voice
 #   make test      the tests, but for the slow ones       make test-all   all of them
 #   make lint      what CI checks before the tests        make format     mend what can be mended
+#   make wheel     build it, install it alone, use it
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make clean     remove the environment and what renders and tools left
@@ -15,17 +16,30 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all lint format docs bench parity clean
+.PHONY: demo test test-all wheel lint format docs bench parity clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
 	$(BIN)/narrator render $(DEMO)/book.yaml --draft
 
+# A file's tests stay together: they share what they rendered.
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadfile
+
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not slow"
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -q
+
+# What people get: a wheel alone, in an environment of its own, renders and reports.
+wheel:
+	rm -rf dist
+	$(PYTHON) -m venv dist/clean
+	dist/clean/bin/python -m pip --disable-pip-version-check -q wheel --no-deps --wheel-dir dist .
+	dist/clean/bin/python -m pip --disable-pip-version-check -q install "$$(echo dist/*.whl)[draft,report]"
+	cp -r examples/single-narrator dist/book
+	cd dist && clean/bin/narrator render book --draft && clean/bin/narrator report book --draft
+	cd dist && clean/bin/narrator schema > schema.json && clean/bin/narrator verify book/build
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
