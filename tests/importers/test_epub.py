@@ -298,6 +298,18 @@ def test_a_number_at_the_same_place_as_its_story_is_a_number_of_it(tmp_path: Pat
     assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
 
 
+def test_sections_of_a_story_within_a_part_are_no_chapters_of_the_part(tmp_path: Path) -> None:
+    documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=False)
+    league = ("The Red-Headed League", "z.xhtml")
+    for entries in ([(SCANDAL, "s.xhtml"), league], [(SCANDAL, "s.xhtml#gone"), league]):
+        contents = [("Part One", "p.xhtml", entries)]
+        pages = {"p.xhtml": "<h1>Part One</h1><p>1891</p>"} | documents
+        book = import_book(build_epub(tmp_path / "b.epub", pages, contents=contents))
+        assert titles(book) == [SCANDAL, "The Red-Headed League"]
+        assert "## I\n" in book.chapters[0].markdown
+        assert "## II\n" in book.chapters[0].markdown
+
+
 def test_headings_tell_what_holds_a_number_where_the_contents_are_flat(tmp_path: Path) -> None:
     documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=True)
     entries = [("I", "s.xhtml#i"), ("II", "t.xhtml"), ("The Red-Headed League", "z.xhtml")]

@@ -198,14 +198,26 @@ def start_at_headings(outline: Outline) -> None:
         held = (*start.parents, start.title) if matter.is_part(start.title) else start.parents
         if held != start.parents and announces_chapter([outline.blocks[i] for i in lead]):
             start.title, start.parents = "", held
+        in_part = bool(held) and matter.is_part(held[-1]) and not _is_story(outline, lead, inside)
         for place in (
-            _counted_inside(outline, inside, held)
+            _counted_inside(outline, inside, in_part)
             or (_numbered_like(outline, lead, inside) if not start.title else [])
             or (_of_level(outline, (*lead, *inside), level) if _is_kept(start) else [])
         ):
             if place > begin:
                 first = outline.before_headings(place, outline.starts)
                 outline.starts.setdefault(first, Start(parents=held))
+
+
+def _is_story(outline: Outline, lead: Sequence[int], inside: Sequence[int]) -> bool:
+    """Whether headings that only count are sections of a story within a part, and no chapters: the
+    first of them stands below its title, as in `A Scandal in Bohemia`, `I` … `II`."""
+    if len(lead) < 2:
+        return False
+    story, first = (outline.blocks[place] for place in lead[-2:])
+    counts = is_ordinal(first.text) and not is_ordinal(story.text) and story.level < first.level
+    same = (outline.blocks[place] for place in inside if outline.blocks[place].level == first.level)
+    return counts and not matter.is_part(story.text) and any(is_ordinal(b.text) for b in same)
 
 
 def _is_kept(start: Start) -> bool:
@@ -216,10 +228,10 @@ def _of_level(outline: Outline, headings: Sequence[int], level: int | None) -> l
     return [place for place in headings if outline.blocks[place].level == level]
 
 
-def _counted_inside(outline: Outline, inside: Sequence[int], held: tuple[str, ...]) -> list[int]:
+def _counted_inside(outline: Outline, inside: Sequence[int], in_part: bool) -> list[int]:
     """Of headings those that name chapters, or within a part those that only count."""
     named = [place for place in inside if _is_named_chapter(outline.blocks[place].text)]
-    if named or not (held and matter.is_part(held[-1])):
+    if named or not in_part:
         return named
     return [place for place in inside if is_ordinal(outline.blocks[place].text)]
 
