@@ -57,6 +57,7 @@ docs: $(VENV)/.test
 OPENBLAS := $(firstword $(wildcard /usr/lib/*/openblas-pthread/libblas.so.3))
 
 bench: $(VENV)/.test
+	$(BIN)/python tests/bench/counts.py
 	$(BIN)/python tests/bench/draft.py
 	$(BIN)/python tests/bench/book.py
 	$(BIN)/python tests/bench/long.py
