@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,9 @@ def failing(disk: Disk) -> Iterator[Disk]:
     plain, open_container = io.open, av.open
     held: list[_Raw] = []
 
-    def raw(path: Any, mode: str) -> _Raw:
+    def raw(path: Any, mode: str, opener: Any = None) -> _Raw:
         disk.fail("open", path)
-        file = _Raw(os.fspath(path), mode.replace("b", "").replace("t", ""))
+        file = _Raw(os.fspath(path), mode.replace("b", "").replace("t", ""), opener=opener)
         file.disk, file.place = disk, os.fspath(path)
         return file
 
@@ -92,7 +92,7 @@ def failing(disk: Disk) -> Iterator[Disk]:
         ours = not isinstance(path, int) and str(path).startswith(str(disk.root))
         if not ours or not set(mode) & set("wax+"):
             return plain(path, mode, buffering, encoding, *more, **kw)
-        file = raw(path, mode)
+        file = raw(path, mode, kw.pop("opener", None))
         if buffering == 0:
             return file
         buffered = io.BufferedRandom(file) if "+" in mode else io.BufferedWriter(file)
@@ -155,12 +155,14 @@ def failing(disk: Disk) -> Iterator[Disk]:
         file.close()
 
 
-def command(engine: Engine, *arguments: str | Path) -> tuple[int, str]:
-    """What `narrator` with these arguments ends with and says, with another engine in its place."""
+def command(engine: Engine | None, *arguments: str | Path) -> tuple[int, str]:
+    """What `narrator` with these arguments ends with and says, maybe with another engine in the
+    place of its own."""
     said = io.StringIO()
+    other = mock.patch.object(bookplan, "engine_for", return_value=engine)
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
-        mock.patch.object(bookplan, "engine_for", return_value=engine),
+        other if engine else nullcontext(),
         mock.patch("narrator.cli.rendering.stop_on_signals"),
         redirect_stderr(said),
         redirect_stdout(said),

@@ -633,6 +633,8 @@ def _pack(record: Record, sound: bytes, state: bytes) -> bytes:
 def _unpack(key: str, data: bytes) -> tuple[Record, bytes, bytes | None]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if data[-22:-18] != b"PK\x05\x06":  # its last record, which no comment follows
+                raise zipfile.BadZipFile("there are bytes after its end")
             # never unpacked: what a flipped bit calls compressed fails in as many ways as there are
             if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
                 raise zipfile.BadZipFile("compressed")

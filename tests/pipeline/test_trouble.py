@@ -50,12 +50,9 @@ def disk(tmp_path) -> Iterator[Callable[[str], Path]]:
 
 
 def narrator(*arguments: str | Path) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "narrator", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout + done.stderr
+    code, said = faults.command(None, *arguments)
+    assert "Traceback" not in said
+    return code, said
 
 
 def products(path: Path) -> dict[str, bytes]:
