@@ -125,12 +125,12 @@ def lenient() -> Iterator[None]:
 
 
 def render(
-    path: Path, watcher: books.Watcher | None = None, **options: Any
+    path: Path, watcher: books.Watcher | None = None, *, deliver: bool = True, **options: Any
 ) -> tuple[run.Report, books.Watcher]:
-    """What `narrator render` does, leniently."""
+    """What `narrator render` does, leniently; where nothing is to `deliver`, up to the takes."""
     with lenient():
         engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
-        return books.run(path, engine, watcher, **options)
+        return (books.run if deliver else books.speak)(path, engine, watcher, **options)
 
 
 if __name__ == "__main__":
