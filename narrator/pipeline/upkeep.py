@@ -36,11 +36,7 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         for book in _plans(path):
             engines.add(book.engine.name)
             used |= {step.key for step in book.steps}
-    for ledger in project.build.glob("ledger-*.json"):  # of manifests by whatever name
-        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
-        alive = any(stem in (path.stem, path.name) for path in project.root.iterdir())
-        if stem != project.stem and alive:
-            used |= {row["key"] for row in _whole(ledger)}
+    used |= _in_ledgers(project)
     store = Store.open(project.build / "store")
     for pin in store.pins().values():
         used |= {pin.take, pin.step}
@@ -53,6 +49,17 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         # takes of an engine that is not installed here cannot be told apart: they stay
         if key not in used and _spoken_by(store, key) in engines | {None}
     ]
+
+
+def _in_ledgers(project: Project) -> set[str]:
+    """Takes that other manifests of the folder, by whatever name, were last rendered with."""
+    there = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
+    used: set[str] = set()
+    for ledger in project.build.glob("ledger-*.json"):
+        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
+        if stem != project.stem and stem in there:
+            used |= {row["key"] for row in _whole(ledger)}
+    return used
 
 
 def _plans(path: Path) -> Iterator[bookplan.BookPlan]:

@@ -198,9 +198,8 @@ def start_at_headings(outline: Outline) -> None:
         held = (*start.parents, start.title) if matter.is_part(start.title) else start.parents
         if held != start.parents and announces_chapter([outline.blocks[i] for i in lead]):
             start.title, start.parents = "", held
-        in_part = bool(held) and matter.is_part(held[-1]) and not _is_story(outline, lead, inside)
         for place in (
-            _counted_inside(outline, inside, in_part)
+            _counted_inside(outline, lead, inside, held)
             or (_numbered_like(outline, lead, inside) if not start.title else [])
             or (_of_level(outline, (*lead, *inside), level) if _is_kept(start) else [])
         ):
@@ -228,10 +227,13 @@ def _of_level(outline: Outline, headings: Sequence[int], level: int | None) -> l
     return [place for place in headings if outline.blocks[place].level == level]
 
 
-def _counted_inside(outline: Outline, inside: Sequence[int], in_part: bool) -> list[int]:
+def _counted_inside(
+    outline: Outline, lead: Sequence[int], inside: Sequence[int], held: tuple[str, ...]
+) -> list[int]:
     """Of headings those that name chapters, or within a part those that only count."""
     named = [place for place in inside if _is_named_chapter(outline.blocks[place].text)]
-    if named or not in_part:
+    in_part = bool(held) and matter.is_part(held[-1])
+    if named or not in_part or _is_story(outline, lead, inside):
         return named
     return [place for place in inside if is_ordinal(outline.blocks[place].text)]
 
