@@ -109,15 +109,15 @@ def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered: Rendere
     voices = rendered.report.plan.voices
     by_key = {step.key: step for step in rendered.steps}
     for step in rendered.steps:
-        record = rendered.takes.current(step)
-        parent = rendered.takes.current(by_key[step.parent]) if step.parent else None
+        record = rendered.record(step)
+        parent = rendered.record(by_key[step.parent]) if step.parent else None
         assert record.mode == step.mode
         assert record.prompted_by == (parent.content if parent else None)
         assert record.voiced_by == voices.contents[step.chunk.speaker]
         assert record.seed == 7
         assert (record.tries, record.attempt) == (1, 0)
         assert dict(record.parameters) == {"steps": 2, "cfg": 2.0, "earliest_stop": 0.25}
-    noises = {rendered.takes.current(step).noise for step in rendered.steps}
+    noises = {rendered.record(step).noise for step in rendered.steps}
     assert len(noises) == len(rendered.steps)
 
 
