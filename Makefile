@@ -90,7 +90,7 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[lint]'
+	$(PIP) install -e '.[report,lint]'
 	@touch $@
 
 # voxcpm asks for much that its model does not import, torchaudio for a torch of its own number.
