@@ -101,8 +101,10 @@ def retake(
     draft: Draft = False,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=32, help="Tries each.")] = 1,
     seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of the noise.")] = None,
-    cfg: Annotated[float | None, typer.Option(min=0.1, max=10, help="Guidance.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, max=100, help="Of the solver.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="The engine's, for these tries: cfg=2.5."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
@@ -111,16 +113,17 @@ def retake(
 
     if project := next((name for name in chunks if Path(name).is_dir()), None):
         raise UsageError(f"{project} is no chunk; where a project is meant: --book {project}")
-    given = {"cfg": cfg, "steps": steps}
     cancel = threading.Event()
     stop_on_signals(cancel)
     manuscript = read(book)
+    kind = bookplan.kind_of(manuscript.project, draft=draft)
+    parameters = kind.typed(settings or ())
+    seed = parameters.pop("seed", seed)
     engine = bookplan.engine_for(manuscript.project, draft=draft)
     with LineProgress(err) as progress:
         retaken = retakes.retake(
             manuscript, engine, chunks, count=count, seed=seed,
-            parameters={name: value for name, value in given.items() if value is not None},
-            observer=progress, cancel=cancel,
+            parameters=parameters, observer=progress, cancel=cancel,
         )  # fmt: skip
     if as_json:
         out.print_json(data=[_retaken(one) for one in retaken])

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -122,7 +123,7 @@ def _missing(expected: Made) -> Iterator[FolderFinding]:
     for path, entry in expected.items():
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
-            held = f" ({_chapters(numbers)})" if len(numbers) == 1 else ""
+            held = f" ({_numbered(numbers)})" if len(numbers) == 1 else ""
             yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _again(path))
 
 
@@ -223,10 +224,10 @@ class _BookFiles:
     def _strangers(self) -> Iterator[FolderFinding]:
         shows = {_tag(file, "series") for file in self.files}
         if len(shows) > 1 or "" in shows or not self._episodes():
-            yield from self._others("album", lambda file: file.tags.get("album", "").strip())
+            yield from self._others("album", partial(_written, name="album"))
         if len({_tag(file, "album") for file in self.files}) == 1:
             if not _tag(self.files[0], "album"):
-                yield from self._others("artist", lambda file: file.tags.get("artist", "").strip())
+                yield from self._others("artist", partial(_written, name="artist"))
             yield from self._others("number of tracks", lambda file: str(_track(file).total or ""))
             for codec in {file.codec for file in self.files}:
                 same = [file for file in self.files if file.codec == codec]
@@ -314,7 +315,7 @@ class _BookFiles:
         last = max(numbers | totals)
         if lost := sorted(set(range(1, last + 1)) - numbers):
             of = f" of {last}" + (f" on disc {disc}" if disc else "")
-            what = f"{_chapters(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
+            what = f"{_numbered(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
             mend = "look for what was not copied or not rendered, or number the files anew"
             yield FolderFinding(self.folder, None, what, mend)
 
@@ -351,8 +352,12 @@ def _by_name(file: FileFigures) -> tuple[bool, int, str]:
     return not _track(file).number, len(file.path.stem), str(file.path)
 
 
+def _written(file: FileFigures, name: str) -> str:
+    return file.tags.get(name, "").strip()
+
+
 def _tag(file: FileFigures, name: str) -> str:
-    return file.tags.get(name, "").strip().casefold()
+    return _written(file, name).casefold()
 
 
 class _TrackNumber(NamedTuple):
@@ -388,7 +393,7 @@ def _is_sample(file: FileFigures) -> bool:
     )
 
 
-def _chapters(numbers: Sequence[int]) -> str:
+def _numbered(numbers: Sequence[int]) -> str:
     """ "number 3", "numbers 3, 5, 6"; the first few of many."""
     said = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
     return f"number{'s' if len(numbers) > 1 else ''} {said}"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from narrator.engines import Engine
+from narrator.errors import UsageError, nearest
 from narrator.settings import Strict
 
 
@@ -24,8 +28,8 @@ class EngineHome:
     """What relative paths of its settings are looked for under."""
     cache: Path
     """The folder of encoded references."""
-    remembered: object = None
-    """What `Engine.memory` gave in an earlier run, as read from a file."""
+    remembered: Callable[[], object] = dict
+    """Gives what `Engine.memory` gave in an earlier run, as read from a file."""
 
 
 Make = Callable[[EngineSettings, EngineHome, Callable[[str], None]], Engine]
@@ -46,3 +50,23 @@ class EngineKind:
     sample_rate: int
     """Hz, as long as no model says otherwise."""
     make: Make
+
+    def typed(self, written: Iterable[str]) -> dict[str, Any]:
+        """Overrides as a command line has them: "cfg=2.5". Raises UsageError."""
+        names = list(self.overrides.model_fields)
+        values: dict[str, str] = {}
+        for setting in written:
+            name, _, value = setting.partition("=")
+            if name not in names or not value:
+                guess = nearest(name, names)
+                known = f"it has {', '.join(names)}" if names else "it has none to set"
+                hint = f"did you mean '{guess}=…'?" if guess and guess != name else known
+                raise UsageError(f"'{setting}' sets nothing of the engine {self.name}; {hint}")
+            values[name] = value
+        try:
+            settings = self.overrides.model_validate_strings(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise UsageError(f"{name}={values[name]}: {first['msg'].lower()}") from None
+        return settings.model_dump(exclude_unset=True)

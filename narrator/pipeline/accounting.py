@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.manuscript import characters, source_and_left_out
+from narrator.speech.plan import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,9 @@ class Accounting:
         return self.source == self.spoken + self.left_out + self.given_up + self.not_rendered
 
 
-def account(book: BookPlan) -> Accounting:
-    """The accounting of a book as it is now. Raises StorageError."""
-    lacking = {step.key for step in book.missing}
+def account(book: BookPlan, missing: Iterable[Step]) -> Accounting:
+    """Of a book as it is, whose `missing` steps have nothing to deliver. Raises StorageError."""
+    lacking = {step.key for step in missing}
     fates = Counter({"spoken": 0, "given_up": 0, "not_rendered": 0})
     for step in book.steps:
         if step.key not in lacking:

@@ -19,7 +19,7 @@ from narrator.cast.references import Voices
 from narrator.delivery import demands, layout
 from narrator.delivery.folders import Folders
 from narrator.engines import Engine, distinct, quiet
-from narrator.engines.kind import EngineHome
+from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
 from narrator.errors import (
@@ -82,11 +82,13 @@ def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
 
 def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
     """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
-    kind = ENGINES["draft" if draft else project.engine.name]
-    remembered = _remembered(identity_path(project), tell)
-    return kind.make(
-        project.engine, EngineHome(project.root, project.build / "voices", remembered), tell
-    )
+    remembered = partial(_remembered, identity_path(project), tell)
+    home = EngineHome(project.root, project.build / "voices", remembered)
+    return kind_of(project, draft=draft).make(project.engine, home, tell)
+
+
+def kind_of(project: Project, *, draft: bool) -> EngineKind:
+    return ENGINES["draft" if draft else project.engine.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class BookPlan:
     @property
     def sample_rate(self) -> int:
         """Hz of what is made of it: the highest that any of its engines speaks in."""
-        return max(engine.sample_rate for engine in distinct(self.engines))
+        return _rate_of(self.engines)
 
     @property
     def folders(self) -> Folders:
@@ -232,8 +234,7 @@ def plan(
     """
     project = manuscript.project
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
-    rate = max(engine.sample_rate for engine in distinct(engines))
-    demands.check_output(project, rate, demands.shapes(project, manuscript.spoken))
+    demands.check_output(project, _rate_of(engines), demands.shapes(project, manuscript.spoken))
     if problems := _unspeakable(manuscript, engines):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     voices = references.settle(project, manuscript.cast, engines)
@@ -253,6 +254,10 @@ def plan(
     takes = Takes(store, voices.contents, project.manifest.checks.strict)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, engines, takes, steps, why, selection, voices, pins)
+
+
+def _rate_of(engines: Mapping[str, Engine]) -> int:
+    return max(engine.sample_rate for engine in distinct(engines))
 
 
 def _unspeakable(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:

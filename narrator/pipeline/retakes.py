@@ -236,7 +236,7 @@ def _speak(
 ) -> dict[str, _Found]:
     store, settings = book.store, book.project.manifest.checks
     rules = Rules(settings.tries, settings.loudness)
-    usual = render.usual_of(book.steps, store, lambda step: not book.why[step.key].render)
+    usual = render.usual_of(book.steps, book.takes.current)
     ear = run.ear_of(settings)
     found = {request.key: _Found([], []) for request in requests}
     engines = {one.voice.speaker: book.engines[one.voice.speaker] for one in requests}

@@ -7,12 +7,11 @@ order; what each of them decides is theirs. Prints nothing.
 
 from __future__ import annotations
 
-import functools
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -22,7 +21,6 @@ from narrator import files
 from narrator.cast import references
 from narrator.delivery import finish, music, products
 from narrator.engines import Engine, distinct, is_known
-from narrator.engines.voice import Reference
 from narrator.errors import (
     DamagedTake,
     UsageError,
@@ -176,7 +174,7 @@ def _finish(report: Report, observer: Observer, cancel: Event) -> None:
     chosen, missing, shelf = book.selection.chapters, book.missing, products.shelf_of(book)
     every, lacking = range(len(book.chapters)), {step.chapter for step in missing}
     wanted = {n for n in every if not chosen or n in chosen}
-    report.accounting = account(book)
+    report.accounting = account(book, missing)
     report.incomplete = tuple(sorted(wanted & lacking))
     report.lacking = sum(step in book.selection for step in missing)
     # what listeners have already is delivered with the rest, as it is now; a book that is complete
@@ -208,10 +206,10 @@ def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: E
     render.render(
         steps,
         book.engines,
-        book.store,
+        book.takes,
         result,
-        voices=book.voices.contents,
-        reference=_once(partial(book.voices.reference, tell=observer.starting)),
+        # read when it is first wanted, and kept for the run
+        reference=cache(partial(book.voices.reference, tell=observer.starting)),
         rules=requests.Rules(checks.tries, checks.loudness),
         forced=lambda step: selection.force and step.key not in result.renewed,
         observer=Logged(observer),
@@ -234,11 +232,6 @@ def ear_of(checks: schema.Checks) -> requests.Ear | None:
     from narrator.speech.hearing.whisper import MlxWhisper
 
     return hearing.Listener(MlxWhisper(), checks.recognition, checks.text_error)
-
-
-def _once(read: Callable[[str], Reference]) -> Callable[[str], Reference]:
-    """Each speaker's reference is read when it is first wanted, and kept for the run."""
-    return functools.cache(read)
 
 
 def _refuse_unspoken(book: BookPlan) -> None:

@@ -25,7 +25,7 @@ from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
 from narrator.speech import checks
-from narrator.speech.plan import Step, fits, is_doubtful, prompting
+from narrator.speech.plan import Step, is_doubtful, prompting
 from narrator.speech.requests import (
     Ear,
     Half,
@@ -43,7 +43,8 @@ from narrator.speech.requests import (
     rested,
 )
 from narrator.speech.scheduler import Scheduler, Task
-from narrator.speech.store import Flag, Record, Store
+from narrator.speech.store import Flag, Record
+from narrator.speech.takes import Takes
 from narrator.text.chunks import halve
 
 MOST_WAITING = 32
@@ -138,10 +139,9 @@ class _Judged:
 def render(
     steps: Sequence[Step],
     engines: Mapping[str, Engine],
-    store: Store,
+    takes: Takes,
     result: Result,
     *,
-    voices: Mapping[str, str | None],
     reference: Callable[[str], Reference],
     rules: Rules,
     forced: Callable[[Step], bool],
@@ -152,8 +152,8 @@ def render(
     """Render what of `steps` has no fitting take, and add to `result`.
 
     `engines` go by speaker; they speak one after another, each what is its own: no step waits for
-    one of another. For those that clone, `voices` names each speaker's reference by its content,
-    and `reference` gives it. Raises EngineUnavailable, StorageError, UserError for a voice that is
+    one of another. For those that clone, `reference` gives each speaker's, which `takes` names by
+    its content. Raises EngineUnavailable, StorageError, UserError for a voice that is
     not there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
     ends, every take that passed its checks is in the store.
 
@@ -166,9 +166,8 @@ def render(
             todo = {step.key: step for step in steps if step.engine == engine.name}
             if todo and not result.cancelled:
                 _Loop(
-                    engine, store, todo, voices, reference, rules, forced, observer, cancel, ear,
-                    result,
-                ).run()  # fmt: skip
+                    engine, takes, todo, reference, rules, forced, observer, cancel, ear, result
+                ).run()
     finally:
         result.wall += time.monotonic() - began
 
@@ -177,9 +176,8 @@ class _Loop:
     def __init__(
         self,
         engine: Engine,
-        store: Store,
+        takes: Takes,
         todo: Mapping[str, Step],
-        voices: Mapping[str, str | None],
         reference: Callable[[str], Reference],
         rules: Rules,
         forced: Callable[[Step], bool],
@@ -188,9 +186,9 @@ class _Loop:
         ear: Ear | None,
         result: Result,
     ) -> None:
-        self.engine, self.store, self.todo = engine, store, todo
+        self.engine, self.takes, self.store, self.todo = engine, takes, takes.store, todo
         self.scheduler = _scheduler(todo)
-        self.voices, self.reference, self.rules = voices, reference, rules
+        self.reference, self.rules = reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
         self.ear = ear
         self.jobs: dict[str, StepJob] = {}
@@ -253,12 +251,12 @@ class _Loop:
         """Takes of this run far from their speaker's medians become tries, and are tried again."""
         if not self.varies:
             return False
-        self.usual = usual_of(self.todo.values(), self.store, self._fits)
+        self.usual = usual_of(self.todo.values(), self.takes.current)
         found = False
         for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
-            step, record = self.todo[key], self.store.find(key)
-            usual = self.usual.get(step.chunk.speaker)
-            if record is None or record.faults or usual is None or not self._fits(step):
+            step = self.todo[key]
+            record, usual = self.takes.current(step), self.usual.get(step.chunk.speaker)
+            if record is None or record.faults or usual is None:
                 continue
             level, pace = usual.medians()
             faults = checks.unusual(
@@ -291,21 +289,18 @@ class _Loop:
         """The attempt that the lot of a take's tries began with."""
         return record.attempt - record.attempt % self.rules.tries
 
-    def _fits(self, step: Step) -> bool:
-        return fits(step, self.store.find, self.voices.get(step.chunk.speaker))
-
     def _next(self) -> StepJob | None:
         """The next step that the engine must speak; steps whose takes fit are done on the way."""
         while (key := self.scheduler.take()) is not None:
             step = self.todo[key]
-            if key in self.jobs:  # given back for another try
-                self.jobs[key] = self.jobs[key] if self.jobs[key].done else self._placed(key)
-                return self.jobs[key]
+            if job := self.jobs.get(key):  # given back for another try
+                # what it continues may have changed since it was made
+                return job if job.done else self._prompted(job)
             if key in self.result.flags:
                 self.scheduler.done(key)
                 continue
             spared = step.pinned or not self.forced(step)
-            if spared and self._fits(step):
+            if spared and self.takes.current(step):
                 self.scheduler.done(key)
                 continue
             if step.pinned:
@@ -315,21 +310,17 @@ class _Loop:
         return None
 
     def _job(self, step: Step) -> StepJob:
-        flag, record = self.store.flag(step.key), self.store.find(step.key)
+        flag, take = self.store.flag(step.key), self.takes.current(step)
         first = flag.attempts if flag else 0
-        if record and is_doubtful(record, step) and self._fits(step):  # forced: not the same again
-            first = self._lot(record) + self.rules.tries
+        if take and is_doubtful(take, step):  # forced: not the same again
+            first = self._lot(take) + self.rules.tries
         job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first=first)
         speaker = step.chunk.speaker
         if self.engine.clones:
             job.reference = self.reference(speaker)
-            if job.reference.content != self.voices.get(speaker):
+            if job.reference.content != self.takes.voice(speaker):
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
         return self._prompted(job)
-
-    def _placed(self, key: str) -> StepJob:
-        """A job that is tried again; what it continues may have changed since it was made."""
-        return self._prompted(self.jobs[key])
 
     def _prompted(self, job: StepJob) -> StepJob:
         step = job.step
@@ -490,8 +481,8 @@ class _Loop:
     def _settle(self, job: StepJob) -> None:
         """The least bad try is the take, unless a good one is there; without either the step is
         given up."""
-        key, there = job.step.key, self.store.find(job.step.key)
-        is_good = there is not None and not there.faults and self._fits(job.step)
+        key, there = job.step.key, self.takes.current(job.step)
+        is_good = there is not None and not there.faults
         while not is_good and (best := job.best()):
             wall = round(time.monotonic() - job.began, 3)
             try:
@@ -516,14 +507,12 @@ def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
     return Scheduler({key: Task(key, step.parent, step.expected) for key, step in todo.items()})
 
 
-def usual_of(
-    steps: Iterable[Step], store: Store, is_current: Callable[[Step], bool]
-) -> dict[str, Usual]:
-    """What the takes of each speaker measure, those that are current and good."""
+def usual_of(steps: Iterable[Step], current: Callable[[Step], Record | None]) -> dict[str, Usual]:
+    """What the current takes of each speaker measure, those that are good."""
     found: dict[str, Usual] = {}
     for step in steps:
-        record = store.find(step.key)
-        if record and not record.faults and is_current(step):
+        record = current(step)
+        if record and not record.faults:
             usual = found.setdefault(step.chunk.speaker, Usual())
             usual.add(record.level, record.figures.get("ratio", 0.0))
     return found

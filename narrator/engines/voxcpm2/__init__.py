@@ -16,7 +16,7 @@ def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None
 
     assert isinstance(settings, VoxCPM2Settings)
     return VoxCPM2Engine(
-        settings, cache=home.cache, root=home.root, remembered=home.remembered, tell=tell
+        settings, cache=home.cache, root=home.root, remembered=home.remembered(), tell=tell
     )
 
 
