@@ -8,6 +8,7 @@ from pathlib import Path
 
 from narrator import files
 from narrator.delivery import demands, layout
+from narrator.delivery.export import encode
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.project import Project
 
@@ -28,7 +29,7 @@ class Estimate:
     """Of speech still to be rendered."""
     wall: float | None
     disk: int
-    """Bytes of takes, encoded chapters and finished files to come."""
+    """Bytes of takes, encoded chapters, their samples meanwhile, and finished files to come."""
     files: int
     """Bytes of the finished files alone."""
     free: int
@@ -43,14 +44,17 @@ def estimate(book: BookPlan) -> Estimate:
     # FLAC of speech takes a little over half of 16-bit PCM
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.sample_rate
     project = book.project
-    whole = demands.seconds_of(project, demands.shapes(project, book.manuscript.spoken))
+    shapes = demands.shapes(project, book.manuscript.spoken)
+    whole = demands.seconds_of(project, shapes)
     channels = layout.channels_of(project, [step.chunk for step in book.steps])
     finished = whole * demands.bytes_per_second(project, book.sample_rate, channels)
+    longest = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
+    raw = sum(longest) * book.sample_rate * channels * 4  # 32-bit samples, while they are encoded
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,
         # encoded chapters are kept beside the files that are joined from them
-        disk=round(seconds * per_second + 2 * finished),
+        disk=round(seconds * per_second + 2 * finished + raw),
         files=round(finished),
         free=shutil.disk_usage(_existing(book.project.build)).free,
     )

@@ -36,6 +36,8 @@ from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resamp
 from narrator.sound.loudness import BOTH, Loudness, Target, master, measure
 
 BLOCK = 65536
+WORKERS = os.cpu_count() or 1
+"""Chapters that are encoded at one time; the samples of each lie on the disk meanwhile."""
 
 # -- encodings -------------------------------------------------------------------------------------
 
@@ -229,10 +231,9 @@ def export_chapters(
 
     with storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    workers = os.cpu_count() or 1
-    pool = ThreadPoolExecutor(workers, "encode")
+    pool = ThreadPoolExecutor(WORKERS, "encode")
     try:
-        futures = {number: pool.submit(work, number) for number in _in_order(jobs, workers)}
+        futures = {number: pool.submit(work, number) for number in _in_order(jobs, WORKERS)}
         wait(futures.values())
     except BaseException:
         failed.set()

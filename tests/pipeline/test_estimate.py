@@ -1,0 +1,28 @@
+"""What a render would cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from narrator.delivery.export import encode
+from narrator.pipeline.estimate import estimate
+from tests import books
+from tests.fakes import HumEngine
+
+
+def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = books.plan(books.write(tmp_path), HumEngine())
+    disk = {}
+    for workers in (0, 1, 2, 3):
+        monkeypatch.setattr(encode, "WORKERS", workers)
+        disk[workers] = estimate(book).disk
+    longer, shorter = disk[1] - disk[0], disk[2] - disk[1]
+    assert longer > shorter > 0
+    assert disk[3] == disk[2]
+    # 32-bit samples of all that is said, and the pauses between
+    said = sum(step.expected for step in book.steps) * book.sample_rate * 4
+    assert said < longer + shorter < 1.5 * said
