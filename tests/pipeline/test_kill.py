@@ -7,40 +7,36 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from tests import books
-
-PARAGRAPHS = 40
+from tests import books, forks
 
 
-def project(folder: Path, formats: str = "flac", paragraphs: int = PARAGRAPHS) -> Path:
-    """Some three minutes of speech, so that a kill can fall anywhere in a render."""
+def project(folder: Path, formats: str = "flac", paragraphs: int = 16) -> Path:
+    """Speech of some three seconds a paragraph, so that a kill can fall anywhere in a render."""
     manifest = books.MANIFEST.replace("[wav], files: chapters", f"[{formats}], files: both")
     draw = random.Random(5)
     words = books.TWO.replace("# Evening", "").split()
-    paragraphs = [" ".join(draw.choices(words, k=30)).capitalize() for _ in range(paragraphs)]
+    paragraphs = [" ".join(draw.choices(words, k=8)).capitalize() for _ in range(paragraphs)]
     text = ".\n\n".join(p.replace("ann:", "ann") for p in paragraphs) + ".\n"
     return books.write(folder, manifest, one="# Morning\n\n" + text, two=books.TWO)
 
 
-def start(path: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
+def start(path: Path) -> BaseProcess:
+    return forks.start(path.with_name("said"), "render", path, "--draft")
 
 
-def finish(path: Path) -> str:
-    process = start(path)
-    said = process.communicate(timeout=300)[0].decode()
-    assert process.returncode == 0, said
-    return said
+def said(path: Path) -> str:
+    return path.with_name("said").read_text("utf-8")
+
+
+def finish(path: Path) -> None:
+    assert forks.code(start(path), 300) == 0, said(path)
 
 
 def products(path: Path) -> dict[str, bytes]:
@@ -50,6 +46,7 @@ def products(path: Path) -> dict[str, bytes]:
 
 def killed_and_resumed(tmp_path: Path, kills: int, formats: str, paragraphs: int) -> None:
     whole, torn = (project(tmp_path / name, formats, paragraphs) for name in ("whole", "torn"))
+    forks.code(forks.start(tmp_path / "said", "--version"))  # all is imported then
     began = time.monotonic()
     finish(whole)
     length = time.monotonic() - began
@@ -58,10 +55,8 @@ def killed_and_resumed(tmp_path: Path, kills: int, formats: str, paragraphs: int
     while interrupted < kills:
         process = start(torn)
         time.sleep(draw.uniform(0.2, 1.0) * length)
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
-        if process.returncode != 0:
+        process.kill()
+        if forks.code(process) != 0:
             interrupted += 1
             continue
         length *= 0.9  # it got through: be quicker, and begin again, so that every kill can hurt
@@ -83,7 +78,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_fifty_kills_at_random_moments_lose_nothing(tmp_path):
-    killed_and_resumed(tmp_path, 50, "m4b, mp3", PARAGRAPHS)
+    killed_and_resumed(tmp_path, 50, "m4b, mp3", 160)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -91,22 +86,26 @@ def test_a_signal_stops_cleanly_and_the_run_can_go_on(name, tmp_path):
     path = project(tmp_path)
     process = start(path)
     journal = tmp_path / "build" / "store" / "journal.jsonl"
-    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+    while process.is_alive() and not (journal.exists() and journal.stat().st_size):
         time.sleep(0.02)
     os.kill(process.pid, getattr(signal, name))
-    said = process.communicate(timeout=60)[0].decode()
-    assert process.returncode in (130, 0), said
-    assert "Traceback" not in said
-    if process.returncode == 130:
-        assert "run the same command to go on" in said
+    code = forks.code(process)
+    assert code in (130, 0), said(path)
+    assert "Traceback" not in said(path)
+    if code == 130:
+        assert "run the same command to go on" in said(path)
     finish(path)
 
 
 def test_no_worker_outlives_a_killed_render(tmp_path):
-    process = start(project(tmp_path))
-    time.sleep(2)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    path = project(tmp_path)
+    process = start(path)
+    workers = path.parent / "build" / "store"
+    while process.is_alive() and not workers.exists():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.kill()
+    assert forks.code(process) == -signal.SIGKILL
     for _ in range(100):
         alive = subprocess.run(
             ["ps", "-o", "pid=,stat=", "-g", str(process.pid)], capture_output=True, text=True
