@@ -64,6 +64,24 @@ ann: I shall come again tomorrow, if the weather holds and my aunt does not find
 He said that the weather would hold. About aunts he knew nothing, and did not pretend to.
 """
 
+BRIEF_ONE = """\
+# Morning
+
+The ferry left at seven.
+
+ann: Is there room for one more?
+"""
+
+BRIEF_TWO = """\
+# Evening
+
+The lamps were lit on both banks.
+
+ann: I shall come again, if my aunt does not find out.
+
+About aunts he knew nothing.
+"""
+
 
 def write(folder: Path, manifest: str = MANIFEST, one: str = ONE, two: str = TWO) -> Path:
     (folder / "text").mkdir(parents=True, exist_ok=True)
@@ -72,6 +90,13 @@ def write(folder: Path, manifest: str = MANIFEST, one: str = ONE, two: str = TWO
     path = folder / "book.yaml"
     path.write_text(manifest, encoding="utf-8")
     return path
+
+
+def brief(
+    folder: Path, manifest: str = MANIFEST, one: str = BRIEF_ONE, two: str = BRIEF_TWO
+) -> Path:
+    """The same book in a few seconds of speech: for tests of what is delivered."""
+    return write(folder, manifest, one, two)
 
 
 @dataclass

@@ -25,8 +25,8 @@ from tests.sounds import RATE, tone
 PLAIN = books.MANIFEST.replace("output: {formats: [wav], files: chapters}\n", "")
 
 
-def project(folder: Path, more: str) -> Path:
-    return books.write(folder, PLAIN + more)
+def project(folder: Path, more: str, two: str = books.BRIEF_TWO) -> Path:
+    return books.brief(folder, PLAIN + more, two=two)
 
 
 def finished(report: run.Report) -> Finished:
@@ -84,7 +84,7 @@ def test_filters_of_a_speaker_encode_again_and_speak_nothing_again(tmp_path: Pat
     ]
     assert not set(keys[0]) & set(keys[1])
     own = PLAIN.replace("An old ferryman}", "An old ferryman}, mastering: {}")
-    books.write(tmp_path, own + more)  # a speaker's own come first
+    books.brief(tmp_path, own + more)  # a speaker's own come first
     third, _ = books.run(path, HumEngine())
     keys.append([chapter.key for chapter, _ in finished(third).exported.chapters])
     assert not set(keys[2]) & set(keys[1])
@@ -96,6 +96,7 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
         tmp_path,
         "output: {profile: mine, sample: {chapter: Evening, seconds: 28}}\n"
         "profiles: {mine: {base: acx, credits: false, sample: [5, 300]}}\n",
+        books.TWO,
     )
     report, _ = books.run(path, HumEngine())
     (sample,) = finished(report).exported.samples
@@ -116,6 +117,7 @@ def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) 
         tmp_path,
         "output: {profile: mine, sample: {chapter: '2'}}\n"
         "profiles: {mine: {base: acx, credits: false, sample: [34, 300]}}\n",
+        books.TWO,
     )
     report, _ = books.run(path, HumEngine())
     (remark,) = finished(report).remarks
@@ -144,7 +146,7 @@ def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_p
 def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: Path) -> None:
     same = PLAIN.replace("Evening", "morning")
     more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
-    path = books.write(tmp_path, same + more)
+    path = books.brief(tmp_path, same + more)
     with pytest.raises(ManifestError, match=r"book.yaml:\d+: chapter 1 'Morning' and chapter 2"):
         books.plan(path, HumEngine())
 
@@ -159,7 +161,7 @@ def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path)
     (epub,) = (tmp_path / "build" / "book").rglob("*.epub")
     whole = epub.read_bytes()
     old = tmp_path / "build" / "superseded" / epub.relative_to(tmp_path / "build")
-    books.write(tmp_path, PLAIN + more, two=books.TWO.replace("aunt ", "uncle "))
+    books.brief(tmp_path, PLAIN + more, two=books.BRIEF_TWO.replace("aunt ", "uncle "))
     report, _ = books.run(path, HumEngine(), chapters=["1"])
     assert not epub.exists()
     assert old.read_bytes() == whole
@@ -187,7 +189,7 @@ def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
     books.run(path, HumEngine())
     assert len(beside()) == 4
     more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
-    books.write(tmp_path, PLAIN.replace("Evening", "Night") + more)
+    books.brief(tmp_path, PLAIN.replace("Evening", "Night") + more)
     books.run(path, HumEngine())
     assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
     project(tmp_path, "output: {formats: mp3, files: chapters}\n")
@@ -267,7 +269,7 @@ def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
 def test_a_pause_that_two_chapters_make_together_is_known_to_be_meant(tmp_path: Path) -> None:
     manifest = books.MANIFEST.replace("[wav], files: chapters", "m4b")
     one = "# Morning\n\nThe ferry left at seven.\n\n[pause 6s]\n"
-    path = books.write(tmp_path, manifest, one, "[pause 5s]\n\nThe lamps were lit.\n")
+    path = books.brief(tmp_path, manifest, one, "[pause 5s]\n\nThe lamps were lit.\n")
     report, _ = books.run(path, HumEngine())
     assert report.finished is not None
     (entry,) = report.finished.made().values()

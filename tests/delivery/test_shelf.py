@@ -45,7 +45,7 @@ def swapped(manifest: str) -> str:
 
 
 def test_a_finished_render_leaves_no_chapters_of_an_incomplete_one(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine(), chapters=["2"])
     assert lying(tmp_path) == [f"{APART}02 - Evening.m4b", f"{APART}02 - Evening.vtt"]
     report, _ = books.run(path, HumEngine())
@@ -62,21 +62,21 @@ def test_a_finished_render_leaves_no_chapters_of_an_incomplete_one(tmp_path: Pat
 
 
 def test_a_reordered_book_has_no_two_files_of_one_number(tmp_path: Path) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
-    books.write(tmp_path, swapped(books.MANIFEST))
+    books.brief(tmp_path, swapped(books.MANIFEST))
     books.run(path, HumEngine())
     names = [Path(name).name for name in lying(tmp_path)]
     assert names == ["01 - Evening.wav", "02 - Morning.wav"]
-    books.write(tmp_path, swapped(M4B))
+    books.brief(tmp_path, swapped(M4B))
     books.run(path, HumEngine())
     assert lying(tmp_path) == BOOK  # another format leaves nothing of the first
 
 
 def test_a_renamed_book_leaves_nothing_under_its_old_name(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine())
-    books.write(tmp_path, M4B.replace("The Ferry", "The Boat").replace("A. Author", "B. Author"))
+    books.brief(tmp_path, M4B.replace("The Ferry", "The Boat").replace("A. Author", "B. Author"))
     books.run(path, HumEngine())
     assert lying(tmp_path) == [name.replace("A. Author - The Ferry", "B. Author - The Boat")
                                for name in BOOK]  # fmt: skip
@@ -85,18 +85,18 @@ def test_a_renamed_book_leaves_nothing_under_its_old_name(tmp_path: Path) -> Non
 
 def test_another_profile_leaves_nothing_of_the_first(tmp_path: Path) -> None:
     plain = books.MANIFEST.replace("formats: [wav], files: chapters", "profile: archive")
-    path = books.write(tmp_path, plain)
+    path = books.brief(tmp_path, plain)
     books.run(path, HumEngine())
-    books.write(tmp_path, plain.replace("archive", "audiobookshelf"))
+    books.brief(tmp_path, plain.replace("archive", "audiobookshelf"))
     books.run(path, HumEngine())
     assert lying(tmp_path) == ["audiobookshelf/A. Author/The Ferry/The Ferry.m4b"]
     assert empty(tmp_path) == []
 
 
 def test_an_incomplete_render_leaves_no_whole_book_beside_its_chapters(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine())
-    books.write(tmp_path, M4B, two=books.TWO.replace("aunts", "uncles"))
+    books.brief(tmp_path, M4B, two=books.BRIEF_TWO.replace("aunts", "uncles"))
     report, _ = books.run(path, HumEngine(), chapters=["1"])
     assert report.finished is not None
     assert lying(tmp_path) == [f"{APART}01 - Morning.m4b", f"{APART}01 - Morning.vtt"]
@@ -105,14 +105,14 @@ def test_an_incomplete_render_leaves_no_whole_book_beside_its_chapters(tmp_path:
 
 def test_a_chapter_alone_keeps_those_that_listeners_have_as_they_are_now(tmp_path: Path) -> None:
     three = M4B.replace("output:", "  - {title: Night, file: text/three.md}\noutput:")
-    path = books.write(tmp_path, three)
+    path = books.brief(tmp_path, three)
     (tmp_path / "text" / "three.md").write_text("It was late. Nobody came.\n")
     books.run(path, HumEngine(), chapters=["1"])
     books.run(path, HumEngine(), chapters=["2"])
     sounds = [name for name in lying(tmp_path) if name.endswith(".m4b")]
     assert sounds == [f"{APART}01 - Morning.m4b", f"{APART}02 - Evening.m4b"]
-    books.write(tmp_path, three.replace("title: Morning", "title: Dawn"),
-                two=books.TWO.replace("aunts", "uncles"))  # fmt: skip
+    books.brief(tmp_path, three.replace("title: Morning", "title: Dawn"),
+                two=books.BRIEF_TWO.replace("aunts", "uncles"))  # fmt: skip
     (tmp_path / "text" / "three.md").write_text("It was late. Nobody came.\n")
     books.run(path, HumEngine(), chapters=["1"])
     sounds = [name for name in lying(tmp_path) if name.endswith(".m4b")]
@@ -120,17 +120,17 @@ def test_a_chapter_alone_keeps_those_that_listeners_have_as_they_are_now(tmp_pat
 
 
 def test_a_draft_and_the_real_book_do_not_move_each_others_files(tmp_path: Path) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
     real = lying(tmp_path)
-    books.write(tmp_path, books.MANIFEST.replace("The Ferry", "The Boat"))
+    books.brief(tmp_path, books.MANIFEST.replace("The Ferry", "The Boat"))
     books.run(path, HumEngine("draft"))
     assert lying(tmp_path) == real
     assert len(lying(tmp_path, "draft")) == 2
 
 
 def test_two_manifests_of_a_folder_do_not_move_each_others_files(tmp_path: Path) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     other = tmp_path / "other.yaml"
     other.write_text(books.MANIFEST.replace("The Ferry", "The Boat"))
     for one in (path, other, path):
@@ -142,9 +142,9 @@ def test_two_manifests_of_a_folder_do_not_move_each_others_files(tmp_path: Path)
 def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_own(
     tmp_path: Path,
 ) -> None:
-    other = books.write(tmp_path).rename(tmp_path / "book.yml")
+    other = books.brief(tmp_path).rename(tmp_path / "book.yml")
     assert manuscript.read(other).project.stem == "book"  # it is alone
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     other.write_text(books.MANIFEST.replace("The Ferry", "The Boat"))
     for one in (path, other, path):
         report, _ = books.run(one, HumEngine())
@@ -153,10 +153,10 @@ def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_
 
 
 def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(tmp_path: Path) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
-    changed = {"one": books.ONE.replace("seven", "six"), "two": books.TWO.replace("lit", "out")}
-    books.write(tmp_path, **changed)
+    one, two = books.BRIEF_ONE.replace("seven", "six"), books.BRIEF_TWO.replace("lit", "out")
+    books.brief(tmp_path, one=one, two=two)
     report, _ = books.run(path, HumEngine(), speakers=["ann"])
     assert report.finished is None
     assert [file.name for file in report.earlier] == ["01 - Morning.wav", "02 - Evening.wav"]
@@ -164,12 +164,12 @@ def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(tmp_path: Path
 
 
 def test_files_of_the_users_own_are_never_touched(tmp_path: Path) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
     folder = next((tmp_path / "build" / "book").iterdir())
     for name in ("cover.jpg", "03 - My own.wav", "notes.xml"):
         (folder / name).write_text("mine")
-    books.write(tmp_path, swapped(M4B))
+    books.brief(tmp_path, swapped(M4B))
     books.run(path, HumEngine())
     assert lying(tmp_path) == sorted(
         [*BOOK, *(f"{folder.name}/{n}" for n in ("cover.jpg", "03 - My own.wav", "notes.xml"))]
@@ -177,7 +177,7 @@ def test_files_of_the_users_own_are_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine())
     book = tmp_path / "build" / "book" / BOOK[1]
     captions = book.with_suffix(".vtt")
@@ -200,7 +200,7 @@ def test_a_feed_goes_with_the_files_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bookplan, "engine_for", lambda *_, **__: HumEngine())
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
     folder = tmp_path / "build" / "book"
     result = CliRunner().invoke(
@@ -212,7 +212,7 @@ def test_a_feed_goes_with_the_files_that_it_names(
     assert feed.names(folder / "feed.xml") == set(folder.rglob("*.wav"))
     books.run(path, HumEngine())
     assert (folder / "feed.xml").exists()
-    books.write(tmp_path, books.MANIFEST.replace("[wav]", "[flac]"))
+    books.brief(tmp_path, books.MANIFEST.replace("[wav]", "[flac]"))
     books.run(path, HumEngine())
     assert "feed.xml" not in lying(tmp_path)
     assert "feed.xml" in lying(tmp_path, "superseded/book")
@@ -221,7 +221,7 @@ def test_a_feed_goes_with_the_files_that_it_names(
 def test_a_failed_file_leaves_no_older_one_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.run(path, HumEngine())
     monkeypatch.setattr(
         export, "_too_long", lambda chapter, way: "too long" if chapter.number == 1 else ""
@@ -236,7 +236,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 
 
 def test_what_version_0_1_left_lying_is_moved(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine())
     build = tmp_path / "build"
     kept = build / "encoded" / "book-book"
@@ -266,7 +266,7 @@ def test_what_version_0_1_left_lying_is_moved(tmp_path: Path) -> None:
 def test_a_run_that_ends_between_moves_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine(), chapters=["2"])
     moved: list[Path] = []
     move = Path.rename
@@ -292,7 +292,7 @@ def test_a_run_that_ends_between_moves_is_finished_by_the_next(
 def test_a_run_that_ends_before_it_noted_its_files_leaves_none_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
 
     def settle(*arguments: object) -> None:
         raise OSError("killed")
@@ -301,7 +301,7 @@ def test_a_run_that_ends_before_it_noted_its_files_leaves_none_behind(
         patch.setattr(products, "settle", settle)
         with pytest.raises(OSError, match="killed"):
             books.run(path, HumEngine())
-    books.write(tmp_path, M4B.replace("The Ferry", "The Boat"))
+    books.brief(tmp_path, M4B.replace("The Ferry", "The Boat"))
     books.run(path, HumEngine())
     assert not [name for name in lying(tmp_path) if "Ferry" in name]
     assert len(lying(tmp_path, "superseded/book")) == 3
@@ -350,7 +350,7 @@ def test_finished_files_may_lie_on_another_disk(
 ) -> None:
     import errno
 
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     disk = tmp_path / "disk"
     disk.mkdir()
     (tmp_path / "build").mkdir()
@@ -375,7 +375,7 @@ def gc(path: Path, *arguments: str) -> str:
 
 
 def test_superseded_files_are_emptied_by_gc_alone(tmp_path: Path) -> None:
-    path = books.write(tmp_path, M4B.replace("title:", "engine: draft\ntitle:", 1))
+    path = books.brief(tmp_path, M4B.replace("title:", "engine: draft\ntitle:", 1))
     superseded = tmp_path / "build" / "superseded"
     (superseded / "book" / "x").mkdir(parents=True)
     (superseded / "book" / "x" / "01.m4b").write_bytes(bytes(2000))
