@@ -22,7 +22,7 @@ from narrator.errors import UsageError
 from narrator.pipeline import upkeep
 from narrator.project import load
 from narrator.speech.store import Store
-from tests import books, faults
+from tests import books, faults, forks
 from tests.fakes import HumEngine
 
 MANIFEST = books.MANIFEST.replace("[wav], files: chapters", "[m4b]")
@@ -59,10 +59,16 @@ def products(path: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in (path.parent / "build" / "draft").rglob("*.*")}
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> dict[str, bytes]:
+    """Files of a run on a disk with room."""
+    path = books.write(tmp_path_factory.mktemp("whole"), MANIFEST)
+    assert narrator("render", path, "--draft")[0] == 0
+    return products(path)
+
+
 @pytest.mark.parametrize("size", ["400k", "1100k", "1700k"])
-def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_with_more(size, disk, tmp_path):
-    whole = books.write(tmp_path / "whole", MANIFEST)
-    assert narrator("render", whole, "--draft")[0] == 0
+def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_with_more(size, whole, disk):
     path = books.write(disk(f"size={size}") / "book", MANIFEST)
     code, said = narrator("render", path, "--draft")
     assert (code, "disk is full" in said) == (3, True), said
@@ -72,7 +78,7 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_with_more(size, di
     facts = json.loads(said)
     assert code == 0
     assert facts["rendered"] == facts["chunks"] - len(kept)
-    assert products(path) == products(whole)
+    assert products(path) == whole
     assert not [p for p in path.parent.rglob("*") if p.suffix == ".part"]
 
 
@@ -83,7 +89,7 @@ SHORT = (
 
 
 def short(folder: Path) -> Path:
-    return books.write(folder, SHORT, one="# Morning\n\nann: Is there room?\n")
+    return books.brief(folder, SHORT, one="# Morning\n\nann: Is there room?\n")
 
 
 def made(path: Path) -> dict[str, bytes]:
@@ -182,7 +188,7 @@ def test_a_disk_that_refuses_at_every_call_of_a_run_loses_nothing(undisturbed, t
 
 
 def test_a_read_only_disk_is_one_line(disk):
-    path = books.write(disk("size=50m") / "book", MANIFEST)
+    path = books.brief(disk("size=50m") / "book", MANIFEST)
     disk("ro")
     code, said = narrator("render", path, "--draft")
     assert code == 3
@@ -190,7 +196,7 @@ def test_a_read_only_disk_is_one_line(disk):
 
 
 def test_looking_needs_no_right_to_write(disk):
-    path = books.write(disk("size=50m") / "book", MANIFEST)
+    path = books.brief(disk("size=50m") / "book", MANIFEST)
     narrator("render", path, "--draft")
     disk("ro")
     for command in ("check", "plan", "status", "gc"):
@@ -199,14 +205,12 @@ def test_looking_needs_no_right_to_write(disk):
 
 
 def test_two_renders_at_once_do_the_work_once(tmp_path):
-    path = books.write(tmp_path, MANIFEST)
-    command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
+    path = books.brief(tmp_path, MANIFEST)
     both = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in range(2)
+        forks.start(tmp_path / f"said {name}", "render", path, "--draft") for name in ("a", "b")
     ]
-    said = [process.communicate(timeout=120)[0] for process in both]
-    codes = sorted(process.returncode for process in both)
+    codes = sorted(forks.code(process, 120) for process in both)
+    said = [file.read_text("utf-8") for file in tmp_path.glob("said *")]
     assert codes in ([0, 3], [0, 0]), said
     if codes == [0, 3]:
         assert "another narrator is at work" in "".join(said)
@@ -215,7 +219,7 @@ def test_two_renders_at_once_do_the_work_once(tmp_path):
 
 @pytest.mark.parametrize("harm", ["truncated", "altered", "altered behind the clock's back"])
 def test_a_damaged_take_is_reported_and_rendered_again(harm, tmp_path):
-    path, engine = books.write(tmp_path), HumEngine(continues=False)
+    path, engine = books.brief(tmp_path), HumEngine(continues=False)
     books.run(path, engine)
     files = {p: p.read_bytes() for p in (tmp_path / "build" / "book").rglob("*.wav")}
     take = sorted((tmp_path / "build" / "store").glob("??/*.take"))[0]
@@ -236,13 +240,13 @@ def test_a_damaged_take_is_reported_and_rendered_again(harm, tmp_path):
 
 
 def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     later = time.time() + 10 * 365 * 86400
     for file in tmp_path.rglob("*"):
         os.utime(file, (later, later))
     assert books.todo(path, engine) == {}
-    books.write(tmp_path, one=books.ONE.replace("at seven", "at eight"))
+    books.brief(tmp_path, one=books.BRIEF_ONE.replace("at seven", "at eight"))
     report, watcher = books.run(path, engine)
     assert report.complete
     assert any("at eight" in text for text in watcher.texts)
@@ -250,7 +254,7 @@ def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
 
 
 def test_a_copied_project_needs_no_rendering(tmp_path):
-    path, engine = books.write(tmp_path / "a"), HumEngine()
+    path, engine = books.brief(tmp_path / "a"), HumEngine()
     books.run(path, engine)
     subprocess.run(["cp", "-r", tmp_path / "a", tmp_path / "b"], check=True)
     assert books.todo(tmp_path / "b" / "book.yaml", engine) == {}
@@ -259,7 +263,7 @@ def test_a_copied_project_needs_no_rendering(tmp_path):
 
 
 def test_a_lost_journal_and_ledger_cost_no_take(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     for file in (*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("ledger-*.json")):
         file.write_text("{")
@@ -268,7 +272,7 @@ def test_a_lost_journal_and_ledger_cost_no_take(tmp_path):
 
 
 def test_a_deleted_product_is_made_again_without_rendering(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     report, _ = books.run(path, engine)
     product = report.finished.files[0]
     good = product.read_bytes()
@@ -279,7 +283,7 @@ def test_a_deleted_product_is_made_again_without_rendering(tmp_path):
 
 
 def test_an_altered_product_is_made_again(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     report, _ = books.run(path, engine)
     product = report.finished.files[0]
     good = product.read_bytes()
@@ -326,7 +330,7 @@ def test_a_build_that_vanishes_in_the_middle_of_a_run_is_told(tmp_path):
 
 
 def test_a_missing_take_is_never_silence(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     store = Store.open(tmp_path / "build" / "store", writing=True)
     gone = books.plan(path, engine).steps[-1].key
@@ -348,7 +352,7 @@ def spoil(take: Path) -> None:
 
 
 def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     folder = tmp_path / "build" / "store"
@@ -362,7 +366,7 @@ def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(tmp_
 
 
 def test_a_take_found_damaged_stays_damaged_until_it_is_rendered(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     folder = tmp_path / "build" / "store"
     take = sorted(folder.glob("??/*.take"))[0]
@@ -372,7 +376,7 @@ def test_a_take_found_damaged_stays_damaged_until_it_is_rendered(tmp_path):
 
 
 def test_a_touched_store_is_hashed_once_and_remembered(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.run(path, engine)
     journal = tmp_path / "build" / "store" / "journal.jsonl"
     for take in journal.parent.glob("??/*.take"):
@@ -385,7 +389,7 @@ def test_a_touched_store_is_hashed_once_and_remembered(tmp_path):
 
 @pytest.mark.parametrize("name", ["other.yaml", "mine.book"])
 def test_gc_spares_a_manifest_by_any_name_and_in_any_form(name, tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
     (tmp_path / name).write_text(json.dumps(yaml.safe_load(books.MANIFEST), indent=2))
     narrator("render", tmp_path / name, "--draft")
@@ -396,7 +400,7 @@ def test_gc_spares_a_manifest_by_any_name_and_in_any_form(name, tmp_path):
 
 
 def test_two_manifests_of_a_folder_have_files_of_their_own(tmp_path):
-    path = books.write(tmp_path, MANIFEST)
+    path = books.brief(tmp_path, MANIFEST)
     (tmp_path / "slow.yaml").write_text(MANIFEST + "pauses: {line: 3}\n")
     for name in ("book.yaml", "slow.yaml"):
         assert narrator("render", tmp_path / name, "--draft")[0] == 0
@@ -408,7 +412,7 @@ def test_two_manifests_of_a_folder_have_files_of_their_own(tmp_path):
 
 
 def test_status_knows_its_files_from_anywhere(tmp_path, monkeypatch):
-    books.write(tmp_path / "here", MANIFEST)
+    books.brief(tmp_path / "here", MANIFEST)
     monkeypatch.chdir(tmp_path)
     assert narrator("render", "here", "--draft")[0] == 0
     (tmp_path / "here").rename(tmp_path / "there")
@@ -418,14 +422,14 @@ def test_status_knows_its_files_from_anywhere(tmp_path, monkeypatch):
 
 
 def test_gc_waits_for_no_pipe_and_takes_no_folder_for_a_manifest(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "folder.yaml").mkdir()
     assert upkeep.unreferenced(load.load(path)) == []
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     narrator("render", path, "--draft")
     (tmp_path / "other.yaml").write_text(books.MANIFEST.replace("speakers:", "speakers: ]"))
     takes = sorted((tmp_path / "build" / "store").glob("??/*.take"))
@@ -479,7 +483,7 @@ def logged(path: Path) -> str:
 
 
 def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
-    path = books.write(tmp_path, one=LONG)
+    path = books.brief(tmp_path, one=LONG)
     process, window = on_a_terminal(path)
     wait_for_takes(path, process, window)
     os.close(window)
@@ -495,7 +499,7 @@ def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
 
 @pytest.mark.parametrize("form", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     process, window = on_a_terminal(path, *form)
     os.close(window)  # and no signal: it was started with `disown` or `setsid`
     assert process.wait(60) == 0
@@ -504,7 +508,7 @@ def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
 
 
 def test_a_reader_that_has_read_enough_does_not_end_a_render(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     command = f"{sys.executable} -m narrator render {path} --draft 2>&1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{command} | head -c 1"], capture_output=True, text=True
@@ -515,7 +519,7 @@ def test_a_reader_that_has_read_enough_does_not_end_a_render(tmp_path):
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_an_answer_that_cannot_be_written_is_one_line(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     with FULL.open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "narrator", "plan", str(path), "--draft", "--json"],
@@ -528,7 +532,7 @@ def test_an_answer_that_cannot_be_written_is_one_line(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_what_is_said_on_the_way_may_get_lost(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     with FULL.open("w") as full:
         command = [sys.executable, "-m", "narrator", "render", str(path), "--draft"]
         assert subprocess.run(command, stderr=full).returncode == 0
