@@ -1,7 +1,7 @@
 """A whole work from source to files, held against independent measurements.
 
-The short story of `projects/` always; the novel where it is found (`NARRATOR_TEST_EPUB` or
-`../shared/books`), as a slow test.
+The first paragraphs of the story in `projects/` always. As slow tests the whole of it, and the
+novel where it is found (`NARRATOR_TEST_EPUB` or `../shared/books`).
 """
 
 from __future__ import annotations
@@ -112,8 +112,12 @@ def check_tracks(report: run.Report) -> None:
         assert peak <= -1.5
 
 
-def test_the_story_has_its_marks_and_its_loudness_in_m4b_and_mp3(tmp_path):
+@pytest.mark.parametrize("paragraphs", [5, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_story_has_its_marks_and_its_loudness_in_m4b_and_mp3(tmp_path, paragraphs):
     shutil.copytree(STORY, tmp_path / "story", ignore=shutil.ignore_patterns("build"))
+    for chapter in (tmp_path / "story" / "text").iterdir():
+        text = chapter.read_text(encoding="utf-8").split("\n\n")[:paragraphs]
+        chapter.write_text("\n\n".join(text) + "\n", encoding="utf-8")
     report = render(tmp_path / "story" / "book.yaml")
     assert {path.suffix for path in report.finished.files} >= {".m4b", ".mp3"}
     check_marks(report)

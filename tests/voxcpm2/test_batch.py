@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mlx.core as mx
@@ -15,11 +16,6 @@ from voxcpm2 import Batch, Prompt, Request, RequestError, Row, Speech, VoxCPM2
 from voxcpm2.minicpm4 import KVCache
 
 ALIKE = 1e-4  # absolute, on latents
-
-
-@pytest.fixture(params=["base", "stress"])
-def model(request: pytest.FixtureRequest, models: Callable[[str], VoxCPM2]) -> VoxCPM2:
-    return models(request.param)
 
 
 @pytest.fixture
@@ -33,20 +29,21 @@ def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
 
 
 def mixed(model: VoxCPM2) -> list[dict[str, Any]]:
-    """Rows of different length, mode, voice, solver and cap."""
+    """Rows of different length, mode, voice, solver and cap; of two steps where they say none."""
     one, other = latents(model, 1, 5), latents(model, 2, 11)
     said = Prompt("The transcript of the prompt.", latents(model, 3, 4))
-    return [
+    calls: list[dict[str, Any]] = [
         {"text": "Hello world, this is a test.", "seed": 1},
-        {"text": "Hello.", "reference": one, "seed": 2, "max_len": 9},
+        {"text": "Hello.", "reference": one, "seed": 2, "steps": 3, "max_len": 9},
         {"text": "Then the rain falls.", "prompt": said, "seed": 3, "cfg": 1.5},
         {"text": "The warm sun.", "reference": one, "prompt": said, "seed": 4, "max_len": 5},
         {"text": "the lazy dog", "reference": other, "seed": 5, "steps": 4, "temperature": 0.8},
         {"text": "Hello, welcome!", "voice": "A young woman", "seed": 6, "max_len": 1},
         {"text": "This is a cloned voice. " * 6, "reference": one, "seed": 7, "max_len": 20},
         {"text": "Hello again.", "seed": 8, "steps": 1, "min_len": 6},
-        {"text": "the warm sun", "seed": 9, "steps": 50, "max_len": 3},
+        {"text": "the warm sun", "seed": 9, "steps": 12, "max_len": 3},
     ]
+    return [{"steps": 2, **call} for call in calls]
 
 
 def finish(batch: Batch) -> dict[Row, Speech]:
@@ -63,21 +60,27 @@ def assert_alike(found: Speech, alone: Speech) -> None:
     assert (found.stop_reason, found.seed) == (alone.stop_reason, alone.seed)
 
 
+@pytest.fixture(scope="module")
+def alone(models: Callable[[str], VoxCPM2]) -> Callable[[str], list[Speech]]:
+    """`alone(variant)`: each of the `mixed` calls, spoken with nobody beside it."""
+    return cache(lambda variant: [models(variant).generate(**c) for c in mixed(models(variant))])
+
+
 @pytest.mark.parametrize(("variant", "slots"), [("base", 2), ("stress", 4), ("base", 16)])
 def test_each_row_of_a_mixed_batch_equals_its_run_alone(
-    models: Callable[[str], VoxCPM2], variant: str, slots: int
+    models: Callable[[str], VoxCPM2],
+    alone: Callable[[str], list[Speech]],
+    variant: str,
+    slots: int,
 ) -> None:
     model = models(variant)
     calls = mixed(model)
-    alone = [
-        model.generate(call["text"], **{k: call[k] for k in call if k != "text"}) for call in calls
-    ]
     batch = model.batch(slots=slots)
     rows = [batch.add(Request(**call)) for call in calls]
     assert len(batch) == len(calls)
     speeches = finish(batch)
     assert speeches.keys() == set(rows)
-    for row, expected in zip(rows, alone, strict=True):
+    for row, expected in zip(rows, alone(variant), strict=True):
         assert_alike(speeches[row], expected)
 
 
@@ -85,8 +88,8 @@ def test_a_batch_of_the_first_generation(models: Callable[[str], VoxCPM2]) -> No
     model = models("v1")
     said = Prompt("The transcript.", latents(model, 3, 4))
     calls: list[dict[str, Any]] = [
-        {"text": "Hello world, this is a test.", "seed": 1},
-        {"text": "Then the rain falls.", "prompt": said, "seed": 3},
+        {"text": "Hello world, this is a test.", "seed": 1, "steps": 2},
+        {"text": "Then the rain falls.", "prompt": said, "seed": 3, "steps": 2},
     ]
     batch = model.batch(slots=2)
     rows = [batch.add(Request(**call)) for call in calls]
@@ -95,39 +98,42 @@ def test_a_batch_of_the_first_generation(models: Callable[[str], VoxCPM2]) -> No
         assert_alike(speeches[row], model.generate(call.pop("text"), **call))
 
 
-def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(model: VoxCPM2) -> None:
+@pytest.mark.parametrize("variant", ["base", "stress"])
+def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
+    models: Callable[[str], VoxCPM2], alone: Callable[[str], list[Speech]], variant: str
+) -> None:
+    model = models(variant)
     calls = mixed(model)
-    kept, gone, late = calls[6], calls[0], calls[2:5]
+    kept, gone, late = 6, 0, range(2, 5)
     cancel = threading.Event()
     batch = model.batch(slots=5)
-    first = batch.add(Request(**kept))
-    removed = batch.add(Request(**{**gone, "min_len": 50}, cancel=cancel))
+    rows = {batch.add(Request(**calls[kept])): kept}
+    removed = batch.add(Request(**{**calls[gone], "min_len": 50}, cancel=cancel))
     speeches = {}
     for _ in range(3):
         speeches.update(batch.advance())
-    rows = {}
-    for call in late:
-        rows[batch.add(Request(**call))] = call
+    for number in late:
+        rows[batch.add(Request(**calls[number]))] = number
         speeches.update(batch.advance())
     cancel.set()
     speeches |= finish(batch)
     assert speeches[removed].stop_reason == "cancelled"
     assert len(speeches[removed].latents) == 3 + len(late)
-    rows[first] = kept
-    for row, call in rows.items():
-        text = call["text"]
-        alone = model.generate(text, **{key: call[key] for key in call if key != "text"})
-        assert_alike(speeches[row], alone)
+    for row, number in rows.items():
+        assert_alike(speeches[row], alone(variant)[number])
 
 
 def test_a_row_may_be_long_where_another_starts_late(base: VoxCPM2) -> None:
     """The late row's left padding is longer than a bucket of the cache."""
     batch = base.batch(slots=2)
-    long = {"text": "x " * 120, "seed": 1, "min_len": 40, "max_len": 42, "steps": 2}
-    short = {"text": "Hello.", "seed": 2, "min_len": 8, "max_len": 12}
+    long = {"text": "x " * 126, "seed": 1, "min_len": 14, "max_len": 16, "steps": 2}
+    short = {"text": "Hello.", "seed": 2, "min_len": 8, "max_len": 12, "steps": 2}
     first = batch.add(Request(**long))
-    for _ in range(35):
+    columns = len(base.tokenize(long["text"])) + 1
+    assert columns < KVCache.BUCKET
+    for _ in range(11):
         assert not batch.advance()
+    assert columns + 11 - len(base.tokenize(short["text"])) - 1 > KVCache.BUCKET
     second = batch.add(Request(**short))
     speeches = finish(batch)
     for row, call in ((first, long), (second, short)):
@@ -149,9 +155,9 @@ def test_a_reference_is_read_once_for_all_its_rows(
     batch = base.batch(slots=2)
     texts = ["Hello.", "the lazy dog", "the warm sun"]
     for text in texts:
-        batch.add(Request(text, reference=voice.copy(), max_len=3))
+        batch.add(Request(text, reference=voice.copy(), max_len=3, steps=1))
     finish(batch)
-    base.generate("Hello.", reference=voice, max_len=3)
+    base.generate("Hello.", reference=voice, max_len=3, steps=1)
     counts = [len(base.tokenize(text)) + 1 for text in texts]
     assert lengths == [[9], counts[:2], counts[2:], counts[:1]]  # 103, seven patches, 104: once
 
@@ -169,7 +175,7 @@ def test_references_that_are_not_used_are_forgotten(base: VoxCPM2) -> None:
 
 
 def test_noise_is_a_function_of_seed_and_step_alone(base: VoxCPM2) -> None:
-    call = {"text": "the warm sun", "min_len": 4, "max_len": 6}
+    call = {"text": "the warm sun", "min_len": 4, "max_len": 6, "steps": 2}
     one, again = (base.generate(seed=2**32 - 1, **call) for _ in range(2))
     np.testing.assert_array_equal(one.latents, again.latents)
     other = base.generate(seed=0, **call)
@@ -211,7 +217,7 @@ def test_one_host_read_a_step(base: VoxCPM2, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(type(base.network), "stops", lambda *args: Watched(stops(*args)))
     batch = base.batch(slots=3)
     for seed in range(3):
-        batch.add(Request("the warm sun", seed=seed, min_len=20))
+        batch.add(Request("the warm sun", seed=seed, min_len=20, steps=3))
     for _ in range(5):
         batch.step()
     assert len(reads) == 5

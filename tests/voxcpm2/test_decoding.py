@@ -31,7 +31,7 @@ def test_windows_on_another_stream_equal_a_whole_decode(
 ) -> None:
     monkeypatch.setattr(generate, "CHUNK", 10)
     prompt = Prompt("The warm sun.", latents(base, 3, 4)) if prompted else None
-    request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9)
+    request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9, steps=2)
     (whole,) = [speech for _, speech in run(base, request)]
     batch = base.batch(1)
     row = batch.add(request)
@@ -59,7 +59,7 @@ def run(model: VoxCPM2, request: Request) -> Any:
 def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
     batch = base.batch(3)
     for seed in range(4):
-        batch.add(Request("Hello.", seed=seed, min_len=3, max_len=5))
+        batch.add(Request("Hello.", seed=seed, min_len=3, max_len=5, steps=2))
     batch.step()
     assert batch.running == 3
     batch.slots = 1
@@ -84,8 +84,9 @@ def test_other_encoders_have_other_names(models: Callable[[str], VoxCPM2]) -> No
 
 def test_forgetting_changes_no_sound(base: VoxCPM2) -> None:
     reference = latents(base, 1, 3)
-    one = base.generate("Hello.", reference=reference, seed=1, max_len=4)
+    one = base.generate("Hello.", reference=reference, seed=1, max_len=4, steps=2)
     base.forget()
     assert np.array_equal(
-        one.latents, base.generate("Hello.", reference=reference, seed=1, max_len=4).latents
+        one.latents,
+        base.generate("Hello.", reference=reference, seed=1, max_len=4, steps=2).latents,
     )

@@ -76,7 +76,7 @@ class TestText:
         assert spoken_text("Hello.", " warm and  slow ") == "(warm and slow)Hello."
 
     def test_the_description_counts_as_text_but_is_not_spoken(self, model: VoxCPM2) -> None:
-        speech = model.generate("Hello.", voice="warm", max_len=2)
+        speech = model.generate("Hello.", voice="warm", max_len=2, steps=2)
         assert speech.token_count == len(model.tokenize("(warm)Hello."))
         assert speech.text == "Hello."
 
@@ -102,14 +102,15 @@ class TestLength:
 
     def test_a_temperature_of_zero_takes_the_noise_away(self, model: VoxCPM2) -> None:
         one, two = (
-            model.generate("the lazy dog", seed=seed, temperature=0.0, max_len=2) for seed in (1, 2)
+            model.generate("the lazy dog", seed=seed, temperature=0.0, max_len=2, steps=2)
+            for seed in (1, 2)
         )
         np.testing.assert_array_equal(one.latents, two.latents)
 
 
 class TestRetries:
     def test_too_long_a_speech_is_tried_again_with_the_next_seed(self, model: VoxCPM2) -> None:
-        call = {"text": "the lazy dog", "min_len": 100, "steps": 1}
+        call = {"text": "dog", "min_len": 100, "steps": 1}
         speech = model.generate(seed=2**32 - 1, retries=2, **call)
         assert (speech.attempts, speech.seed) == (3, 1)
         alone = model.generate(seed=1, **call)
@@ -122,8 +123,8 @@ class TestRetries:
 
     def test_a_row_that_is_tried_again_keeps_its_batch_going(self, model: VoxCPM2) -> None:
         batch = model.batch(slots=2)
-        bad = batch.add(Request("the lazy dog", min_len=100, steps=1, retries=1, seed=1))
-        good = batch.add(Request("the warm sun", max_len=4, seed=2))
+        bad = batch.add(Request("dog", min_len=100, steps=1, retries=1, seed=1))
+        good = batch.add(Request("the warm sun", max_len=4, steps=2, seed=2))
         speeches = {}
         while len(batch):
             speeches.update(batch.advance())
@@ -131,8 +132,8 @@ class TestRetries:
         assert speeches[good].attempts == 1
 
     def test_an_unseeded_call_reports_the_seed_that_it_drew(self, model: VoxCPM2) -> None:
-        speech = model.generate("the lazy dog", max_len=3)
-        again = model.generate("the lazy dog", max_len=3, seed=speech.seed)
+        speech = model.generate("the lazy dog", max_len=3, steps=2)
+        again = model.generate("the lazy dog", max_len=3, steps=2, seed=speech.seed)
         np.testing.assert_array_equal(speech.latents, again.latents)
 
 
@@ -146,7 +147,7 @@ class TestCancel:
                 return self.polls == 3
 
         cancel = AtThird()
-        speech = model.generate("the lazy dog", min_len=20, cancel=cancel, seed=1)
+        speech = model.generate("the lazy dog", min_len=20, steps=2, cancel=cancel, seed=1)
         assert speech.stop_reason == "cancelled"
         assert len(speech.latents) == 2
         assert cancel.polls == 3
@@ -166,7 +167,7 @@ def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str],
     program = (
         "import sys, threading, voxcpm2\n"
         "model = voxcpm2.load(sys.argv[1])\n"
-        "speak = lambda: model.generate('the lazy dog', max_len=3)\n"
+        "speak = lambda: model.generate('the lazy dog', max_len=2, steps=3)\n"
         "for _ in range(3):\n"
         "    thread = threading.Thread(target=speak)\n"
         "    thread.start()\n"
@@ -182,7 +183,7 @@ def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str],
 class TestPrompt:
     def test_extending_joins_text_and_latents_as_they_are(self, model: VoxCPM2) -> None:
         prompt = Prompt("It was said. ", latents(model, 3))
-        speech = model.generate("Then  this.", prompt=prompt, max_len=2)
+        speech = model.generate("Then  this.", prompt=prompt, max_len=2, steps=2)
         longer = prompt.extend(speech)
         assert longer.text == "It was said. Then this."
         np.testing.assert_array_equal(longer.latents[:3], prompt.latents)
@@ -291,10 +292,10 @@ def test_a_batch_goes_on_unharmed_after_a_callers_noise_raised(model: VoxCPM2) -
         return np.zeros(shape, np.float32)
 
     fails[:] = [False, True]
-    alone = model.generate("Hello there you.", seed=1, max_len=7, min_len=7)
+    alone = model.generate("Hello there you.", seed=1, max_len=5, min_len=5, steps=3)
     batch = model.batch(slots=2)
-    row = batch.add(Request("Hello there you.", seed=1, max_len=7, min_len=7))
-    batch.add(Request("Quite another text.", noise=noise, max_len=7, min_len=7))
+    row = batch.add(Request("Hello there you.", seed=1, max_len=5, min_len=5, steps=3))
+    batch.add(Request("Quite another text.", noise=noise, max_len=5, min_len=5, steps=3))
     found = {}
     raised = 0
     while len(batch):
