@@ -24,7 +24,7 @@ COMMIT = "a" * 40
 NEWER = "b" * 40
 
 
-def checkpoint(target: Path, variant: str = "base_s0") -> Path:
+def checkpoint(target: Path, variant: str = "square_s0") -> Path:
     """A small checkpoint in the official layout."""
     same = json.loads((GOLDEN / "same.json").read_text())
     target.mkdir(parents=True)

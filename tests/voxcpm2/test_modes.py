@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import mlx.core as mx
@@ -28,7 +29,21 @@ def modes(variant: str) -> list[str]:
     )
 
 
-def arguments(model: VoxCPM2, golden: Golden, mode: str) -> dict[str, Any]:
+TimeEmbedding = Literal["float32", "bfloat16"]
+Encoded = Callable[[str, str, Literal["left", "right"]], np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def encoded(models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden]) -> Encoded:
+    """`encoded(variant, wav, pad)`: a recording's latents, made once for all modes that hear it."""
+    return cache(
+        lambda variant, wav, pad: models(variant).encode(
+            golden(variant).path(f"wav/{wav}"), pad=pad
+        )
+    )
+
+
+def arguments(encoded: Encoded, golden: Golden, mode: str) -> dict[str, Any]:
     """Upstream's call in our words, but for the noise."""
     call = golden.index["groups"][mode]["meta"]["kwargs"]
     named = {
@@ -40,11 +55,10 @@ def arguments(model: VoxCPM2, golden: Golden, mode: str) -> dict[str, Any]:
     result = {"text": call["text"]}
     result |= {ours: call[theirs] for theirs, ours in named.items() if theirs in call}
     if "reference_wav_path" in call:
-        path = golden.path(f"wav/{call['reference_wav_path']}")
-        result["reference"] = model.encode(path, pad="right")
+        result["reference"] = encoded(golden.variant, call["reference_wav_path"], "right")
     if "prompt_wav_path" in call:
-        path = golden.path(f"wav/{call['prompt_wav_path']}")
-        result["prompt"] = Prompt(call["prompt_text"], model.encode(path, pad="left"))
+        said = encoded(golden.variant, call["prompt_wav_path"], "left")
+        result["prompt"] = Prompt(call["prompt_text"], said)
     return result
 
 
@@ -52,10 +66,14 @@ def arguments(model: VoxCPM2, golden: Golden, mode: str) -> dict[str, Any]:
     ("variant", "mode"), [(variant, mode) for variant in VARIANTS for mode in modes(variant)]
 )
 def test_a_mode_equals_upstream(
-    models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], variant: str, mode: str
+    models: Callable[[str], VoxCPM2],
+    golden: Callable[[str], Golden],
+    encoded: Encoded,
+    variant: str,
+    mode: str,
 ) -> None:
     model, a = models(variant), golden(variant).arrays(mode)
-    call = arguments(model, golden(variant), mode)
+    call = arguments(encoded, golden(variant), mode)
     used = golden(variant).index["groups"][mode]["meta"]["inference"]
     # What is encoded is compared, then replaced by upstream's: the stress folder's decoder makes
     # 3e-4 of a waveform out of the 6e-6 that lie between two float32 encoders.
@@ -99,11 +117,15 @@ def test_a_mode_equals_upstream(
 @pytest.mark.parametrize("mode", ["zero_shot", "ref_continuation_short"])
 @pytest.mark.parametrize("variant", ["base", "stress"])
 def test_hidden_states_equal_upstream(
-    models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], variant: str, mode: str
+    models: Callable[[str], VoxCPM2],
+    golden: Callable[[str], Golden],
+    encoded: Encoded,
+    variant: str,
+    mode: str,
 ) -> None:
     model, a = models(variant), golden(variant).arrays(f"mode_{mode}")
     network = model.network
-    call = arguments(model, golden(variant), f"mode_{mode}")
+    call = arguments(encoded, golden(variant), f"mode_{mode}")
     shape = (model.config.patch_size, model.config.feat_dim)
     parts = segments(
         spoken_text(call["text"], None), call.get("reference"), call.get("prompt"), model.tokenize
@@ -124,20 +146,30 @@ def test_hidden_states_equal_upstream(
         network.feed(state, patch)
 
 
+@pytest.fixture(scope="module")
+def halves(golden: Callable[[str], Golden]) -> Callable[[TimeEmbedding], VoxCPM2]:
+    """`halves(time_embedding)`: the checkpoint in bfloat16, computed in it."""
+    return cache(lambda time: voxcpm2.load(golden("bf16").checkpoint, time_embedding=time))
+
+
 @pytest.mark.parametrize("time_embedding", ["float32", "bfloat16"])
 @pytest.mark.parametrize("mode", ["zero_shot", "reference", "continuation"])
 def test_bfloat16_stays_near_upstreams(
-    golden: Callable[[str], Golden], mode: str, time_embedding: Literal["float32", "bfloat16"]
+    halves: Callable[[TimeEmbedding], VoxCPM2],
+    golden: Callable[[str], Golden],
+    encoded: Encoded,
+    mode: str,
+    time_embedding: TimeEmbedding,
 ) -> None:
     """15 %, root mean square over the patches, and the same length.
 
     Two bfloat16 runs that round differently part ways as far as one parts from its float32 twin:
     upstream's two are 4 to 7 % apart here, and ours and upstream's 4 to 8 %.
     """
-    model = voxcpm2.load(golden("bf16").checkpoint, time_embedding=time_embedding)
+    model = halves(time_embedding)
     noise = golden("bf16").arrays(f"mode_{mode}")["noise"]
     expected = golden("bf16").arrays(f"mode_{mode}_computed_bf16")["pred_feat"]
-    call = arguments(model, golden("bf16"), f"mode_{mode}")
+    call = arguments(encoded, golden("bf16"), f"mode_{mode}")
     speech = model.generate(call.pop("text"), noise=lambda step, _: noise[step], **call)
     assert speech.latents.shape == expected.shape
     distance = np.linalg.norm(speech.latents - expected) / np.linalg.norm(expected)

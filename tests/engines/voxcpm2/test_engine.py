@@ -47,7 +47,7 @@ def make(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
 
     def make(model: Path = checkpoint, **settings: Any) -> VoxCPM2Engine:
-        chosen = VoxCPM2Settings(model=str(model), **{"slots": 3, "steps": 4, **settings})
+        chosen = VoxCPM2Settings(model=str(model), **{"slots": 3, "steps": 2, **settings})
         return VoxCPM2Engine(chosen, cache=tmp_path / "voices")
 
     return make
@@ -99,7 +99,7 @@ MIXED = (
     request("So it went.", mode="continuation", prompt=after("Before.", latents(5, 1))),
     request("And went.", mode="continuation", reference=clip(), expected=0.3),
     request("A voice.", voice=replace(ADA, description="A warm voice"), expected=0.2),
-    request("It stopped.", parameters={"steps": 7, "cfg": 1.5}),
+    request("It stopped.", parameters={"steps": 3, "cfg": 1.5}),
     request("It rose.", attempt=1),
 )
 FEW = MIXED[2:7]
@@ -122,7 +122,7 @@ def test_identity_names_weights_and_precision(make: Make) -> None:
     assert set(identity) == {"name", "sampler", "weights", "dtype"}
     assert not identity["weights"].startswith("absent")
     assert make(dtype="bfloat16").identity() != identity
-    assert make(slots=7, steps=4).identity() == identity
+    assert make(slots=7, steps=3).identity() == identity
 
 
 def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_what_a_mode_lacks_is_the_requests_failure(make: Make) -> None:
 def alone(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """Every request of MIXED, spoken by a session of one slot."""
     folder = tmp_path_factory.mktemp("alone")
-    settings = VoxCPM2Settings(model=str(checkpoint), slots=1, steps=4)
+    settings = VoxCPM2Settings(model=str(checkpoint), slots=1, steps=2)
     session = VoxCPM2Engine(settings, cache=folder, memory=folder).start()
     outcomes = speak(session, MIXED)
     session.close()
@@ -389,7 +389,7 @@ def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) ->
         "Nobody knew.",
         reference=engine.encode(asked.reference),
         prompt=voxcpm2.Prompt("Before. ", asked.prompt.state),
-        steps=4,
+        steps=2,
         seed=noise_seed(asked),
         min_len=least,
         max_len=most,
@@ -673,7 +673,7 @@ def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
     session = make(slots=4).start()
     first = [each for each in MIXED if each.reference is None][:4]
     for each in first:
-        session.add(replace(each, expected=3.0, parameters={"earliest_stop": 0.9}))
+        session.add(replace(each, expected=1.0, parameters={"earliest_stop": 0.9}))
     assert not session.advance()
     cramped(monkeypatch, 1)
     session.add(MIXED[1])
