@@ -21,7 +21,7 @@ from narrator.characters import seen
 from narrator.engines.kind import EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.project import profiles
-from narrator.settings import Strict, Text, Written
+from narrator.settings import Described, Strict, Text, Written
 from narrator.text.normalize.lexicon import LexiconEntry
 
 
@@ -629,6 +629,6 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of book.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Manifest.model_json_schema(),
+        **Manifest.model_json_schema(schema_generator=Described),
         "title": "narrator book.yaml",
     }

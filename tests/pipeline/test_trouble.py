@@ -489,7 +489,7 @@ def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
     os.close(window)
     for _ in range(2):  # the shell's, and the system's own
         os.kill(process.pid, signal.SIGHUP)
-    assert process.wait(60) == 130
+    assert process.wait(300) == 130
     facts = json.loads((tmp_path / "build" / "report.json").read_text())
     takes = len(list((tmp_path / "build" / "store").glob("??/*.take")))
     assert (facts["cancelled"], facts["rendered"]) == (True, takes)
@@ -502,7 +502,7 @@ def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
     path = books.brief(tmp_path)
     process, window = on_a_terminal(path, *form)
     os.close(window)  # and no signal: it was started with `disown` or `setsid`
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     assert "ERROR" not in logged(path)
     assert len(list((tmp_path / "build").rglob("*.wav"))) == 2
 
