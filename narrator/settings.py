@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import core_schema
 
 
 class Integer(int):
@@ -51,7 +50,7 @@ class Described(GenerateJsonSchema):
     """A JSON schema with the docstring of each setting. They are read when a schema is asked for:
     pydantic's `use_attribute_docstrings` reads them at every start of the program, in 0.3 s."""
 
-    def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
+    def model_schema(self, schema: Any) -> dict[str, Any]:
         described = super().model_schema(schema)
         for name, said in _docstrings(schema["cls"]).items():
             described["properties"][name].setdefault("description", said)
