@@ -70,6 +70,8 @@ class HumEngine:
     casting: Mapping[str, Any] = field(default_factory=dict)
     slots: int = 3
     version: int = 1
+    lacks: Sequence[str] = ()
+    """Languages that it does not speak."""
     fault: Fault = lambda request: None
     requests: list[Request] = field(default_factory=list)
     sessions: list[HumSession] = field(default_factory=list)
@@ -83,8 +85,12 @@ class HumEngine:
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker, "description": voice.description, "seed": voice.seed}
 
+    def speaks(self, language: str) -> bool:
+        return language not in self.lacks
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return []
+        lacking = (tag for tag in languages if not self.speaks(tag))
+        return [Problem(None, None, f"hum does not speak “{tag}”") for tag in lacking]
 
     def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {}

@@ -25,7 +25,7 @@ def speak(
     head: float = 0.5,
 ) -> SpokenChapter:
     """A chapter whose takes last as long as they are expected to, times `pace`."""
-    chunks = [c for scene in chapter.scenes for c in cut(scene, chapter.language)]
+    chunks = [c for scene in chapter.scenes for c in cut(scene)]
     chunks = [c for c in chunks if any(map(str.isalnum, c.text))]
     clips = [
         Region(
@@ -68,7 +68,9 @@ def spoken(
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:
     """A chapter of lines (speaker, text) that no reader of scripts has seen."""
-    lines = tuple(Line(speaker, text, Path("1.md"), n) for n, (speaker, text) in enumerate(said, 1))
+    lines = tuple(
+        Line(speaker, text, Path("1.md"), n, language) for n, (speaker, text) in enumerate(said, 1)
+    )
     return speak(Chapter("One", language, (Scene(lines),), ()), pace=pace)
 
 

@@ -88,6 +88,9 @@ class StageEngine:
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}
 
+    def speaks(self, language: str) -> bool:
+        return True
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.wrong
 

@@ -26,6 +26,7 @@ from narrator.cli.shared import (
     short,
     sized,
     source,
+    tell,
 )
 from narrator.sound.clock import clock
 
@@ -89,6 +90,7 @@ def print_plan(book: BookPlan, as_json: bool) -> None:
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
+    warn_of_unspoken(book)
     if cost := bookplan.stereo_cost(book.manuscript, book.engine.sample_rate):
         err.print(f"warning: {cost}")
 
@@ -203,6 +205,7 @@ def _print_status(book: BookPlan) -> None:
         out.print(f"`narrator takes {first.id}` shows what was tried; `pin` and `retake` choose")
     print_doubtful(book, doubtful, out.print)
     print_lost(book)
+    warn_of_unspoken(book)
     for path, note in products.listed(book):
         said = f"  {note}" if note else ""
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
@@ -261,6 +264,13 @@ def why(
 
 
 # -- what stays to be done --
+
+
+def warn_of_unspoken(book: BookPlan) -> None:
+    """Say what the engine leaves out for its language."""
+    from narrator.pipeline.manuscript import unspoken
+
+    tell("warning", unspoken(book.manuscript))
 
 
 def print_lost(book: BookPlan) -> None:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.planning import plan_of, print_doubtful, print_lost, print_plan
+from narrator.cli.planning import (
+    plan_of,
+    print_doubtful,
+    print_lost,
+    print_plan,
+    warn_of_unspoken,
+)
 from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress
 from narrator.cli.shared import (
     AsJson,
@@ -151,6 +157,7 @@ def _print_report(report: Report, wall: float) -> None:
         _print_chapters(report.finished)
     _print_damage(report.plan.store)
     print_lost(report.plan)
+    warn_of_unspoken(report.plan)
     steps = {step.key: step for step in report.plan.steps}
     for key, faults in report.result.flags.items():
         err.print(f"given up: {steps[key].id} {source(steps[key].chunk)}: "

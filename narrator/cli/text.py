@@ -56,7 +56,7 @@ def check(
     manuscript = read(book)
     warnings: list[str] = []
     try:
-        bookplan.check(manuscript, warnings.append)
+        manuscript = bookplan.check(manuscript, warnings.append)
     finally:
         tell("warning", warnings)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from narrator.delivery.music import chapters_of, header_of, marks_of, problem_of
+from narrator.delivery.music import chapters_of, header_of, problem_of
 from narrator.errors import Problem
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
@@ -76,7 +76,7 @@ def _called(project: Project, entry: Music, own: Sequence[Utterance]) -> set[Par
     name = (entry.name or "").casefold()
     heard = on = first = stopped = False
     for one in own:
-        for mark, share in marks_of(one.chunk):
+        for mark, share in one.chunk.marks:
             ours = mark.name is not None and mark.name.casefold() == name
             if on and not ours and one is own[-1] and share >= 1:
                 break  # it fades out after the last words

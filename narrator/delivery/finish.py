@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from narrator import files, keys
 from narrator.delivery import companions, export
 from narrator.delivery.export import ChapterAudio, Exported, ListenerFile, Way
-from narrator.delivery.layout import RenderedBook, channels_of, laid_out
+from narrator.delivery.layout import RenderedBook, channels_of, laid_out, spoken_chapters
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
@@ -136,13 +136,14 @@ def finish(
         _save_timeline(book, sound)
     if not sounds:
         return None
-    whole = len(sounds) == len(book.chapters)
+    silent = len(book.chapters) - len(spoken_chapters(book))
+    whole = len(sounds) + silent == len(book.chapters)
     kept = book.folders.work("encoded")
     channels = channels_of(book.project, [step.chunk for step in book.steps])
     ways, unsampled = _ways(book.project, sounds)
     try:
         exported = export.export(
-            export.BookAudio(sounds, _facts(book), len(book.chapters), channels),
+            export.BookAudio(sounds, _facts(book), len(book.chapters), channels, silent),
             ways,
             out=book.folders.finished,
             kept=kept,
@@ -154,8 +155,8 @@ def finish(
             export.prune(kept, exported)
     except export.Cancelled:
         return None
-    made = _companions(book, sounds, exported, shelf, observer)
     whole = whole and not exported.failed
+    made = _companions(book, sounds, exported, shelf, observer, whole=whole)
     numbered, shared = {sound.number: sound for sound in sounds}, _shared(book, channels)
     return Finished(
         exported,
@@ -188,6 +189,8 @@ def _companions(
     exported: Exported,
     shelf: Shelf,
     observer: FinishObserver,
+    *,
+    whole: bool,
 ) -> companions.Made:
     """What the manifest wants beside the files, in each profile's folder.
 
@@ -196,7 +199,6 @@ def _companions(
     wanted, tags = book.project.manifest.output.companions, _facts(book)
     if not wanted:
         return companions.Made((), ())
-    whole = len(sounds) == len(book.chapters) and not exported.failed
     source = book.project.manifest.source
     spoken = _spoken(book, sounds)
     made: list[Path] = []
@@ -250,7 +252,8 @@ def states(
     if not files:
         return {}
     held = {number for chapters in files for number in chapters}
-    lacking = {
+    lacking = held - spoken_chapters(book)
+    lacking |= {
         step.chapter
         for step in book.steps
         if step.chapter in held and book.takes.deliverable(step) is None

@@ -72,6 +72,12 @@ def laid_out(book: RenderedBook, chapters: Sequence[int]) -> list[ChapterAudio]:
     return sounds
 
 
+def spoken_chapters(book: RenderedBook) -> set[int]:
+    """Chapters, counted from 0, that have something to say: a whole one may be in a language that
+    its engine does not speak."""
+    return {step.chapter for step in book.steps}
+
+
 @dataclass(frozen=True, slots=True)
 class _BookSound:
     gains: Mapping[str, float]
@@ -202,11 +208,7 @@ def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
     if not project.manifest.music:
         return 1
     marked = {
-        mark.name.casefold()
-        for chunk in chunks
-        for piece in chunk.pieces
-        for mark in piece.line.marks
-        if mark.name is not None
+        mark.name.casefold() for chunk in chunks for mark, _ in chunk.marks if mark.name is not None
     }
     titles = [project.chapters[number].title for number in project.numbered]
     tunes = music.tunes(project)

@@ -30,8 +30,7 @@ from narrator.sound.loudness import BOTH, measure
 from narrator.sound.media import Unfit
 from narrator.sound.mix import Layer, Tune, curve_at, readable
 from narrator.speech.plan import Utterance
-from narrator.text.chunks import Chunk
-from narrator.text.lines import Chapter, MusicMark
+from narrator.text.lines import Chapter
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
 """LU above speech, while nobody speaks."""
@@ -374,20 +373,9 @@ def _spots(
     """
     rate, before = timeline.sample_rate, timeline.cues[0].start
     for one, cue in zip(spoken, timeline.cues, strict=True):
-        for mark, share in marks_of(one.chunk):
+        for mark, share in one.chunk.marks:
             place = cue.start + round(share * (cue.stop - cue.start))
             first = place - curve_at(mark.after, rate) + fade_in if mark.after else place
             last = before if share == 0 else place
             yield first, last + curve_at(mark.before, rate), mark.name
         before = cue.stop
-
-
-def marks_of(chunk: Chunk) -> Iterator[tuple[MusicMark, float]]:
-    """The marks in a chunk, each with the share of its text that comes before."""
-    shift, size = 0, max(1, len(chunk.text))
-    for piece in chunk.pieces:
-        for mark in piece.line.marks:
-            last = mark.at == piece.stop == len(piece.line.text)
-            if piece.start <= mark.at < piece.stop or last:
-                yield mark, min(1.0, (shift + mark.at - piece.start) / size)
-        shift += piece.stop - piece.start + 1

@@ -191,6 +191,10 @@ class Engine(Protocol):
         """All of a voice that can change this engine's samples."""
         ...
 
+    def speaks(self, language: str) -> bool:
+        """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
+        ...
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """What keeps this engine from speaking this cast, before anything runs."""
         ...

@@ -49,6 +49,10 @@ class EngineKind:
     """Of the engine's name in a speaker, where the engine has voices of its own."""
     sample_rate: int
     """Hz, as long as no model says otherwise."""
+    speaks: Callable[[str], bool]
+    """As `Engine.speaks`."""
+    spells: frozenset[str]
+    """Alphabets of which it names letter by letter what stands within lines of another."""
     make: Make
 
     def typed(self, written: Iterable[str]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ Starts no engine, and writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -23,13 +23,20 @@ from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
 from narrator.errors import (
+    EngineUnavailable,
     ManifestError,
     Problem,
     UsageError,
     UserError,
     nearest,
 )
-from narrator.pipeline.manuscript import Manuscript, unseen
+from narrator.pipeline.manuscript import (
+    Manuscript,
+    main_language,
+    oddities,
+    spoken_by,
+    unspoken,
+)
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
@@ -44,16 +51,23 @@ from narrator.speech.plan import (
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import Takes
 from narrator.text.lines import Chapter
+from narrator.text.sentences import primary
 
 
-def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
-    """All that a render would refuse and that no engine is needed to see.
+def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
+    """All that a render would refuse and that no engine is needed to see; what a render would say
+    of the manuscript.
 
-    What is odd about a voice's clip is told. Raises ManifestError (output), UserError (clips).
+    What is odd about text, languages or a voice's clip is told. Raises ManifestError (output),
+    UserError (clips).
     """
     project = manuscript.project
-    for odd in unseen(manuscript):
+    kind, draft = ENGINES[project.engine.name], ENGINES["draft"]
+    for odd in oddities(manuscript, draft.spells):
         tell(str(odd))
+    for one in dict.fromkeys((kind, draft)):
+        for lacking in _lacking(manuscript, one):
+            tell(str(lacking))
     shapes = demands.shapes(project, manuscript.spoken)
     rate = ENGINES[project.engine.name].sample_rate
     demands.check_output(project, rate, shapes)
@@ -67,6 +81,35 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> None:
             problems += error.problems
     if problems:
         raise UserError(problems)
+    if not _is_here(kind):
+        return manuscript
+    return spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))
+
+
+def _is_here(kind: EngineKind) -> bool:
+    """Whether an engine can be asked which languages it speaks."""
+    try:
+        kind.speaks("en")
+    except EngineUnavailable:
+        return False
+    return True
+
+
+def _lacking(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
+    """What an engine would leave out, or refuse, for its language."""
+    if not _is_here(kind):
+        return
+    main = main_language(manuscript)
+    way = "`narrator render --draft`" if kind.name == "draft" else "`narrator render`"
+    if not kind.speaks(main):
+        yield Problem(
+            manuscript.project.path,
+            manuscript.project.line("language"),
+            f"{way} will refuse this book: its main language, “{main}”, is none of the engine's "
+            f"({kind.name})",
+        )
+    for problem in unspoken(spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))):
+        yield replace(problem, message=f"{way}: {problem.message}")
 
 
 def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
@@ -237,6 +280,7 @@ def plan(
     demands.check_output(project, _rate_of(engines), demands.shapes(project, manuscript.spoken))
     if problems := _unspeakable(manuscript, engines):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
+    manuscript = spoken_by(manuscript, engines)
     voices = references.settle(project, manuscript.cast, engines)
     store = store or Store.open(project.build / "store", writing=writing)
     pins = {pin.take: pin for pin in store.pins().values()}
@@ -262,13 +306,33 @@ def _rate_of(engines: Mapping[str, Engine]) -> int:
 
 def _unspeakable(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
     """What keeps each engine from speaking its part of the cast."""
+    project, main = manuscript.project, main_language(manuscript)
+    line = project.line("language")
     problems: list[Problem] = []
     for engine in distinct(engines):
         own = {name for name in engines if engines[name] is engine}
         voices = {name: voice for name, voice in manuscript.cast.items() if name in own}
-        languages = {u.language for u in manuscript.spoken if u.chunk.speaker in own}
-        problems += engine.problems(voices, sorted(languages))
+        problems += engine.problems(voices, [])
+        said = {one.language for one in manuscript.spoken if one.chunk.speaker in own}
+        if primary(main) in map(primary, said) and not engine.speaks(main):
+            problems += (
+                Problem(project.path, line, f"{problem.message}\n{_others(engine, main)}")
+                for problem in engine.problems({}, [main])
+            )
     return problems
+
+
+def _others(engine: Engine, language: str) -> str:
+    """What to do about a book whose language an engine does not speak."""
+    others = (kind for kind in ENGINES.values() if kind.name != engine.name and _is_here(kind))
+    able = next((kind.name for kind in others if kind.speaks(language)), None)
+    if able is None:
+        return "no engine here speaks the book's language: set `language` to the nearest that is"
+    return (
+        "render with --draft, which speaks it"
+        if able == "draft"
+        else f"the engine {able} speaks it"
+    )
 
 
 def _chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:

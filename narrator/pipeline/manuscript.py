@@ -1,27 +1,35 @@
 """book.yaml -> manifest -> script -> chunks: a project's whole text, ready for any engine.
 
-The first steps of the spine, which every command begins with. Knows no engine, no takes, no files
-but the project's own.
+The first steps of the spine, which every command begins with, and what an engine leaves out of it.
+Starts no engine; knows no takes, no files but the project's own.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
+from typing import Protocol
 
 from narrator import files
 from narrator.cast.cast import resolve
+from narrator.characters import quoted
 from narrator.delivery import music
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.speech.plan import SILENT, Utterance, utterances
+from narrator.project.schema import Pauses
+from narrator.speech.plan import SILENT, Utterance, divided, utterances
 from narrator.text import script
-from narrator.text.lines import Chapter
+from narrator.text.lines import Chapter, Foreign, LeftOut
 from narrator.text.normalize import Lexicon
 from narrator.text.patterns import Slow
+from narrator.text.sentences import primary
+from narrator.text.tongues import called, strange
 
 LARGEST_TEXT = 64_000_000
 """Bytes of one chapter; the longest novels have 20 MB."""
@@ -42,7 +50,7 @@ def read(path: Path) -> Manuscript:
     project = load.load(path)
     cast = resolve(project)
     languages = {name: voice.language for name, voice in cast.items() if voice.language}
-    roles = script.Roles(_labels(project), project.narrator, languages)
+    roles = script.Roles(_labels(project), project.narrator, languages, _declared(project))
     chapters: list[Chapter] = []
     lexicon, problems = _lexicon(project)
     for number in range(len(project.chapters)):
@@ -55,7 +63,8 @@ def read(path: Path) -> Manuscript:
     if problems:
         raise ScriptError(problems)
     try:
-        spoken, silent = utterances(chapters, cast=cast, lexicon=lexicon)
+        apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
+        spoken, silent = utterances(chapters, lexicon=lexicon, apart=apart)
     except Slow as error:
         raise ManifestError(_too_slow(project, error)) from None
     heard = {utterance.chapter for utterance in spoken}
@@ -83,6 +92,11 @@ def _labels(project: Project) -> dict[str, str]:
         for name, speaker in project.speakers.items()
         for label in (name, *speaker.aliases)
     }
+
+
+def _declared(project: Project) -> list[str]:
+    own = (chapter.language for chapter in project.chapters if chapter.language)
+    return list(dict.fromkeys((project.manifest.language, *own)))
 
 
 def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
@@ -139,6 +153,125 @@ def _too_slow(project: Project, error: Slow) -> Problem:
     return Problem(project.path, project.line(*loc), str(error))
 
 
+class Speaks(Protocol):
+    """An engine, or what is known of it before it is made."""
+
+    @property
+    def name(self) -> str: ...
+
+    def speaks(self, language: str) -> bool:
+        """Raises EngineUnavailable."""
+        ...
+
+
+SHARE = 0.2
+"""Of a book's speech that its own language has at least: where it has less, it is not its own."""
+
+
+def main_language(manuscript: Manuscript) -> str:
+    """The language that a book says it is in, or what most of it is in, if next to nothing is."""
+    own = manuscript.project.manifest.language
+    said = _seconds_in(manuscript)
+    ours = sum(time for tag, time in said.items() if primary(tag) == primary(own))
+    return own if ours >= SHARE * sum(said.values()) else max(said, key=said.__getitem__)
+
+
+def _seconds_in(manuscript: Manuscript) -> dict[str, float]:
+    """Expected speech in each language of a book."""
+    seconds: dict[str, float] = {}
+    for one in manuscript.spoken:
+        seconds[one.language] = seconds.get(one.language, 0.0) + one.expected
+    return seconds
+
+
+def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscript:
+    """The manuscript without what its engines cannot say, which is left out and listed.
+
+    `engines` go by speaker. What is in the main language of the book stays: without it there is
+    none. Raises EngineUnavailable.
+    """
+    main = primary(main_language(manuscript))
+
+    @functools.cache
+    def lacks(speaker: str, language: str) -> str | None:
+        if primary(language) == main or engines[speaker].speaks(language):
+            return None
+        return f"in “{language}”, a language that the engine {engines[speaker].name} lacks"
+
+    spoken: list[Utterance] = []
+    chapters = list(manuscript.chapters)
+    for number, own in groupby(manuscript.spoken, key=lambda one: one.chapter):
+        kept, left = divided(list(own), lambda one: lacks(one.chunk.speaker, one.language))
+        spoken += kept
+        whole = (*chapters[number].left_out, *left)
+        chapters[number] = replace(chapters[number], left_out=whole)
+    return replace(manuscript, chapters=tuple(chapters), spoken=tuple(spoken))
+
+
+def unspoken(manuscript: Manuscript) -> list[Problem]:
+    """What `spoken_by` has left out, once for each language."""
+    found: dict[str, list[LeftOut]] = {}
+    for chapter in manuscript.chapters:
+        for item in chapter.left_out:
+            if item.of_line and item.reason != SILENT:
+                found.setdefault(item.reason, []).append(item)
+    main = main_language(manuscript)
+    return [
+        Problem(
+            items[0].path,
+            items[0].line,
+            f"left out{_more_lines(len(items) - 1)}: {reason}{_instead(items[0].text, main)}",
+        )
+        for reason, items in found.items()
+    ]
+
+
+def _instead(text: str, main: str) -> str:
+    """How to have a text read as a book's own language, where it is in its letters."""
+    odd = strange(text, main)
+    if odd and odd.mostly:
+        return ""
+    return f"; to have it read as “{main}”, write [language: {main}] before it"
+
+
+def oddities(manuscript: Manuscript, spells: Collection[str]) -> Iterator[Problem]:
+    """What is odd about the text of a book and keeps nobody from speaking it, each kind once.
+
+    `spells` are the alphabets of which the draft voice says single letters within other text.
+    """
+    yield from unseen(manuscript)
+    for chapter in manuscript.chapters:
+        yield from chapter.warnings
+    said = _seconds_in(manuscript)
+    found: dict[tuple[str, str, str | None], list[Foreign]] = {}
+    for chapter in manuscript.chapters:
+        for one in chapter.foreign:
+            found.setdefault((one.alphabet, one.around, one.said_in), []).append(one)
+    for (alphabet, around, said_in), places in found.items():
+        first, more = places[0], _more_lines(sum(one.count for one in places) - 1)
+        what = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more}"
+        if said_in is not None:
+            what += f", and is said in “{said_in}”, not in “{around}”: "
+            what += (
+                f"set `language: {said_in}` in {manuscript.project.path.name}"
+                if 2 * said.get(said_in, 0.0) > sum(said.values())
+                else f"write [language: {said_in}] before and [language: off] after such lines, "
+                "or set `language` of chapter or speaker"
+            )
+        elif alphabet in spells:
+            what += (
+                ": within other text the draft voice names such letters one by one; "
+                "{written|spoken} says how they sound"
+            )
+        else:
+            continue
+        yield Problem(first.path, first.line, what)
+
+
+def _more_lines(count: int) -> str:
+    return f" (and {count:,} more line{'s' * (count > 1)})" if count > 0 else ""
+
+
 def unseen(manuscript: Manuscript) -> list[Problem]:
     """Characters that cannot be seen in texts and the manifest, each once, with its first place."""
     first: dict[str, tuple[Path, int]] = {}
@@ -167,7 +300,7 @@ def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
     lines = (line for c in manuscript.chapters for s in c.scenes for line in s.lines)
     unsaid = [item for chapter in manuscript.chapters for item in chapter.left_out]
     left_out = sum(characters(item.text) for item in unsaid)
-    twice = sum(characters(item.text) for item in unsaid if item.reason == SILENT)
+    twice = sum(characters(item.text) for item in unsaid if item.of_line)
     return {
         "source": sum(characters(line.text) for line in lines) + left_out - twice,
         "left_out": left_out,

@@ -19,7 +19,7 @@ from typing import Any
 
 from narrator import files
 from narrator.cast import references
-from narrator.delivery import finish, music, products
+from narrator.delivery import finish, layout, music, products
 from narrator.engines import Engine, distinct, is_known
 from narrator.errors import (
     DamagedTake,
@@ -172,14 +172,14 @@ def _finish(report: Report, observer: Observer, cancel: Event) -> None:
     """Files of every chosen chapter whose takes are all there; of the book, if all are."""
     book = report.plan
     chosen, missing, shelf = book.selection.chapters, book.missing, products.shelf_of(book)
-    every, lacking = range(len(book.chapters)), {step.chapter for step in missing}
+    every, lacking = layout.spoken_chapters(book), {step.chapter for step in missing}
     wanted = {n for n in every if not chosen or n in chosen}
     report.accounting = account(book, missing)
     report.incomplete = tuple(sorted(wanted & lacking))
     report.lacking = sum(step in book.selection for step in missing)
     # what listeners have already is delivered with the rest, as it is now; a book that is complete
     # is delivered whole, whatever part of it was asked for
-    had = products.delivered(book.project, shelf) if missing else set(every)
+    had = products.delivered(book.project, shelf) & every if missing else every
     delivered = (wanted | had) - lacking
     asked = {step.id for step in missing if step in book.selection}
     report.doubtful = tuple(

@@ -232,7 +232,8 @@ class Pauses(Strict):
     sentence: Seconds = 0.35
     """Between chunks of one line."""
     line: Seconds = 0.6
-    """Between lines of one speaker."""
+    """Between lines of one speaker; with any other value each line is spoken by itself, else short
+    neighbours in one go."""
     speaker: Seconds = 0.45
     """Where another one answers."""
     heading: Seconds = 1.2
@@ -572,7 +573,8 @@ class Manifest(Strict):
     author: Texts
     """One or several."""
     language: Language = "en"
-    """What numbers, sentences and voices follow: en, en-GB, de."""
+    """What numbers, sentences and voices follow: en, en-GB, de; [language: el] in a text says
+    otherwise of some lines."""
     cover: Text | None = None
     """A JPEG or PNG file."""
     outside: tuple[Text, ...] = ()

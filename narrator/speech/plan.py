@@ -7,9 +7,9 @@ Starts no engine and knows no disk: it is given a way to look takes up.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
@@ -38,9 +38,12 @@ class Utterance:
     """Counted through the book."""
     chunk: Chunk
     spoken: SpokenText
-    language: str
     expected: float
     """Seconds of speech."""
+
+    @property
+    def language(self) -> str:
+        return self.chunk.language
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,46 +122,63 @@ def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParamete
 
 
 def utterances(
-    chapters: Sequence[Chapter], *, cast: Cast, lexicon: Lexicon
+    chapters: Sequence[Chapter], *, lexicon: Lexicon, apart: bool = False
 ) -> tuple[tuple[Utterance, ...], Mapping[int, Sequence[LeftOut]]]:
-    """All chunks of a book in reading order, with their spoken text.
+    """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`.
 
     Second, by chapter, those with nothing to say ("…" between two speakers).
     """
     found: list[Utterance] = []
-    silent: dict[int, list[LeftOut]] = defaultdict(list)
+    silent: dict[int, Sequence[LeftOut]] = {}
     scene_number = 0
     for number, chapter in enumerate(chapters):
-        before = len(found)
-        languages = {name: voice.language or chapter.language for name, voice in cast.items()}
-        for scene in chapter.scenes:
-            for chunk in chunks.cut(scene, languages.__getitem__):
-                language = languages[chunk.speaker]
-                spoken = normalize(
-                    chunk.text,
-                    language=language,
-                    speaker=chunk.speaker,
-                    lexicon=lexicon,
-                    says=[(say.start, say.stop, say.spoken) for say in chunk.says],
-                    heading=bool(chunk.pieces[0].line.heading),
-                )
-                if not any(map(str.isalnum, spoken.text)):
-                    line = chunk.pieces[0].line
-                    silent[number].append(LeftOut(line.path, line.line, chunk.text, SILENT))
-                    continue
-                found.append(
-                    Utterance(
-                        id=f"{number + 1}.{len(found) - before + 1}",
-                        chapter=number,
-                        scene=scene_number,
-                        chunk=chunk,
-                        spoken=spoken,
-                        language=language,
-                        expected=pace.expected_seconds(spoken.text, language),
-                    )
-                )
-            scene_number += 1
+        own = [
+            _utterance(number, scene, chunk, lexicon)
+            for scene, lines in enumerate(chapter.scenes, scene_number)
+            for chunk in chunks.cut(lines, apart=apart)
+        ]
+        scene_number += len(chapter.scenes)
+        own, silent[number] = divided(own, _silent)
+        found += (replace(one, id=f"{number + 1}.{n}") for n, one in enumerate(own, 1))
     return tuple(found), silent
+
+
+def _utterance(chapter: int, scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
+    """A chunk with its spoken text, before it has an id."""
+    spoken = normalize(
+        chunk.text,
+        language=chunk.language,
+        speaker=chunk.speaker,
+        lexicon=lexicon,
+        says=[(say.start, say.stop, say.spoken) for say in chunk.says],
+        heading=bool(chunk.pieces[0].line.heading),
+    )
+    expected = pace.expected_seconds(spoken.text, chunk.language)
+    return Utterance("", chapter, scene, chunk, spoken, expected)
+
+
+def _silent(one: Utterance) -> str | None:
+    return None if any(map(str.isalnum, one.spoken.text)) else SILENT
+
+
+def divided(
+    chapter: Sequence[Utterance], why: Callable[[Utterance], str | None]
+) -> tuple[list[Utterance], list[LeftOut]]:
+    """What of a chapter is spoken, and what is left out for the reason that `why` gives."""
+    reasons = {place: reason for place, one in enumerate(chapter) if (reason := why(one))}
+    if not reasons:
+        return list(chapter), []
+    left: list[LeftOut] = []
+    for place, reason in reasons.items():
+        for piece in chapter[place].chunk.pieces:
+            at = piece.line
+            if piece.start and left and (left[-1].path, left[-1].line) == (at.path, at.line):
+                left[-1] = replace(left[-1], text=left[-1].text + piece.text)
+            else:
+                left.append(LeftOut(at.path, at.line, piece.text, reason, of_line=True))
+    spoken = [one for place, one in enumerate(chapter) if place not in reasons]
+    kept = chunks.without([one.chunk for one in chapter], reasons.keys())
+    return [replace(one, chunk=chunk) for one, chunk in zip(spoken, kept, strict=True)], left
 
 
 def link(
@@ -205,19 +225,20 @@ class _Linker:
     def scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
         own_rules = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
         heads = _chain_heads(scene, own_rules, self.engines)
-        last: dict[str, Step] = {}
+        last: dict[tuple[str, str], Step] = {}
         seen: Counter[tuple[str, str | None, str]] = Counter()
         for number, utterance in enumerate(scene):
             speaker, text = utterance.chunk.speaker, utterance.spoken.text
             engine = self.engines[speaker]
-            parent = None if number in heads else last[speaker]
+            tongue = speaker, utterance.language
+            parent = None if number in heads else last[tongue]
             if parent and parent.expected + utterance.expected > engine.horizon:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
             seen[speaker, style, text] += 1
             mode = _mode(engine, own_rules[speaker], parent is not None, style)
-            last[speaker] = self._step(utterance, parent, style, mode, seen[speaker, style, text])
-            yield last[speaker]
+            last[tongue] = self._step(utterance, parent, style, mode, seen[speaker, style, text])
+            yield last[tongue]
 
     def _step(
         self, utterance: Utterance, parent: Step | None, style: str | None, mode: Mode, nth: int
@@ -303,11 +324,15 @@ def _chain_heads(
 
     A chain is cut where the text says so, not where a count does: before a chunk whose hash is
     lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
-    inserted moves no cut beyond its neighbourhood, and an edit stays small.
+    inserted moves no cut beyond its neighbourhood, and an edit stays small. What a speaker says in
+    another language is no part of it, and no prompt, whose accent would be copied.
     """
     heads: set[int] = set()
-    for speaker, rule in rules.items():
-        places = [i for i, one in enumerate(scene) if one.chunk.speaker == speaker]
+    chains: dict[tuple[str, str], list[int]] = {}
+    for place, one in enumerate(scene):
+        chains.setdefault((one.chunk.speaker, one.language), []).append(place)
+    for (speaker, _), places in chains.items():
+        rule = rules[speaker]
         alone = rule.mode == "reference" or not engines[speaker].continues
         most = 1 if alone else rule.max_chunks
         lowest = _lowest([keys.number(scene[i].spoken.text) for i in places], max(1, most // 4))

@@ -7,15 +7,16 @@ import re
 import unicodedata
 
 _WRITTEN_IN = {
-    "LATIN": "af az bm br bs ca ceb co cs cy da de en eo es et eu ff fi fil fo fr fy ga gd gl ha "
-    "haw hr ht hu id ig is it jv kk la lb lg ln lt lv mg mi ms mt nb nl nn no ny oc om pl pt qu rm "
-    "rn ro rw sh sk sl sm sn so sq sr st su sv sw tk tl tn to tr ts tt uz vi wo xh yo zu",
-    "CYRILLIC": "az ba be bg bs ce cv kk ky mk mn os ru sh sr tg tk tt ug uk uz",
-    "GREEK": "el",
+    "LATIN": "af ang az bm br bs ca ceb co cs cy da de en enm eo es et eu ff fi fil fo fr frm fro "
+    "fy ga gd gl gmh goh gsw ha haw hr ht hu ia id ig in io is it jv kk kw la lb lg ln lt lv mg mi "
+    "ms mt nap nb nl nn no non ny oc om pap pl pt qu rm rn ro rw scn sco sh sk sl sm sn so sq sr "
+    "st su sv sw tk tl tn to tr ts tt uz vec vi wo xh yo zu",
+    "CYRILLIC": "az ba be bg bs ce cu cv kk ky mk mn os ru sh sr tg tk tt ug uk uz",
+    "GREEK": "el grc",
     "ARABIC": "ar az ckb fa ha kk ku ky ms pa ps sd tk ug ur uz",
-    "HEBREW": "he yi",
+    "HEBREW": "arc he iw yi",
     "DEVANAGARI": "bho gom hi kok ks mai mr ne sa sd",
-    "BENGALI": "as bn",
+    "BENGALI": "as bn bpy",
     "GURMUKHI": "pa",
     "GUJARATI": "gu",
     "ORIYA": "or",
@@ -34,29 +35,25 @@ _WRITTEN_IN = {
     "ETHIOPIC": "am ti",
     "MONGOLIAN": "mn",
     "HANGUL": "ko",
-    "CJK": "ja ko yue zh wuu nan",
+    "CJK": "cmn ja ko lzh nan wuu yue zh",
     "HIRAGANA": "ja",
     "KATAKANA": "ja",
-    "BOPOMOFO": "zh nan",
+    "BOPOMOFO": "cmn nan zh",
 }
 """Script, by the word that begins the Unicode names of its letters -> languages written in it."""
 
 _TAGGED = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
 """Script of a language tag (ISO 15924) that settles which of several scripts is meant."""
 
-ALPHABETS_OF = {
-    "LATIN": "en",
-    "CYRILLIC": "ru",
-    "GREEK": "el",
-    "ARABIC": "ar",
-    "HEBREW": "he",
-    "DEVANAGARI": "hi",
-    "THAI": "th",
-    "HANGUL": "ko",
-    "CJK": "zh",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
-}
+USUAL = {
+    "LATIN": "en", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "HEBREW": "he",
+    "DEVANAGARI": "hi", "BENGALI": "bn", "GURMUKHI": "pa", "GUJARATI": "gu", "ORIYA": "or",
+    "TAMIL": "ta", "TELUGU": "te", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si",
+    "THAI": "th", "LAO": "lo", "KHMER": "km", "MYANMAR": "my", "TIBETAN": "bo", "GEORGIAN": "ka",
+    "ARMENIAN": "hy", "ETHIOPIC": "am", "MONGOLIAN": "mn", "HANGUL": "ko", "CJK": "zh",
+    "HIRAGANA": "ja", "KATAKANA": "ja", "BOPOMOFO": "zh",
+}  # fmt: skip
+"""The language that letters are in, where nothing else says it."""
 
 
 @functools.cache
@@ -68,6 +65,20 @@ def alphabets_of(language: str) -> frozenset[str] | None:
         frozenset(tagged or {s for s, langs in _WRITTEN_IN.items() if first in langs.split()})
         or None
     )
+
+
+_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_KNOWN = frozenset(language for languages in _WRITTEN_IN.values() for language in languages.split())
+
+
+def is_language(tag: str) -> bool:
+    """Whether a tag is well-formed BCP 47, of a language that is known here."""
+    return bool(_TAG.fullmatch(tag)) and tag.lower().partition("-")[0] in _KNOWN
+
+
+def is_written_in(language: str, alphabet: str) -> bool:
+    """Whether an alphabet is one of a language's, whatever script its tag names."""
+    return language.lower().partition("-")[0] in _WRITTEN_IN.get(alphabet, "").split()
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -6,8 +6,9 @@ dialogue have the last word. Both libraries alter or drop text in places, so the
 of the same length, and only offsets are taken from them.
 
 Chunks: a line is cut where its sentences end, into parts of even length near the target. Short
-lines join a neighbour of the same speaker. What becomes of a line depends on its own text and on
-the run of short lines it stands in, so that an edit changes no chunks further away.
+lines join a neighbour of the same speaker and language. What becomes of a line depends on its own
+text and on the run of short lines it stands in, so that an edit changes no chunks further away.
+What is left out of a chapter later leaves its pauses and marks to its neighbours.
 
 Knows nothing of spoken forms, voices and engines.
 """
@@ -17,11 +18,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from narrator.text.lines import Line, Say, Scene
+from narrator.text.lines import Line, MusicMark, Say, Scene
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
@@ -67,6 +68,12 @@ class Chunk:
     """Seconds of a pause set by hand after this chunk, instead of the boundary's own."""
     lead: float = 0.0
     """Seconds of a pause set by hand before the first chunk of a scene."""
+    taken: tuple[tuple[MusicMark, float], ...] = ()
+    """`marks` of neighbours that are not spoken: before this chunk, or after it."""
+
+    @property
+    def language(self) -> str:
+        return self.pieces[0].line.language
 
     @property
     def text(self) -> str:
@@ -85,6 +92,19 @@ class Chunk:
                     inside.append(Say(say.start + shift, say.stop + shift, say.spoken))
             shift += piece.stop + 1
         return tuple(inside)
+
+    @property
+    def marks(self) -> tuple[tuple[MusicMark, float], ...]:
+        """The marks in it, in order, each with the share of its text that comes before."""
+        found = list(self.taken)
+        shift, size = 0, max(1, len(self.text))
+        for piece in self.pieces:
+            for mark in piece.line.marks:
+                last = mark.at == piece.stop == len(piece.line.text)
+                if piece.start <= mark.at < piece.stop or last:
+                    found.append((mark, min(1.0, (shift + mark.at - piece.start) / size)))
+            shift += piece.stop - piece.start + 1
+        return tuple(sorted(found, key=lambda placed: placed[1]))
 
 
 # Clause marks within a sentence. Strong ones part clauses; weak ones may part no more than a list.
@@ -143,6 +163,7 @@ class _Stretch:
         return (
             self.rest is None
             and self.line.speaker == other.line.speaker
+            and self.line.language == other.line.language
             and not any(line.style is not None or line.heading for line in lines)
         )
 
@@ -160,20 +181,18 @@ class _Sentence:
 
 
 def cut(
-    scene: Scene,
-    language: Callable[[str], str] | str,
-    *,
-    target: tuple[float, float] = (8.0, 14.0),
+    scene: Scene, *, apart: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
     """The chunks of a scene, in reading order.
 
-    `language` is that of all speakers, or tells it of each; `target` is in seconds of speech, and
-    four seconds more are allowed for a sentence that would have to be cut.
+    With `apart` no two lines share one: there is a pause between them that is to be heard. `target`
+    is in seconds of speech, and four seconds more are allowed for a sentence that would have to be
+    cut.
     """
     limits = _Lengths(*target)
-    blocks, lead = _blocks(scene, language, limits)
+    blocks, lead = _blocks(scene, limits)
     chunks: list[Chunk] = []
-    for units in _chunks(blocks, limits):
+    for units in _chunks(blocks, limits, apart):
         last = units[-1]
         block = last.block
         if last.stop == len(block.line.text):
@@ -191,6 +210,46 @@ def cut(
             )
         )
     return tuple(chunks)
+
+
+_BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
+"""The weaker ones first."""
+
+
+def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
+    """The chunks of a chapter but for those at these places: pauses that the author set around
+    them, the end of their scene and their marks go to the chunk before or after."""
+    kept: list[Chunk] = []
+    lead = 0.0
+    marks: list[MusicMark] = []
+    for place, chunk in enumerate(chunks):
+        if place in left:
+            lead += chunk.lead
+            marks += [mark for mark, _ in chunk.marks]
+            if kept:
+                kept[-1] = _before(kept[-1], chunk)
+            else:
+                lead += chunk.rest or 0.0
+            continue
+        taken = (*((mark, 0.0) for mark in marks), *chunk.taken)
+        kept.append(replace(chunk, lead=chunk.lead + lead, taken=taken))
+        lead, marks = 0.0, []
+    if kept and (lead or marks):
+        last = kept[-1]
+        taken = (*last.taken, *((mark, 1.0) for mark in marks))
+        rest = (last.rest or 0.0) + lead if lead else last.rest
+        kept[-1] = replace(last, rest=rest, taken=taken)
+    return kept
+
+
+def _before(chunk: Chunk, left: Chunk) -> Chunk:
+    """A chunk that what comes after one that is left out follows now."""
+    rests = [one.rest for one in (chunk, left) if one.rest is not None]
+    return replace(
+        chunk,
+        boundary=max(chunk.boundary, left.boundary, key=_BOUNDARIES.index),
+        rest=sum(rests) if rests else None,
+    )
 
 
 def halve(text: str, language: str) -> tuple[str, str] | None:
@@ -224,24 +283,21 @@ def _pieces(units: Sequence[_Sentence]) -> tuple[Piece, ...]:
 # -- lines -> units
 
 
-def _blocks(
-    scene: Scene, language: Callable[[str], str] | str, limits: _Lengths
-) -> tuple[list[_Stretch], float]:
+def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
     """The blocks of a scene, and the seconds of a pause set by hand before all of them."""
     blocks: list[_Stretch] = []
     lead = 0.0
     for line, following in zip(scene.lines, (*scene.lines[1:], None), strict=False):
-        tongue = language if isinstance(language, str) else language(line.speaker)
         if following is None:
             after = "scene"
         else:
             after = "heading" if line.heading or following.heading else "line"
-        ends = frozenset(stop for _, stop in sentences(line.text, tongue))
+        ends = frozenset(stop for _, stop in sentences(line.text, line.language))
         start = 0
         for at, seconds in (*_rests(line), (len(line.text), None)):
             if at > start:
                 block = _Stretch(line, after, ends)
-                block.units = list(_units(block, start, at, tongue, limits))
+                block.units = list(_units(block, start, at, line.language, limits))
                 blocks.append(block)
                 start = at
             if seconds is not None and blocks:
@@ -371,11 +427,11 @@ def _between_graphemes(text: str, at: int) -> bool:
 # -- units -> chunks
 
 
-def _chunks(blocks: Sequence[_Stretch], limits: _Lengths) -> Iterator[list[_Sentence]]:
+def _chunks(blocks: Sequence[_Stretch], limits: _Lengths, apart: bool) -> Iterator[list[_Sentence]]:
     """The units of each chunk."""
     run: list[_Stretch] = []
     for block in blocks:
-        if run and not run[-1].joins(block):
+        if run and (apart or not run[-1].joins(block)):
             yield from _run_chunks(run, limits)
             run = []
         run.append(block)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrator.errors import Problem
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -52,6 +54,8 @@ class Line:
     text: str
     path: Path
     line: int
+    language: str
+    """What it is said in, by BCP 47 tag."""
     style: str | None = None
     heading: int = 0
     """Level of a heading, 0 for a paragraph."""
@@ -76,6 +80,26 @@ class LeftOut:
     line: int
     text: str
     reason: str
+    of_line: bool = False
+    """Whether it stands in a `Line` too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Places in letters that the language around them is not written in."""
+
+    alphabet: str
+    around: str
+    """The language around them."""
+    said_in: str | None
+    """What whole lines are said in, by their letters; None for words within lines."""
+    path: Path
+    line: int
+    """Of the first place."""
+    count: int
+    """Of lines."""
+    sample: str
+    """Words of the first place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +113,6 @@ class Chapter:
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
     """Characters of the source that cannot be seen and are not spoken: each with the file and line
     of its first place, and in how many it stands."""
+    foreign: tuple[Foreign, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    """What is odd about its text, and keeps nobody from speaking it."""

@@ -1,4 +1,4 @@
-"""Markdown with what scripts add to it: pauses, music, said words, escapes, footnote marks.
+"""Markdown with what scripts add to it: pauses, music, languages, said words, escapes, footnotes.
 
 Gives tokens with their lines; what they mean is `script.py`'s.
 """
@@ -17,6 +17,7 @@ from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 
 from narrator.characters import quoted, seen
+from narrator.text.alphabets import is_language
 
 LONGEST_PAUSE = 60.0
 """Seconds that one `[pause …]` may last."""
@@ -35,6 +36,9 @@ _DEEPEST = 40
 
 _PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
 _MUSIC = re.compile(r"\[music:([^\[\]\n]*)(\])?", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    r"\[(?P<name>lan[a-z]{1,7})[^\S\n]*(?P<sign>[:=]?)(?P<tag>[^\[\]\n]*\])?", re.IGNORECASE
+)
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
 _SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
@@ -57,6 +61,7 @@ def MARKDOWN() -> MarkdownIt:
     md.inline.ruler.at("escape", _escape)
     md.inline.ruler.before("link", "pause", _pause)
     md.inline.ruler.before("link", "music", _music)
+    md.inline.ruler.before("link", "language", _language)
     md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
     md.inline.ruler.before("link", "say", _say)
     return md
@@ -174,6 +179,32 @@ def _music(state: StateInline, silent: bool) -> bool:
         else:
             token = state.push("music", "", 0)
             token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
+    state.pos = mark.end()
+    return True
+
+
+def _language(state: StateInline, silent: bool) -> bool:
+    """`[language: el]` and `[language: off]`; what is like them, and none, is odd.
+
+    Brackets that begin with the word alone are text.
+    """
+    mark = _LANGUAGE.match(state.src, state.pos, state.posMax)
+    if not mark:
+        return False
+    tag = squeeze(mark["tag"] or "").rstrip("] ")
+    off, named = tag.casefold() == "off", is_language(tag)
+    exact = mark["name"].casefold() == "language"
+    meant = (mark["sign"] and exact) or off or named
+    if not meant or not (exact or mark["tag"]):
+        return False
+    if not silent:
+        if mark["tag"] is None:  # the rest of the line is no part of it
+            token = state.push("text", "", 0)
+            token.content = mark[0]
+        right = exact and mark["sign"] == ":" and (off or named)
+        token = state.push("language", "", 0)
+        token.content = mark[0]
+        token.meta = {"pos": state.pos, "tag": None if off else tag, "right": right}
     state.pos = mark.end()
     return True
 

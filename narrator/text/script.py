@@ -1,12 +1,12 @@
 """Chapter sources -> Chapter > Scene > Line, each with file:line.
 
-Chapter text is CommonMark, read by markdown-it-py, with five additions: `name (style): text` at
-the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `{written|spoken}`, and footnotes (left
-out). Two rules of CommonMark are off, since a manuscript means something else by them: indented
-text is no code, and tags around a paragraph do not take its text away.
+Chapter text is CommonMark, read by markdown-it-py, with six additions: `name (style): text` at
+the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `[language: el]`, `{written|spoken}`,
+and footnotes (left out). Two rules of CommonMark are off, since a manuscript means something else
+by them: indented text is no code, and tags around a paragraph do not take its text away.
 
-Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Knows
-nothing of sentences, chunks and voices.
+Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Which
+language a line is said in is decided here alone. Knows nothing of sentences, chunks and voices.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import functools
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -25,9 +24,9 @@ from markdown_it.token import Token
 
 from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, Problem, ScriptError, nearest
-from narrator.text.alphabets import ALPHABETS_OF, alphabet_of, alphabets_of
-from narrator.text.lines import Chapter, LeftOut, Line, MusicMark, Rest, Say, Scene
+from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
 from narrator.text.markup import MARKDOWN, squeeze, visible
+from narrator.text.tongues import Strange, said_in, strange
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
@@ -43,6 +42,8 @@ class Roles:
     """Speaker of text without a label."""
     languages: Mapping[str, str] = field(default_factory=dict)
     """Name of a speaker -> language, for those who do not speak their chapter's."""
+    declared: Sequence[str] = ()
+    """All languages that the book names, its own first."""
 
 
 def decode(data: bytes, path: Path) -> str:
@@ -146,6 +147,16 @@ _Sign = float | MusicMark
 """A pause of so many seconds, or a mark."""
 
 
+@dataclass(frozen=True, slots=True)
+class _LanguageMark:
+    """From here on lines are said in a language; None: in that of their chapter again."""
+
+    tag: str | None
+    number: int
+    """Of its line in the source."""
+    written: str
+
+
 @dataclass(slots=True)
 class _Flat:
     """A paragraph without its markup, or what one speaker says of it; offsets are into `text`."""
@@ -161,6 +172,8 @@ class _Flat:
     rests: list[Rest] = field(default_factory=list)
     signs: list[tuple[int, _Sign]] = field(default_factory=list)
     """In order, with their offsets."""
+    languages: list[tuple[int, _LanguageMark]] = field(default_factory=list)
+    """Likewise."""
 
     def part(self, begin: int, content: int, end: int) -> _Flat:
         """What stands from `begin` to `end`, with single spaces; text begins at `content`."""
@@ -185,6 +198,7 @@ class _Flat:
                 if holds(rest.at)
             ],
             signs=[(where(max(at, content)), sign) for at, sign in self.signs if holds(at)],
+            languages=[(where(max(at, content)), mark) for at, mark in self.languages if holds(at)],
         )
 
     def numbered(self, number: str) -> _Flat:
@@ -196,6 +210,7 @@ class _Flat:
             says=[Say(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
             rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
             signs=[(at + shift, sign) for at, sign in self.signs],
+            languages=self.languages,
         )
 
 
@@ -242,8 +257,13 @@ class _ScriptReader:
         self.unattributed: list[int] = []
         self.unseen: dict[str, tuple[int, int]] = {}
         """Character -> line of its first place, number of places."""
-        self.unexpected: dict[tuple[str, str], list[int]] = {}
-        """Script, and the language that is not written in it -> lines."""
+        self.spoken: str | None = None
+        """The language that a mark has set for what follows."""
+        self.declared = [*roles.declared, language, *roles.languages.values()]
+        self.strange: list[tuple[int, int, Strange]] = []
+        """Places of lines in `scenes` that nobody has set a language for, and that are in letters
+        of another."""
+        self.warnings: list[Problem] = []
 
     def chapter(self, title: str, first_line: int) -> Chapter:
         """What was read. Raises ScriptError."""
@@ -254,10 +274,12 @@ class _ScriptReader:
         if self.problems:
             raise ScriptError(sorted(set(self.problems)))
         self._place_last_marks()
+        foreign = tuple(self._foreign())
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
         unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
-        return Chapter(title, self.language, scenes, left_out, unseen)
+        warnings = tuple(sorted(self.warnings))
+        return Chapter(title, self.language, scenes, left_out, unseen, foreign, warnings)
 
     def look_at(self, text: str, first_line: int) -> None:
         """Note the characters that cannot be seen."""
@@ -372,8 +394,18 @@ class _ScriptReader:
 
     def _silence(self, flat: _Flat) -> None:
         """Keep the pauses and marks of what says nothing."""
-        self._rest(sum(rest.seconds for rest in flat.rests))
+        if flat.rests:
+            self._rest(sum(rest.seconds for rest in flat.rests))
         self.gap += (sign for _, sign in flat.signs)
+        for _, mark in flat.languages:
+            self._set_language(mark)
+
+    def _set_language(self, mark: _LanguageMark) -> None:
+        if mark.tag is None and self.spoken is None:
+            self._warn(mark.number, f"{mark.written}, but no language is on here")
+        elif mark.tag is not None:
+            self.declared.append(mark.tag)
+        self.spoken = mark.tag
 
     def _turns(self, flat: _Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
         """Where speakers begin: offset of the label and after it, and who it names, if anybody.
@@ -421,6 +453,7 @@ class _ScriptReader:
             if not number:
                 self._silence(part)
                 return
+        after = self._set_languages(part)
         if number:
             part = part.numbered(number)
         if attribution:
@@ -437,19 +470,37 @@ class _ScriptReader:
             part.text,
             self.path,
             line,
+            self.spoken or self.roles.languages.get(speaker, self.language),
             style,
             heading,
             says=tuple(part.says),
             rests=(*early, *part.rests),
             marks=tuple(self._marks(part.text, part.signs)),
         )
-        self._expect_script(made)
+        if self.spoken is None and (found := strange(made.text, made.language)):
+            self.strange.append((len(self.scenes) - 1, len(self.scenes[-1]), found))
         self.scenes[-1].append(made)
+        for mark in after:
+            self._set_language(mark)
+
+    def _set_languages(self, part: _Flat) -> list[_LanguageMark]:
+        """Obey the language marks before a line's words, and return those after them."""
+        after = []
+        for at, mark in part.languages:
+            if not visible(part.text[:at]):
+                self._set_language(mark)
+            elif not visible(part.text[at:]):
+                after.append(mark)
+            else:
+                self._warn(
+                    mark.number,
+                    f"{mark.written} within a paragraph is ignored: a language is for whole "
+                    "paragraphs, and its marks stand before and after them",
+                )
+        return after
 
     def _rest(self, seconds: float) -> None:
         """A pause between lines: it belongs to the line before it, if there is one."""
-        if not seconds:
-            return
         if scene := self.scenes[-1]:
             rest = Rest(len(scene[-1].text), seconds)
             scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, rest))
@@ -473,7 +524,7 @@ class _ScriptReader:
                 self.gap += here
 
     def _place_last_marks(self) -> None:
-        """Marks after the last words of a chapter belong to their line."""
+        """Marks after the last words of a chapter belong to their line, and so does a pause."""
         spoken = (
             (scene, i)
             for scene in reversed(self.scenes)
@@ -482,25 +533,42 @@ class _ScriptReader:
         )
         scene, i = next(spoken)
         late = _resolved(self.gap, len(scene[i].text))
-        scene[i] = replace(scene[i], marks=(*scene[i].marks, *late))
+        rests = [Rest(len(scene[i].text), self.early_rest)] if self.early_rest else []
+        scene[i] = replace(
+            scene[i], marks=(*scene[i].marks, *late), rests=(*scene[i].rests, *rests)
+        )
 
     def _end_scene(self) -> None:
         if self.scenes[-1]:
             self.scenes.append([])
 
-    def _expect_script(self, line: Line) -> None:
-        """Note a line that is mostly in letters which its language is not written in."""
-        language = self.roles.languages.get(line.speaker, self.language)
-        expected = alphabets_of(language)
-        if expected is None or (line.text.isascii() and "LATIN" in expected):
-            return
-        counts = Counter(alphabet_of(c) for c in line.text if c.isalpha())
-        del counts[""]
-        letters = counts.total()
-        foreign = Counter({s: n for s, n in counts.items() if s not in expected})
-        if letters >= 20 and foreign.total() * 2 > letters:
-            script = foreign.most_common(1)[0][0]
-            self.unexpected.setdefault((script, language), []).append(line.line)
+    def _foreign(self) -> Iterator[Foreign]:
+        """Lines that are in letters of another language get it, those of a run the same; and what
+        is in such letters, once for each language."""
+        found: dict[tuple[str, str, str | None], list[tuple[int, str]]] = {}
+        for run in self._runs():
+            lines = [self.scenes[scene][at] for scene, at, _ in run]
+            texts = [(line.text, one) for line, (_, _, one) in zip(lines, run, strict=True)]
+            language = said_in(texts, self.declared)
+            for (scene, at, one), line in zip(run, lines, strict=True):
+                places = found.setdefault((one.alphabet, line.language, language), [])
+                places.append((line.line, one.word if language is None else line.text))
+                if language is not None:
+                    self.scenes[scene][at] = replace(line, language=language)
+        for (alphabet, around, language), places in found.items():
+            number, sample = places[0]
+            yield Foreign(alphabet, around, language, self.path, number, len(places), sample)
+
+    def _runs(self) -> Iterator[list[tuple[int, int, Strange]]]:
+        """`strange`, with neighbouring lines that go on one another together."""
+        run: list[tuple[int, int, Strange]] = []
+        for scene, at, one in self.strange:
+            if run and not (run[-1][:2] == (scene, at - 1) and one.goes_on(run[-1][2])):
+                yield run
+                run = []
+            run.append((scene, at, one))
+        if run:
+            yield run
 
     # -- inline markup
 
@@ -540,6 +608,8 @@ class _ScriptReader:
                     flat.signs.append((size, child.meta["seconds"]))
                 case "music":
                     flat.signs.append((size, MusicMark(size, child.meta["name"], line)))
+                case "language":
+                    self._language_mark(flat, size, child, line)
                 case "say":
                     flat.says.append(Say(size, size + len(child.content), child.meta["spoken"]))
                     add(child.content, _FIXED * len(child.content))
@@ -555,6 +625,19 @@ class _ScriptReader:
         flat.text, flat.shadow = "".join(texts), "".join(shadows)
         return flat
 
+    def _language_mark(self, flat: _Flat, at: int, child: Token, line: int) -> None:
+        """A language mark, or what was meant as one."""
+        if child.meta["right"]:
+            flat.languages.append((at, _LanguageMark(child.meta["tag"], line, child.content)))
+            return
+        self._warn(
+            line,
+            f"“{quoted(child.content)}” is no language mark: write [language: el], with a tag as "
+            "in book.yaml, and [language: off] after the lines that it is for",
+        )
+        if child.content.endswith("]"):
+            self._leave_out(line, child.content, "language mark that is none")
+
     def _tag(self, written: str, line: int) -> str:
         """What an HTML tag or comment says: a break a space, markup nothing; others are listed."""
         tag = _TAGS.match(written)
@@ -569,6 +652,9 @@ class _ScriptReader:
 
     def _problem(self, line: int, message: str) -> None:
         self.problems.append(Problem(self.path, line, message))
+
+    def _warn(self, line: int, message: str) -> None:
+        self.warnings.append(Problem(self.path, line, message))
 
     def _report_repeated(self) -> None:
         """One problem for what is wrong in many lines in the same way."""
@@ -586,15 +672,6 @@ class _ScriptReader:
                 lines[0],
                 f"nobody speaks this{_more(lines)}: begin it with a speaker's name and a colon, or "
                 "set `narrator`, or the chapter's `speaker`",
-            )
-        for (script, language), lines in self.unexpected.items():
-            example = ALPHABETS_OF.get(script)
-            example = f" (for example, {example})" if example else ""
-            self._problem(
-                lines[0],
-                f"this is in {script.capitalize()} letters{_more(lines)}, which the language "
-                f"“{language}” does not use: set `language` of the chapter or of the "
-                f"speaker{example}",
             )
 
 

@@ -38,7 +38,7 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
     """
     code = primary(language)
     stops = _full_stops(text, code)
-    endings = _GREEK_ENDINGS if code == "el" else _ENDINGS
+    endings = _GREEK_ENDINGS if code in ("el", "grc") else _ENDINGS
     ends = [
         ending.end() for ending in endings.finditer(text) if _ends_sentence(ending, code, stops)
     ]

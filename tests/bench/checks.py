@@ -142,7 +142,7 @@ def spoken_texts(markdown: str) -> Iterator[str]:
         markdown, path=Path("text.md"), title="", language="en-GB", roles=roles, speaker="narrator"
     )
     for scene in chapter.scenes:
-        for chunk in cut(scene, "en-GB"):
+        for chunk in cut(scene):
             says = [(say.start, say.stop, say.spoken) for say in chunk.says]
             spoken = normalize(
                 chunk.text, language="en-GB", speaker="narrator", lexicon=Lexicon([]), says=says

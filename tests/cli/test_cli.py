@@ -308,6 +308,23 @@ def test_a_chapter_with_nothing_to_speak_is_one_line(narrator, tmp_path):
     assert "nothing to speak" in errors or "no text" in errors
 
 
+def test_what_a_voice_cannot_say_is_warned_of_and_listed_and_no_error(narrator, tmp_path):
+    book = books.write(tmp_path, two=books.TWO + "\nann: 吾輩は猫である。名前はまだ無い。\n")
+    warning = "in “ja”, a language that the engine draft lacks"
+    code, said, errors = narrator("render", book, "--draft")
+    assert (code, "16 left out" in said) == (0, True)
+    assert warning in errors
+    assert "not assembled" not in errors
+    for command in ("plan", "status"):
+        code, _, errors = narrator(command, book, "--draft")
+        assert (code, warning in errors) == (0, True)
+    code, said, errors = narrator("check", book)
+    assert code == 0
+    assert "[language: ja]" in errors
+    assert "`narrator render --draft`: left out" in errors
+    assert "left out," not in said  # the model speaks it
+
+
 def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, book):
     narrator("render", book, "--draft")
     build = book.parent / "build"

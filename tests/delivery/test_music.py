@@ -16,7 +16,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from narrator.delivery import music
 from narrator.delivery.export.encode import Encoding, write_sound
-from narrator.engines.voice import Cast, Voice
 from narrator.errors import ManifestError, ScriptError, UserError
 from narrator.project import load
 from narrator.project.project import Project
@@ -36,7 +35,6 @@ from tests.fakes import RATE as RATE_OF_TAKES
 from tests.fakes import HumEngine
 from tests.sounds import RATE, Samples, blocks, noise, tone, voice
 
-CAST: Cast = {"narrator": Voice("narrator")}
 ROLES = script.Roles({"narrator": "narrator"}, "narrator")
 LEVEL = -20.0
 """LUFS of the speech in these tests."""
@@ -110,7 +108,7 @@ class Laid:
 def laid(project: Project, chapter: int = 0, rate: int = RATE, pause: float = 1.0) -> Laid:
     read = chapters(project)
     assert music.problems(project, read) == []
-    found = utterances(read, cast=CAST, lexicon=Lexicon([]))[0]
+    found = utterances(read, lexicon=Lexicon([]))[0]
     spoken = [one for one in found if one.chapter == chapter]
     clips = [
         Region(one.id, 0, round(SAID * rate), 0, 1, one.chunk.rest or pause, one.id, "narrator",
@@ -253,7 +251,7 @@ def test_a_mark_changes_no_chunk() -> None:
         read = script.read_chapter(
             text, path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
         )
-        return [one.chunk.text for one in utterances([read], cast=CAST, lexicon=Lexicon([]))[0]]
+        return [one.chunk.text for one in utterances([read], lexicon=Lexicon([]))[0]]
 
     plain = texts(f"Yes. No. {SENTENCE}\n\nWell.\n\nSo.")
     assert texts(f"Yes. [music: a] No. {SENTENCE}\n\n[music: off]\n\nWell.\n\nSo.") == plain

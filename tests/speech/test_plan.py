@@ -23,12 +23,12 @@ from tests.fakes import HumEngine
 CAST = {"ann": Voice("ann"), "bob": Voice("bob")}
 
 
-def utterance(text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=None, n=1):
-    line = Line(speaker, text, Path("a.md"), 1, style)
+def utterance(
+    text, speaker="ann", *, scene=0, chapter=0, seconds=8.0, style=None, n=1, language="en"
+):
+    line = Line(speaker, text, Path("a.md"), 1, language, style)
     chunk = Chunk(speaker, style, (Piece(line, 0, len(text)),), "line")
-    return Utterance(
-        f"{chapter + 1}.{n}", chapter, scene, chunk, SpokenText(text, ()), "en", seconds
-    )
+    return Utterance(f"{chapter + 1}.{n}", chapter, scene, chunk, SpokenText(text, ()), seconds)
 
 
 @dataclass

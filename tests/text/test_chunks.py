@@ -8,6 +8,7 @@ import re
 import time
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,12 @@ def split(text: str, language: str = "en") -> list[str]:
 
 
 def line(text: str, speaker: str = "n", **rest: object) -> Line:
-    return Line(speaker, text, PATH, 1, **rest)  # type: ignore[arg-type]
+    return Line(speaker, text, PATH, 1, **{"language": "en", **rest})  # type: ignore[arg-type]
 
 
 def chunks(*lines: Line, language: str = "en") -> tuple[Chunk, ...]:
-    found = cut(Scene(lines), language)
+    lines = tuple(replace(one, language=language) for one in lines)
+    found = cut(Scene(lines))
     assert_lossless(lines, found)
     return found
 
@@ -429,13 +431,15 @@ def any_line(draw: st.DrawFn) -> Line:
     says = (Say(start, stop, "so"),) if start < stop else ()
     speaker = draw(st.sampled_from("nnab"))
     style = draw(st.sampled_from([None, None, None, "softly"]))
-    return Line(speaker, text, PATH, 1, style, draw(st.sampled_from([0, 0, 0, 1])), says, rests)
+    heading = draw(st.sampled_from([0, 0, 0, 1]))
+    language = draw(LANGUAGES)
+    return Line(speaker, text, PATH, 1, language, style, heading, says, rests)
 
 
 @settings(deadline=None)
-@given(st.lists(any_line(), max_size=6), LANGUAGES)
-def test_no_scene_loses_a_character(lines: list[Line], language: str) -> None:
-    found = cut(Scene(tuple(lines)), lambda speaker: language)
+@given(st.lists(any_line(), max_size=6), st.booleans())
+def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
+    found = cut(Scene(tuple(lines)), apart=apart)
     pieces = [piece for chunk in found for piece in chunk.pieces]
     assert "".join(piece.text for piece in pieces) == "".join(line.text for line in lines)
     for piece in pieces:
@@ -443,6 +447,8 @@ def test_no_scene_loses_a_character(lines: list[Line], language: str) -> None:
         assert not any(say.start < piece.stop < say.stop for say in piece.line.says)
     for chunk in found:
         assert {piece.line.speaker for piece in chunk.pieces} == {chunk.speaker}
+        assert {piece.line.language for piece in chunk.pieces} == {chunk.language}
+        assert not apart or len(chunk.pieces) == 1
         spans = {chunk.text[say.start : say.stop] for say in chunk.says}
         assert spans <= {line.text[say.start : say.stop] for line in lines for say in line.says}
     rests = sum(rest.seconds for line in lines for rest in line.rests)
@@ -471,7 +477,7 @@ def novel() -> list[str]:
 def test_a_whole_novel_is_cut_well_and_fast() -> None:
     lines = tuple(line(text) for text in novel())
     began = time.perf_counter()
-    found = cut(Scene(lines), "en")
+    found = cut(Scene(lines))
     assert time.perf_counter() - began < 10  # 0.5 s on two idle cores
     assert_lossless(lines, found)
     lengths = sorted(seconds(found))
@@ -483,7 +489,7 @@ def test_a_whole_novel_is_cut_well_and_fast() -> None:
 @pytest.mark.parametrize("mark", ["-", "- ", ".", "…", "'", "(", "=", "~", "e\u0301"])
 def test_a_run_of_marks_is_not_read_in_one_go(mark: str) -> None:
     lines = (line(f"Before. {mark * 30_000} and after."),)
-    found = cut(Scene(lines), "en")
+    found = cut(Scene(lines))
     assert_lossless(lines, found)
     assert max(len(chunk.text) for chunk in found) < 3_000
 
@@ -493,5 +499,5 @@ def test_long_text_without_breaks_neither_hangs_nor_gets_lost() -> None:
         text = unit * (30_000 // len(unit))
         began = time.perf_counter()
         assert "".join(text[a:b] for a, b in sentences(text, "en")) == text
-        assert "".join(c.text for c in cut(Scene((line(text),)), "en")) == text
+        assert "".join(c.text for c in cut(Scene((line(text),)))) == text
         assert time.perf_counter() - began < 10

@@ -552,14 +552,46 @@ CYRILLIC = "Это предложение написано по-русски."
 CHINESE = "这是一个用中文写成的很长的句子，里面有很多很多的字，完全没有英文。"
 
 
-def test_a_script_that_the_language_does_not_use_is_an_error() -> None:
-    [(line, message)] = problems(f"One.\n\n{CYRILLIC}\n\n{CYRILLIC}")
-    assert line == 3
-    assert "Cyrillic" in message
-    assert "in 1 more line" in message
-    assert "`language`" in message
-    [(_, message)] = problems("It was a bright cold day in April.", language="ja")
-    assert "Latin" in message
+def tongues(text: str, roles: Roles = CAST, **options: str | None) -> list[str]:
+    return [line.language for line in lines(text, roles, **options)]
+
+
+def warned(text: str, **options: str | None) -> list[tuple[int | None, str]]:
+    found = read(text, **options).warnings  # type: ignore[arg-type]
+    return [(problem.line, problem.message) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "around", "language"),
+    [
+        ("Μῆνιν ἄειδε θεὰ Πηληϊάδεω Ἀχιλῆος", "en", "el"),
+        ("γνῶθι σεαυτόν", "en", "el"),
+        ("בראשית ברא אלהים", "en", "he"),
+        ("كان يا ما كان في قديم الزمان", "en", "ar"),
+        ("吾輩は猫である。名前はまだ無い。", "en", "ja"),
+        ("吾輩は猫である。名前はまだ無い。", "zh", "ja"),
+        ("道可道，非常道。", "en", "zh"),
+        ("죽는 날까지 하늘을 우러러", "en", "ko"),
+        ("ขอให้โชคดีในการเดินทาง", "de", "th"),
+        ("नमस्ते दुनिया", "fr", "hi"),
+        (CYRILLIC, "en", "ru"),
+        (CYRILLIC, "sr-Latn", "sr"),
+        ("Tyger Tyger, burning bright, in the forests of the night", "ru", "en"),
+        ("Copyright © 2019 by Jane Doe. All rights reserved.", "zh", "en"),
+        ("Eh bien, mon prince. Gênes et Lucques ne sont plus que des apanages.", "ru", "fr"),
+        ("Der Mensch ist nicht frei, wie er das Gute will.", "el", "de"),
+        ("It was a bright cold day in April.", "ja", "en"),
+    ],
+)
+def test_a_line_in_other_letters_is_said_in_their_language(
+    text: str, around: str, language: str
+) -> None:
+    found = read(text, language=around)
+    assert [line.language for line in found.scenes[0].lines] == [language]
+    (foreign,) = found.foreign
+    assert (foreign.around, foreign.said_in, foreign.line, foreign.count) == (
+        around, language, 1, 1,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -571,18 +603,134 @@ def test_a_script_that_the_language_does_not_use_is_an_error() -> None:
         (CHINESE, "zh-Hant-TW"),
         (CHINESE, "ja"),
         ("Привет, he said, and again: Привет, which is short for a long word.", "en"),
-        ("Спасибо!", "en"),
+        ("Да!", "en"),
         ("It was a bright cold day in April.", "sr-Latn"),
+        ("Gnōthi seauton, the old man said.", "en"),
+        ("🙂🙃🎉", "en"),
+        ("1984 … 2001!", "el"),
+        ("?! — …", "ru"),
+        ("α β γ δ ε ζ η θ", "en"),
+        ("Δx = λ·φ(ω) + ∫ψ dτ", "en"),
+        ("𝛼𝛽𝛾𝛿𝜀𝜁𝜂", "en"),
+        ("XVIII", "ru"),
+        ("ISBN 978-3-16-148410-0", "zh"),
+        ("OK!", "zh"),
     ],
 )
-def test_scripts_of_the_language_and_short_foreign_words_are_fine(text: str, language: str) -> None:
-    assert lines(text, language=language)
+def test_scripts_of_the_language_signs_and_short_words_change_nothing(
+    text: str, language: str
+) -> None:
+    found = lines(f"{text}\n\n1", language=language)
+    assert {line.language for line in found} == {language}
+
+
+def test_words_in_other_letters_within_a_line_are_noted_and_no_more() -> None:
+    found = read("He said ἀλήθεια and left.\n\nThe ἀρετή of it.\n\nПривет, said he again.")
+    assert [line.language for line in found.scenes[0].lines] == ["en"] * 3
+    assert [(one.alphabet, one.said_in, one.line, one.count) for one in found.foreign] == [
+        ("GREEK", None, 1, 2), ("CYRILLIC", None, 5, 1),
+    ]  # fmt: skip
+
+
+def test_lines_of_a_run_are_one_language() -> None:
+    verse = "Sous le pont Mirabeau\n\ncoule la Seine\n\nEt nos amours"
+    assert tongues(verse, language="ru") == ["fr"] * 3
+    assert tongues("# Ἰλιάς\n\nΜῆνις\n\nἄειδε") == ["el"] * 3
+    assert tongues("吾輩は猫である。\n\n名前無。\n\nYes.") == ["ja", "ja", "en"]
+
+
+def test_languages_that_the_book_names_come_first() -> None:
+    roles = Roles(CAST.speakers, "narrator", declared=["en", "uk", "fr"])
+    assert tongues(CYRILLIC, roles) == ["uk"]
+    assert tongues("Un beau jour, Jean partit.", roles, language="el") == ["fr"]
+    assert tongues("Vox clamantis in deserto", roles, language="el") == ["en"]
 
 
 def test_a_speakers_own_language_counts() -> None:
     roles = Roles({"boris": "boris"}, "boris", {"boris": "ru"})
-    assert lines(CYRILLIC, roles)
-    assert problems("It was a bright cold day in April.", roles)
+    assert tongues(CYRILLIC, roles) == ["ru"]
+    assert tongues("It was a bright cold day in April.", roles) == ["en"]
+
+
+# -- language marks
+
+
+def test_a_language_mark_is_for_the_lines_after_it() -> None:
+    text = "One.\n\n[language: fr]\n\nDeux.\n\nAlice: Trois.\n\n[language: off]\n\nFour."
+    assert tongues(text) == ["en", "fr", "fr", "en"]
+    assert texts(text) == ["One.", "Deux.", "Trois.", "Four."]
+    assert not warned(text)
+
+
+def test_a_language_goes_on_to_the_end_of_its_chapter_over_scenes_and_headings() -> None:
+    assert tongues("[Language:fr]\n\n# Un\n\nDeux.\n\n***\n\nTrois.") == ["fr"] * 3
+
+
+def test_another_language_mark_takes_its_place() -> None:
+    text = "[language: fr]\n\nUn.\n\n[language: de]\n\nZwei.\n\n[language: off]\n\nThree."
+    assert tongues(text) == ["fr", "de", "en"]
+
+
+def test_a_language_mark_comes_before_chapter_speaker_and_letters() -> None:
+    roles = Roles({"boris": "boris"}, "boris", {"boris": "ru"})
+    assert tongues(f"[language: bg]\n\n{CYRILLIC}", roles) == ["bg"]
+    assert tongues(f"[language: en]\n\n{CYRILLIC}") == ["en"]
+    assert not read(f"[language: en]\n\n{CYRILLIC}").foreign
+
+
+def test_language_marks_may_stand_at_the_ends_of_a_paragraph() -> None:
+    text = "One.\n\n[language: el]\nγνῶθι σεαυτόν\n[language: off]\n\nTwo."
+    assert tongues(text) == ["en", "el", "en"]
+    assert tongues("Alice: [language: fr] Bonjour.\n\nMerci.") == ["fr", "fr"]
+    assert not warned(text)
+
+
+@pytest.mark.parametrize(
+    ("mark", "left"),
+    [
+        ("[language: Greek]", True),
+        ("[language: xx]", True),
+        ("[language: ]", True),
+        ("[language = el]", True),
+        ("[language el]", True),
+        ("[lang: el]", True),
+        ("[langauge: el]", True),
+        ("[language: el", False),
+    ],
+)
+def test_what_is_like_a_language_mark_is_warned_of_and_ignored(mark: str, left: bool) -> None:
+    text = f"{mark}\n\nOne."
+    assert tongues(text)[-1] == "en"
+    [(line, message)] = warned(text)
+    assert line == 1
+    assert "write [language: el]" in message
+    assert [found[2] for found in left_out(text)] == [mark] * left
+
+
+@pytest.mark.parametrize("text", ["[language barrier]", "[languages]", "[Language of the birds]"])
+def test_brackets_that_begin_with_the_word_are_text(text: str) -> None:
+    assert texts(f"A {text} it was.") == [f"A {text} it was."]
+    assert not warned(text)
+
+
+def test_a_language_mark_within_a_sentence_is_ignored_and_one_that_ends_nothing_too() -> None:
+    [(line, message)] = warned("One.\n\nHe said [language: el] ναί and left.")
+    assert line == 3
+    assert "whole paragraphs" in message
+    [(line, message)] = warned("One.\n\n[language: off]\n\nTwo.")
+    assert (line, message) == (3, "[language: off], but no language is on here")
+
+
+# -- pauses that stand alone
+
+
+def test_a_pause_after_the_last_scene_break_ends_the_chapter() -> None:
+    [line] = lines("One.\n\n***\n\n[pause 3s]")
+    assert line.rests == (Rest(4, 3.0),)
+
+
+def test_no_pause_may_be_asked_for() -> None:
+    assert lines("One.\n\n[pause 0s]\n\nTwo.")[0].rests == (Rest(4, 0.0),)
 
 
 # -- lines of a manifest

@@ -61,9 +61,9 @@ def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list
         previous = chunk.speaker
         seconds = cue.start / rate, cue.stop / rate
         room = measure(label)
-        parts = cut(cue.text, spoken.language, width, seconds[1] - seconds[0], room)
+        parts = cut(cue.text, chunk.language, width, seconds[1] - seconds[0], room)
         spans = [(part.first, part.last) for part in parts]
-        times = moments(cue.text, spans, *seconds, spoken.language)
+        times = moments(cue.text, spans, *seconds, chunk.language)
         for n, part in enumerate(parts):
             # A millisecond is the least that every format can say.
             start = max(round(times[n] * 1000), found[-1].stop if found else 0)

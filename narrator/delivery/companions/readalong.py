@@ -136,12 +136,12 @@ def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
             shift = 0
             for piece in chunk.pieces:
                 whole = [(0, len(piece.text))] if piece.line.heading else None
-                for first, last in whole or sentences(piece.text, spoken.language):
+                for first, last in whole or sentences(piece.text, chunk.language):
                     parts.append((piece.line, piece.start + first, piece.start + last))
                     spans.append((shift + first, shift + last))
                 shift += len(piece.text) + 1
             seconds = cue.start / rate, cue.stop / rate
-            times = moments(cue.text, spans, *seconds, spoken.language)
+            times = moments(cue.text, spans, *seconds, chunk.language)
             units += [
                 HeardSentence(spoken.number, line, first, last, start, stop)
                 for (line, first, last), start, stop in zip(parts, times, times[1:], strict=False)
@@ -327,6 +327,10 @@ def _page(
         for line in scene.lines:
             kind = f"h{min(line.heading, 6)}" if line.heading else "p"
             element = etree.SubElement(section, f"{{{_XHTML}}}{kind}")
+            if line.language != spoken.language:
+                _set_language(element, line.language)
+                if _right_to_left(line.language) != _right_to_left(spoken.language):
+                    element.set("dir", "rtl" if _right_to_left(line.language) else "ltr")
             _fill(element, line, said.get(id(line), ()), name, marks)
     return _serialised_page(html)
 
@@ -361,13 +365,17 @@ def _fill(
 def _document(title: str, language: str) -> tuple[Any, Any]:
     names = {None: _XHTML, "epub": _OPS}
     html = etree.Element(f"{{{_XHTML}}}html", nsmap=names)
-    html.set("{http://www.w3.org/XML/1998/namespace}lang", language)
-    html.set("lang", language)
+    _set_language(html, language)
     if _right_to_left(language):
         html.set("dir", "rtl")
     head = etree.SubElement(html, f"{{{_XHTML}}}head")
     etree.SubElement(head, f"{{{_XHTML}}}title").text = title
     return html, etree.SubElement(html, f"{{{_XHTML}}}body")
+
+
+def _set_language(element: Any, language: str) -> None:
+    element.set("{http://www.w3.org/XML/1998/namespace}lang", language)
+    element.set("lang", language)
 
 
 def _right_to_left(language: str) -> bool:

@@ -86,6 +86,8 @@ class BookAudio:
     """Chapters of the whole book; 0 where these are all."""
     channels: int = 1
     """Of the whole book, where chapters that are not here have more than these."""
+    silent: int = 0
+    """Chapters of `total` that have nothing to say."""
 
     @property
     def count(self) -> int:
@@ -93,7 +95,7 @@ class BookAudio:
 
     @property
     def whole(self) -> bool:
-        return self.count == len(self.chapters)
+        return self.count - self.silent == len(self.chapters)
 
     def encoding(self, format: str, profile: Profile) -> Encoding:
         """That of a format: all chapters alike. Raises UserError for one that cannot be."""

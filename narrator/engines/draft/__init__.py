@@ -17,11 +17,27 @@ def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None
     return DraftEngine()
 
 
+def _speaks(language: str) -> bool:
+    from narrator.engines.draft.espeak import DraftEngine
+
+    return DraftEngine().speaks(language)
+
+
+_SPELLS = frozenset(
+    "ARABIC BOPOMOFO CJK CYRILLIC ETHIOPIC GREEK HEBREW HIRAGANA KATAKANA KHMER LAO MONGOLIAN "
+    "MYANMAR ORIYA TELUGU THAI TIBETAN".split()
+)
+"""Of the others it knows a language to read them in. Tried out with each, within English, Russian,
+Chinese and Greek, on 2026-11-22."""
+
+
 KIND = EngineKind(
     name="draft",
     settings=EngineSettings,
     overrides=Strict,
     voice=DraftSettings,
     sample_rate=SAMPLE_RATE,
+    speaks=_speaks,
+    spells=_SPELLS,
     make=_make,
 )

@@ -121,6 +121,10 @@ class DraftEngine:
         rate = pick("rate", range(RATES[0], RATES[1] + 1)) if draft.rate is None else draft.rate
         return {"voice": f"{spoken}+{variant}", "pitch": pitch, "rate": rate}
 
+    def speaks(self, language: str) -> bool:
+        """Raises EngineUnavailable without the package."""
+        return _espeak_language(language) is not None
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages and variants that the package does not have.
 
@@ -445,10 +449,15 @@ def _languages(folder: Path) -> Mapping[str, str]:
     return {tag: voice for tag, (_, voice) in best.items()}
 
 
+_SAME = {"iw": "he", "in": "id", "nn": "nb"}
+"""Older tags, and the nearest of what it lacks."""
+
+
 def _espeak_language(tag: str) -> str | None:
     """The voice for a BCP 47 tag or the longest beginning of it ("pt-AO" -> "pt"), or None."""
     languages = _languages(_package()[1])
-    parts = tag.lower().split("-")
+    first, *others = tag.lower().split("-")
+    parts = [_SAME.get(first, first), *others]
     if parts[0] == "ja":
         return None
     while parts:

@@ -9,6 +9,7 @@ from typing import Any
 from narrator.engines import Engine, models
 from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.voxcpm2.settings import VoxCPM2Overrides, VoxCPM2Settings
+from narrator.engines.voxcpm2.wording import speaks
 
 
 def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
@@ -40,5 +41,7 @@ KIND = EngineKind(
     overrides=VoxCPM2Overrides,
     voice=None,
     sample_rate=48_000,
+    speaks=speaks,
+    spells=frozenset(),  # its characters are those of all its languages
     make=_make,
 )

@@ -18,18 +18,11 @@ from narrator.engines.voxcpm2.loaded import TOO_BIG, Latents, LoadedModel, Side,
 from narrator.engines.voxcpm2.memory import is_out_of_memory
 from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.engines.voxcpm2.wording import primary
+from narrator.engines.voxcpm2.wording import LANGUAGES, speaks
 from narrator.errors import EngineFailure, EngineUnavailable, Problem
 
 SAMPLER = 1
 """Raised when the same request would give other samples with the same weights."""
-LANGUAGES = frozenset(
-    "ar da de el en es fi fr he hi id it ja km ko lo "
-    "ms my nl no pl pt ru sv sw th tl tr vi zh".split()
-)
-"""What VoxCPM2 was trained on, as its authors list it."""
-ALSO = frozenset("nb nn fil iw in cmn yue wuu nan".split())
-"""Other tags of the same, and the Chinese languages that the authors call dialects."""
 
 
 class VoxCPM2Engine:
@@ -105,12 +98,15 @@ class VoxCPM2Engine:
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
+    def speaks(self, language: str) -> bool:
+        return speaks(language)
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that it does not speak, and references to a model that has none."""
         found = [
             f'VoxCPM2 was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
             for tag in languages
-            if primary(tag) not in LANGUAGES | ALSO
+            if not speaks(tag)
         ]
         if self._first_generation:
             found += [

@@ -1,4 +1,5 @@
-"""How a text is put to VoxCPM2: the mark it ends on, the seam to the text before, descriptions.
+"""How a text is put to VoxCPM2: in which languages, the mark it ends on, the seam to the text
+before, descriptions.
 
 Pure; knows no model and no tokens. Only what is given to the model changes: records keep the text.
 """
@@ -8,6 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+LANGUAGES = frozenset(
+    "ar da de el en es fi fr he hi id it ja km ko lo "
+    "ms my nl no pl pt ru sv sw th tl tr vi zh".split()
+)
+"""What VoxCPM2 was trained on, as its authors list it."""
+ALSO = frozenset("nb nn fil iw in cmn yue wuu nan grc".split())
+"""Other tags of the same, the Chinese languages that the authors call dialects, and old Greek,
+which is read as new."""
+
 UNSPACED = frozenset("zh cmn yue wuu nan ja".split())
 """Written without a space between sentences."""
 
@@ -16,6 +26,10 @@ _CLOSERS = "\"'”’»›)]）」』】 "
 _WEAK = ",;:–—-،؛、，；：· "
 _DOTS = re.compile(r"(?:…|\.{2,}|。{2,})[.…。]*$")
 _BRACKETS = re.compile(r"[()（）\s]+")
+
+
+def speaks(language: str) -> bool:
+    return primary(language) in LANGUAGES | ALSO
 
 
 def closed(text: str, language: str) -> str:
@@ -29,7 +43,7 @@ def closed(text: str, language: str) -> str:
     if not words:
         return text
     stop = "。" if primary(language) in UNSPACED else "."
-    ends = _ENDS + (";\u037e" if primary(language) == "el" else "")
+    ends = _ENDS + (";\u037e" if primary(language) in ("el", "grc") else "")
     dotless = _DOTS.sub("", words).rstrip()
     if dotless == words and words.endswith(tuple(ends)):
         return text

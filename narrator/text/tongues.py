@@ -1,0 +1,183 @@
+"""Which language a text is in that nothing says it of: by its letters, then by its small words.
+
+Knows lines by their texts alone; what an author says of a line comes first, and is `script.py`'s.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from narrator.text.alphabets import USUAL, alphabet_of, alphabets_of, is_written_in
+
+LEAST = 6
+"""Letters from which on lines have a language of their own: fewer are a name, a sign, a cry, and
+are said better within what is around them."""
+_LEAST_OF = {"CJK": 3, "HIRAGANA": 3, "KATAKANA": 3, "HANGUL": 3}
+_KANA = ("HIRAGANA", "KATAKANA")
+_EASTERN = frozenset(("CJK", *_KANA))
+_NAMES = {"CJK": "Chinese characters", **dict.fromkeys(_KANA, "Japanese letters")}
+
+_INITIALS = re.compile(r"[IVXLCDM]+|[A-Z]{2,4}")
+"""Roman numerals and short names in capitals, which texts of all alphabets have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """Letters in a text that its language is not written in."""
+
+    alphabet: str
+    """The most frequent of theirs."""
+    letters: int
+    """In it."""
+    mostly: bool
+    """Whether most of the text is in such letters, and not some words of it."""
+    word: str
+    """The first one."""
+
+    def goes_on(self, before: Strange) -> bool:
+        """Whether a text after another that has strange letters is in the same language."""
+        same = self.alphabet == before.alphabet or {self.alphabet, before.alphabet} <= _EASTERN
+        return self.mostly and before.mostly and same
+
+
+def said_in(texts: Sequence[tuple[str, Strange]], declared: Sequence[str]) -> str | None:
+    """The language of texts that go on one another; None where they are too few to have one."""
+    found = [one for _, one in texts if one.mostly]
+    if not found:
+        return None
+    kana = next((one.alphabet for one in found if one.alphabet in _KANA), None)
+    alphabet = kana or found[0].alphabet
+    if sum(one.letters for one in found) < _LEAST_OF.get(alphabet, LEAST):
+        return None
+    return _language_of(alphabet, [text for text, _ in texts], declared)
+
+
+def called(alphabet: str) -> str:
+    """An alphabet's letters, for people."""
+    return _NAMES.get(alphabet) or f"{alphabet.capitalize()} letters"
+
+
+def strange(text: str, language: str) -> Strange | None:
+    """What of a text is in letters that its language is not written in; None where nothing is, or
+    where the language is not known."""
+    expected = alphabets_of(language)
+    if expected is None or (text.isascii() and "LATIN" in expected):
+        return None
+    alphabets = {c: alphabet_of(c) for c in set(text) if c.isalpha()}
+    odd = {c for c, alphabet in alphabets.items() if alphabet and alphabet not in expected}
+    if not odd:
+        return None
+    own = sum(text.count(c) for c, alphabet in alphabets.items() if alphabet in expected)
+    others: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for word in text.split():
+        if odd.isdisjoint(word):
+            continue
+        for alphabet, letters in Counter(alphabets[c] for c in word if c in odd).items():
+            if letters > 1 and not _is_sign(word, alphabet):  # one is a symbol
+                others[alphabet] += letters
+                first.setdefault(alphabet, word)
+    if not others:
+        return None
+    own = _japanese(text, others, own)
+    alphabet, letters = others.most_common(1)[0]
+    mostly = others.total() > own
+    return Strange(alphabet, letters, mostly, first.get(alphabet) or next(iter(first.values())))
+
+
+def _is_sign(word: str, alphabet: str) -> bool:
+    return alphabet == "LATIN" and bool(_INITIALS.fullmatch("".join(filter(str.isalpha, word))))
+
+
+def _japanese(text: str, others: Counter[str], own: int) -> int:
+    """Count the characters beside kana as kana, in `others` and off what is its own language's:
+    Japanese has both; returns the latter."""
+    kana = sum(others[alphabet] for alphabet in _KANA)
+    characters = sum(alphabet_of(c) == "CJK" for c in text)
+    if kana and 4 * kana >= characters:
+        if not others["CJK"]:
+            own -= characters
+        others["HIRAGANA"] = kana + characters
+        del others["CJK"], others["KATAKANA"]
+    return max(0, own)
+
+
+def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -> str:
+    """The language of texts in one alphabet, of those that their book declares; Latin letters by
+    their words, where they are in doubt; else the usual one."""
+    likely = [
+        tag if alphabet in (alphabets_of(tag) or ()) else _base(tag)
+        for tag in declared
+        if is_written_in(tag, alphabet) and not _borrows(tag, alphabet)
+    ]
+    among = {_base(tag): tag for tag in reversed(likely)}
+    if alphabet == "LATIN" and len(among) != 1:
+        found = recognised(" ".join(texts), among or SMALL_WORDS)
+        if found is not None:
+            return among.get(found, found)
+    return likely[0] if likely else USUAL[alphabet]
+
+
+def _borrows(tag: str, alphabet: str) -> bool:
+    """Korean has Chinese characters, but no texts of them alone."""
+    return alphabet == "CJK" and _base(tag) == "ko"
+
+
+def _base(tag: str) -> str:
+    return tag.lower().partition("-")[0]
+
+
+SMALL_WORDS: Mapping[str, str] = {
+    "da": "og at det er en på ikke jeg den til med han af der et var hun som de vi",
+    "de": "der die das und ist nicht ein eine ich zu den mit sich auf er sie es dem auch von wie",
+    "en": "the and of to in that was is it for with his he as you not but on her at had they this "
+    "are be by have from what all my we she who which or so no when there their an will would",
+    "es": "el la los las de que en un una por con no se del al es lo su para como más",
+    "fi": "ja on ei se hän että oli minä mutta kun niin ole mitä kuin joka",
+    "fr": "le la les des et un une que qui dans il est pas pour vous je ne nous au ce sur avec "
+    "elle du de se mais son ma mon",
+    "id": "yang dan di itu dengan untuk tidak ini dari dia ada akan saya",
+    "it": "il la che di un una non per in con del della sono gli le mi si ma come nel ho",
+    "nl": "de het een en van is dat niet ik in op te zijn met voor hij ze maar naar wat",
+    "no": "og det er på ikke jeg en den til med han av som et var hun de vi meg",
+    "pl": "nie się na że jest to do jak ale co tak po za go od by przez",
+    "pt": "os as de que não um uma em do da para com por se no na mais ao eu",
+    "sv": "och att det som en är på inte jag den för med han av till ett var hon de vi",
+    "sw": "na ya wa kwa ni katika la za hii yake",
+    "tl": "ang ng mga sa ay na si ako hindi at ko",
+    "tr": "ve bir bu da de için ne ile çok ben gibi daha",
+    "vi": "và là của không một những trong người có được cho",
+}
+"""The most frequent words of languages in Latin letters, which say little and tell them apart."""
+
+
+@functools.cache
+def _speakers() -> Mapping[str, Sequence[str]]:
+    """Small word -> languages that have it."""
+    owners: dict[str, list[str]] = defaultdict(list)
+    for language, words in SMALL_WORDS.items():
+        for word in words.split():
+            owners[word].append(language)
+    return owners
+
+
+def recognised(text: str, among: Collection[str]) -> str | None:
+    """The language in Latin letters that a text's small words speak for; None in doubt.
+
+    A word speaks for each of them that has it, the less, the more they are.
+    """
+    scores: dict[str, float] = defaultdict(float)
+    for word in re.findall(r"[^\W\d_]{2,}", text.casefold()):
+        languages = [one for one in _speakers().get(word, ()) if one in among]
+        for language in languages:
+            scores[language] += 1 / len(languages)
+    best = sorted(scores, key=scores.__getitem__, reverse=True)[:2]
+    if not best or scores[best[0]] < 1:
+        return None
+    if len(best) > 1 and scores[best[1]] > 0.7 * scores[best[0]]:
+        return None
+    return best[0]

@@ -1,0 +1,92 @@
+"""Every pause between two lines that an author set is heard, whichever way it was set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from narrator.delivery.layout import laid_out
+from narrator.pipeline.manuscript import read
+from narrator.sound.assemble import Timeline
+from tests import books
+from tests.fakes import HumEngine
+
+PLAIN = """\
+title: The Ferry
+author: A. Author
+language: en-GB
+speakers: {narrator: {}, ann: {}}
+narrator: narrator
+chapters:
+  - {title: Morning, file: text/one.md}
+  - {title: Evening, file: text/two.md}
+output: {formats: [wav], files: chapters}
+"""
+
+
+def write(folder: Path, one: str, pauses: str = "") -> Path:
+    return books.write(folder, PLAIN + f"pauses: {{{pauses}}}\n", one + "\n", "Good night.\n")
+
+
+def texts(path: Path) -> list[str]:
+    return [one.chunk.text for one in read(path).spoken if one.chapter == 0]
+
+
+def gaps(timeline: Timeline) -> list[float]:
+    """Seconds of silence before, between and after the takes of a chapter."""
+    edges = [0, *(edge for cue in timeline.cues for edge in (cue.start, cue.stop))]
+    edges.append(timeline.length)
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [(stop - start) / timeline.sample_rate for start, stop in pairs]
+
+
+def heard(path: Path) -> list[float]:
+    """The same, of the first chapter as it is delivered."""
+    report, _ = books.speak(path, HumEngine())
+    return gaps(laid_out(report.plan, [0])[0].timeline)
+
+
+SHORT = "Yes.\n\nNo.\n\nPerhaps."
+
+
+@pytest.mark.parametrize(
+    ("text", "pauses", "expected"),
+    [
+        (SHORT, "line: 3", [0.75, 3, 3, 1.5]),
+        (SHORT, "line: 0.2", [0.75, 0.2, 0.2, 1.5]),
+        (SHORT, "line: 0", [0.75, 0, 0, 1.5]),
+        (SHORT, "line: 3, sentence: 1", [0.75, 3, 3, 1.5]),
+        ("Yes.\n\n[pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+        ("Yes. [pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+        ("Yes.\n\nnarrator: [pause 2s] No.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+        ("Yes.\n\n[pause 0s]\n\nNo.\n\nPerhaps.", "", [0.75, 0, 1.5]),
+        ("Yes.\n\n[pause 1s]\n\n[pause 1s]\n\nNo.", "line: 3", [0.75, 2, 1.5]),
+        ("Yes. [pause 2s] And no.", "line: 3", [0.75, 2, 1.5]),
+        ("Yes.\n\nann: No.\n\nnarrator: So.", "speaker: 2, line: 3", [0.75, 2, 2, 1.5]),
+        ("Yes.\n\n***\n\nNo.", "scene: 4, line: 3", [0.75, 4, 1.5]),
+        ("Yes.\n\n***\n\n[pause 1s]\n\nNo.", "scene: 4", [0.75, 5, 1.5]),
+        ("Yes.\n\n***\n\nann: …\n\n***\n\nNo.", "scene: 4", [0.75, 4, 1.5]),
+        ("Yes.\n\nann: …\n\n[pause 3s]\n\nnarrator: No.", "", [0.75, 3, 1.5]),
+        ("[pause 3s]\n\nann: …\n\nnarrator: Yes.", "", [3.75, 1.5]),
+        ("# Yes\n\nNo.", "heading: 3", [0.75, 3, 1.5]),
+        ("# Yes [pause 3s]\n\nNo.", "", [0.75, 3, 1.5]),
+        ("Yes.\n\n***\n\n[pause 3s]", "head: 1", [1, 3]),
+        ("- [pause 2s] Yes.\n- No. [pause 3s]\n- So.", "", [2.75, 3, 1.5]),
+        ("> Yes.\n>\n> [pause 2s]\n>\n> No.", "", [0.75, 2, 1.5]),
+    ],
+)
+def test_a_pause_is_heard(text: str, pauses: str, expected: list[float], tmp_path: Path) -> None:
+    assert heard(write(tmp_path, text, pauses)) == pytest.approx(expected, abs=0.001)
+
+
+def test_lines_with_the_usual_pause_between_them_share_a_chunk(tmp_path: Path) -> None:
+    assert texts(write(tmp_path / "a", SHORT)) == ["Yes.\nNo.\nPerhaps."]
+    assert texts(write(tmp_path / "b", SHORT, "line: 0.6")) == ["Yes.\nNo.\nPerhaps."]
+    assert texts(write(tmp_path / "c", SHORT, "scene: 3, sentence: 2")) == ["Yes.\nNo.\nPerhaps."]
+    assert texts(write(tmp_path / "d", SHORT, "line: 0.7")) == ["Yes.", "No.", "Perhaps."]
+
+
+def test_a_pause_between_lines_changes_nothing_within_one(tmp_path: Path) -> None:
+    long = "\n\n".join(books.TWO.replace("ann: ", "").split("\n\n")[1:])
+    assert texts(write(tmp_path / "a", long)) == texts(write(tmp_path / "b", long, "line: 3"))
