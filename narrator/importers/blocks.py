@@ -58,6 +58,8 @@ class Block:
     """Blank lines above it in a plain text."""
     heading: Heading | None = None
     """What a heading in a plain text counts and names."""
+    language: str | None = None
+    """What the source says that all of it is in; then, where it is none of the book's."""
     written: str | None = None
     """Its Markdown, where the source is Markdown: it stays the author's."""
 
@@ -76,6 +78,8 @@ class Block:
 
     def take(self, other: Block) -> None:
         """Add the lines of a block that belongs to this heading."""
+        if not self.lines or self.language != other.language:
+            self.language = None if self.lines else other.language
         self.lines += other.lines
         self.text = f"{self.text} {other.text}".strip()
         self.characters += other.characters
@@ -138,17 +142,23 @@ def _rows(shown: Sequence[Block]) -> list[str]:
     above: Block | None = None
     """The paragraph above, in the same scene or with a scene break below it."""
     parted = False
+    language: str | None = None
     for block in shown:
+        mark = [f"[language: {block.language or 'off'}]", ""] * (block.language != language)
         if block.is_headed:
-            rows += [write_heading(join_heading(block.lines), min(6, block.level - top + 1)), ""]
-            parted, above = False, None
+            rows += [
+                *mark,
+                write_heading(join_heading(block.lines), min(6, block.level - top + 1)),
+                "",
+            ]
+            parted, above, language = False, None, block.language
         elif block.kind == "text":
             if parted and above:
                 rows += ["***", ""]
-            elif above:
+            elif above and not mark:
                 rows[-1] = _between(above, block)
-            rows += [*_paragraph(block, begun), ""]
-            parted, above = False, block
+            rows += [*mark, *_paragraph(block, begun), ""]
+            parted, above, language = False, block, block.language
         elif block.kind != "heading":
             parted |= block.kind == "scene" or few_gaps
     return rows

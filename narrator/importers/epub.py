@@ -12,6 +12,7 @@ from narrator.importers.book import Book, Skipped, file_name, stem
 from narrator.importers.chapters import MARKUP, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.cover import read_cover
+from narrator.importers.languages import keep_foreign
 from narrator.importers.matter import BookContext, kind_of_type
 from narrator.importers.package import LANGUAGE, Metadata, Package, TocEntry, read_package
 from narrator.importers.xhtml import Document, note_targets, read_document
@@ -30,12 +31,17 @@ def read_epub(path: Path) -> Book:
         context = BookContext(
             facts.title or stem(path), (facts.subtitle or "", *facts.authors, facts.publisher or "")
         )
+        language = facts.language or _language(documents)
+        blocks = [block for document in documents.values() for block in document.blocks]
+        if others := keep_foreign(blocks, language or "en"):
+            remarks.append(
+                f"What is marked as {', '.join(others)} stands between [language: …] marks."
+            )
         outline = _outline([documents.get(path) for path in reading], package, context)
         divided = divide(outline, MARKUP)
         outside = _outside(package, documents, set(reading), len(divided.chapters))
         if not divided.chapters:
             raise archive.failed(_nothing_to_read((*divided.left_out, *outside)))
-        language = facts.language or _language(documents)
         remarks += _missing(facts, language)
         cover, told = read_cover(archive, package.cover) if package.cover else (None, None)
         remarks += [told] if told else []

@@ -146,6 +146,10 @@ class _BodyWalker:
         self.sections = 0
         self.heading: Block | None = None
         self.em = self.strong = self.links = self.preformatted = self.rows = 0
+        self.language: str | None = None
+        """Of the words that are read."""
+        self.languages: set[str | None] = set()
+        """Of the words in hand."""
         self.added = 0
         """Characters in hand that are not the source's own."""
         self.linked = 0
@@ -348,12 +352,15 @@ class _BodyWalker:
         """End the paragraph in hand."""
         parted = paragraphs(self.spans)
         added, linked = self.added, self.linked
+        language = self.languages.pop() if len(self.languages) == 1 else None
+        self.languages.clear()
         self.spans.clear()
         self.added = self.linked = 0
         for lines in parted:
             text = " ".join(map(plain, lines))
             block = made_of("scene" if is_scene_break(text) else "text", self.path, lines)
             block.characters -= added
+            block.language = language
             added = 0
             if self.heading is not None:
                 self.heading.take(block)
@@ -373,10 +380,12 @@ class _BodyWalker:
     # -- inside a paragraph ------------------------------------------------------------------------
 
     def children(self, element: etree._Element) -> None:
+        around, self.language = self.language, _language_of(element)
         self._text(element.text)
         for child in element:
             self.node(child)
             self._text(child.tail)
+        self.language = around
 
     def node(self, element: etree._Element) -> None:
         name = _name(element)
@@ -468,6 +477,8 @@ class _BodyWalker:
             return
         if self.links:
             self.linked += count_characters(text)
+        if any(map(str.isalpha, text)):
+            self.languages.add(self.language)
         if self.preformatted:
             for number, line in enumerate(text.split("\n")):
                 if number:
@@ -497,6 +508,14 @@ def _name(element: etree._Element) -> str:
 def _level(element: etree._Element) -> int:
     heading = re.fullmatch(r"h([1-6])", _name(element))
     return int(heading[1]) if heading else 0
+
+
+def _language_of(element: etree._Element) -> str | None:
+    """What an element or the nearest around it says that it is in."""
+    for one in (element, *element.iterancestors()):
+        if language := one.get(_LANG) or one.get("lang"):
+            return str(language).strip()
+    return None
 
 
 def _texts(element: etree._Element) -> Iterator[str]:
