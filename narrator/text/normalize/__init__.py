@@ -28,6 +28,7 @@ from narrator.text.normalize.edits import Edit, apply, compose, forward
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, read
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
+from narrator.text.sentences import sentences
 
 __all__ = ["TYPOGRAPHY", "Change", "Lexicon", "LexiconEntry", "SpokenText", "normalize"]
 
@@ -108,6 +109,7 @@ def normalize(
             hold(start, stop, spoken, "lexicon")
     edits += read(plain, groups, how, taken)
     edits.sort()
+    edits = _opened(plain, edits, language)
     said = apply(plain, edits)
     steps = compose(steps, plain, edits, _WEIGHT)
 
@@ -133,6 +135,33 @@ def _rules(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Sett
     if primary == "en":
         return english.RULES, english.setting(tag, heading=heading)
     return languages.rules(tag), Setting(british=True, heading=heading)
+
+
+_ENDED = re.compile(r"([.!?…])[\"')\]]*\s+[\"'(\[]*$")
+_BACK = 12
+"""Characters of the text before a word that show whether a sentence ends there."""
+
+
+def _opened(plain: str, edits: Sequence[Edit], language: str) -> list[Edit]:
+    """`edits` with a capital where one begins a sentence: "We left. Twelve came."
+
+    Engines go on without a pause where a full stop has a small letter behind it. How a chunk
+    itself begins means nothing to them, and it may be in the middle of a sentence.
+    """
+    opened: list[Edit] = []
+    begins: frozenset[int] | None = None
+    last = 0
+    for edit in edits:
+        low = max(last, edit.start - _BACK)
+        if edit.new[:1].islower() and edit.rule != "verse" and not plain[edit.start].islower():
+            ended = _ENDED.search(plain, low, edit.start)
+            if ended and begins is None:
+                begins = frozenset(start for start, _ in sentences(plain, language))
+            if ended and begins and not begins.isdisjoint(range(ended.end(1), edit.start + 1)):
+                edit = edit._replace(new=edit.new[0].upper() + edit.new[1:])
+        opened.append(edit)
+        last = edit.stop
+    return opened
 
 
 def _changes(text: str, steps: Sequence[Edit]) -> list[Change]:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import re
 
-from narrator.text.normalize.english_calendar import CALENDAR
-from narrator.text.normalize.english_figures import MEASURES, MONEY, NUMBERS, TELEPHONES, VULGAR
+from narrator.text.normalize.english_calendar import CALENDAR, SPANS
+from narrator.text.normalize.english_figures import MONEY, NUMBERS, SHILLINGS
+from narrator.text.normalize.english_measures import MEASURES, VULGAR, WORDED
+from narrator.text.normalize.english_places import STATE_NAMES, STREET_NUMBERS, TELEPHONES
 from narrator.text.normalize.english_words import (
     ABBREVIATIONS,
     ADDRESSES,
     CAPITALS,
+    GREEK,
     LIGATURES,
     ROMANS,
     SIGNS,
@@ -27,10 +30,14 @@ from narrator.text.normalize.rules import Group, Setting
 
 RULES = (
     ADDRESSES,
+    SPANS,
     Group(
         re.compile(rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]"),
-        TELEPHONES + MONEY + CALENDAR + MEASURES + NUMBERS,
+        TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS + MEASURES + NUMBERS,
     ),
+    WORDED,
+    STATE_NAMES,
+    GREEK,
     SIGNS,
     ROMANS,
     ABBREVIATIONS,

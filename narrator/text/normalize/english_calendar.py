@@ -12,13 +12,30 @@ from narrator.text.normalize.english_lists import (
     MONTHS,
     NOT_NOUNS,
     UNITS,
+    YEAR_VERBS,
 )
-from narrator.text.normalize.english_parts import DOT, FREE
-from narrator.text.normalize.rules import Match, Rule, Setting, after, before, behind, either
+from narrator.text.normalize.english_parts import DOT, FREE, OPENS, TO
+from narrator.text.normalize.rules import (
+    Group,
+    Match,
+    Rule,
+    Setting,
+    after,
+    always,
+    before,
+    behind,
+    either,
+)
 
-_MONTH = rf"(?:{'|'.join(MONTHS)})\b|(?:{'|'.join(MONTH_SHORT)})\b\.?"
+_WORDS_TOO = ("may", "march", "mar", "sep", "jun", "dec")
+"""Small, they are months only with a day and a year, or an ordinal."""
+_FULL = [*MONTHS, *map(str.upper, MONTHS)]
+_SHORT = [*MONTH_SHORT, *map(str.upper, MONTH_SHORT)]
+_MONTH = rf"(?:{either(_FULL)})\b|(?:{either(_SHORT)})\b\.?"
+_SMALL = either({word.lower() for word in (*MONTHS, *MONTH_SHORT)} - {*_WORDS_TOO})
+_SMALL_TOO = either(_WORDS_TOO)
+_ANY_MONTH = rf"{_MONTH}|(?:{_SMALL})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_TO = r"\s?[-–]\s?"
 YEAR = r"(?:1\d{3}|20\d\d)"
 
 
@@ -34,8 +51,13 @@ def _year(number: int, how: Setting) -> str:
 
 
 def _month(text: str) -> str:
-    text = text.rstrip(".")
+    text = text.rstrip(".").capitalize()
     return MONTHS[MONTH_SHORT[text] - 1] if text in MONTH_SHORT else text
+
+
+def _weekday(text: str) -> str:
+    text = text.rstrip(".").capitalize()
+    return DAYS.get(text, text)
 
 
 def _day_month(match: Match, how: Setting) -> str | None:
@@ -50,7 +72,7 @@ def _day_month(match: Match, how: Setting) -> str | None:
     return f"{said} {_year(int(match['year']), how)}" if match["year"] else said
 
 
-_COUNTS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)")
+_COUNTS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)", re.IGNORECASE)
 
 
 def _month_day(match: Match, how: Setting) -> str | None:
@@ -84,7 +106,31 @@ def _in_figures(match: Match, how: Setting) -> str | None:
 
 
 def _iso(match: Match, how: Setting) -> str | None:
-    return _date(int(match[3]), int(match[2]), int(match[1]), how)
+    """2017-12-11, 2017/12/11T10:30Z"""
+    said = _date(int(match[4]), int(match[3]), int(match[1]), how)
+    if said is None or match["hour"] is None:
+        return said
+    hour, minute = int(match["hour"]), int(match["minute"])
+    zone = " U.T.C" if match["zone"] else ""
+    return f"{said} at {_clock(hour, minute, None)}{zone}" if hour < 24 and minute < 60 else None
+
+
+def _iso_month(match: Match, how: Setting) -> str | None:
+    """2017-12: a month where it can be no span of years"""
+    month, year = int(match[2]), int(match[1])
+    if not 1 <= month <= 12 or month > year % 100:
+        return None
+    return f"{MONTHS[month - 1]} {_year(year, how)}"
+
+
+def _on_day(match: Match, how: Setting) -> str | None:
+    """on 12/25: the day and month, as the language orders them"""
+    first, second = int(match[1]), int(match[2])
+    day, month = (first, second) if how.british else (second, first)
+    if not (1 <= day <= 31 and 1 <= month <= 12):
+        return None
+    name = MONTHS[month - 1]
+    return f"the {_nth(day, how)} of {name}" if how.british else f"{name} {_nth(day, how)}"
 
 
 # Years -------------------------------------------------------------------------------------------
@@ -98,6 +144,9 @@ _LABEL_CUE = re.compile(
     r"(?:\b(?:no\.|number|page|pp?\.|line|room|over|than)|#)\s?$", re.IGNORECASE
 )
 _NEXT_WORD = re.compile(r"[\s-]([a-z]+)")
+_OBJECT_FOLLOWS = re.compile(
+    r"\s[a-z]+s\s(?:the|an?|him|her|us|them|me|it|its|his|their|everything|nothing)\b"
+)
 
 
 def _bare_year(match: Match, how: Setting) -> str | None:
@@ -108,7 +157,10 @@ def _bare_year(match: Match, how: Setting) -> str | None:
         return None
     plural = len(word) > 3 and word.endswith("s") and word not in NOT_NOUNS
     if plural and not _YEAR_CUE.search(before(match)):
-        return None
+        # "1500 soldiers fell", "1914 dawns bright": nobody begins a sentence with a plain number
+        does = word in YEAR_VERBS or _OBJECT_FOLLOWS.match(after(match))
+        if not (does and OPENS.search(before(match))):
+            return None
     return _year(int(match[0]), how)
 
 
@@ -184,6 +236,15 @@ def _time(match: Match, how: Setting) -> str | None:
     return _clock(hour, minute, part.get("half"))
 
 
+def _times(match: Match, how: Setting) -> str:
+    """6-8 p.m., 10.30-11.15 a.m."""
+    said = []
+    for hour, minute in ((match["hour"], match["minute"]), (match["hour2"], match["minute2"])):
+        pair = f" {numbers.pair(int(minute))}" if minute and int(minute) else ""
+        said.append(numbers.cardinal(int(hour), british=False) + pair)
+    return f"{said[0]} to {said[1]} {match['half'].lower()}.m"
+
+
 def _british_time(match: Match, how: Setting) -> str | None:
     """We took the 5.20."""
     return _time(match, how) if how.british else None
@@ -215,34 +276,83 @@ def _military(match: Match, how: Setting) -> str:
 _HALF = rf"\s?(?P<half>[apAP])\.?[mM]\b(?:\.(?=\s(?:[A-Z]{{1,3}}T|UTC)\b)|{DOT})"
 _HOUR12 = r"(?P<hour>0?[1-9]|1[0-2])"
 
+_DAY_SHORT = either([*DAYS, *map(str.upper, DAYS)])
+
 CALENDAR = (
     Rule(
         "weekday",
-        re.compile(rf"\b({either(DAYS)})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))"),
-        lambda match, how: DAYS[match[1]],
+        re.compile(rf"\b({_DAY_SHORT})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))"),
+        lambda match, how: _weekday(match[1]),
     ),
-    Rule("date", re.compile(rf"{FREE}({YEAR})-(\d\d)-(\d\d)(?![\w-])"), _iso),
+    Rule(
+        "date",
+        re.compile(
+            rf"{FREE}({YEAR})([/.-])(\d\d)\2(\d\d)(?:(?:T|\s)(?P<hour>\d\d):(?P<minute>\d\d)"
+            r"(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z)?)?(?![\w-])"
+        ),
+        _iso,
+    ),
+    Rule("date", re.compile(rf"{FREE}({YEAR})-(\d\d)(?![\w/–-]|[.,:]\d)"), _iso_month),
+    Rule(
+        "date",
+        re.compile(
+            behind(r"\b[Oo]n ", r"\b[Dd]ated ", r"\b[Bb]y ")
+            + r"(\d{1,2})/(\d{1,2})(?![\w/]|[.,]\d| (?:of|cup|an?|inch|mile)\b)"
+        ),
+        _on_day,
+    ),
     Rule("date", re.compile(rf"{FREE}(\d{{1,2}})([/.-])(\d{{1,2}})\2(\d{{4}})(?!\w)"), _in_figures),
     Rule("date", re.compile(rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])"), _in_figures),
     Rule(
         "date",
         re.compile(
-            rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{_TO})?{_DAY}(?: of)? "
-            rf"(?P<month>{_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?"
+            rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{TO})?{_DAY}(?: of)? "
+            rf"(?P<month>{_ANY_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?"
         ),
         _day_month,
     ),
     Rule(
         "date",
         re.compile(
-            rf"\b(?P<month>{_MONTH}) (?:the )?{_DAY}(?:{_TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
+            rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? "
+            rf"(?P<month>(?:{_SMALL_TOO})\b\.?),? (?P<year>{YEAR})(?!\w)"
+        ),
+        _day_month,
+    ),
+    Rule(
+        "date",
+        re.compile(
+            rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th) of "
+            rf"(?P<month>(?:may|march)\b)(?P<year>)"
+        ),
+        _day_month,
+    ),
+    Rule(
+        "date",
+        re.compile(
+            rf"\b(?P<month>{_ANY_MONTH}) (?:the )?{_DAY}"
+            rf"(?:{TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
             rf"(?![\d:]|[.,]\d)(?:,? (?P<year>{YEAR})(?!\w))?"
         ),
         _month_day,
     ),
     Rule(
+        "date",
+        re.compile(
+            rf"\b(?P<month>(?:{_SMALL_TOO})\b\.?) (?P<day>\d{{1,2}})(?P<upto>)"
+            rf"(?:(?:st|nd|rd|th)(?: |\b)|,? (?={YEAR}))(?:(?<= )(?P<year>{YEAR})(?!\w))?"
+        ),
+        _month_day,
+    ),
+    Rule("range", re.compile(rf"(?<=\d){TO}(?=(?:{_ANY_MONTH}) \d)"), always(" to ")),
+    Rule(
         "month",
-        re.compile(rf"\b({either(MONTH_SHORT)})\b\.?(?=,? '?\d)"),
+        re.compile(rf"\b({either(_SHORT)})\b\.?(?=,? '?\d)"),
+        lambda match, how: _month(match[1]),
+    ),
+    Rule(
+        "month",
+        re.compile(rf"\b({_SMALL})\b\.?(?=,? {YEAR}(?!\w))"),
         lambda match, how: _month(match[1]),
     ),
     Rule(
@@ -277,6 +387,14 @@ CALENDAR = (
         ),
         _time,
     ),
+    Rule(
+        "time",
+        re.compile(
+            rf"(?<![\w.:/])(?<!\d,){_HOUR12}(?:[.:](?P<minute>[0-5]\d))?{TO}"
+            rf"(?P<hour2>0?[1-9]|1[0-2])(?:[.:](?P<minute2>[0-5]\d))?{_HALF}"
+        ),
+        _times,
+    ),
     Rule("time", re.compile(rf"(?<![\w.:]){_HOUR12}(?:\.(?P<minute>[0-5]\d))?{_HALF}"), _time),
     Rule(
         "time",
@@ -308,3 +426,32 @@ CALENDAR = (
     ),
     Rule("year", re.compile(rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)"), _bare_year),
 )
+
+_DAY_ANY = either([*DAYS, *DAYS.values()])
+_MONTH_ANY = either([*MONTHS, *MONTH_SHORT])
+_ENDED = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"
+
+
+def _days(match: Match, how: Setting) -> str:
+    return f"{_weekday(match[1])} to {_weekday(match[2])}"
+
+
+def _months(match: Match, how: Setting) -> str | None:
+    if match[0] == "May-December":  # a romance
+        return None
+    return f"{_month(match[1])} to {_month(match[2])}"
+
+
+SPANS = Group(
+    re.compile(r"[-–] ?[A-Z]"),
+    (
+        Rule("range", re.compile(rf"\b({_DAY_ANY})\.?{TO}({_DAY_ANY})\b{_ENDED}"), _days),
+        Rule(
+            "range",
+            re.compile(rf"\b({_MONTH_ANY})\.?{TO}({_MONTH_ANY})\b{_ENDED}(?! \d{{1,2}}\b)"),
+            _months,
+        ),
+        Rule("range", re.compile(r"(?<=\bA)[-–](?=Z\b)"), always(" to ")),
+    ),
+)
+"""Mon.-Sun., May–June, A–Z: they need no figure."""

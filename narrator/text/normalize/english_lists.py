@@ -91,6 +91,134 @@ PLACES = {
 }
 """After a capitalised name only, with their full stop."""
 
+STREETS = {
+    "St": "Street",
+    "Ave": "Avenue",
+    "Av": "Avenue",
+    "Blvd": "Boulevard",
+    "Rd": "Road",
+    "Dr": "Drive",
+    "Ln": "Lane",
+    "Ct": "Court",
+    "Pl": "Place",
+    "Sq": "Square",
+    "Ter": "Terrace",
+    "Terr": "Terrace",
+    "Pkwy": "Parkway",
+    "Hwy": "Highway",
+    "Cir": "Circle",
+    "Expy": "Expressway",
+    "Cres": "Crescent",
+    "Gdns": "Gardens",
+    "Trl": "Trail",
+}
+"""After a house's number and a name."""
+
+COMPASS = {
+    "N": "North",
+    "S": "South",
+    "E": "East",
+    "W": "West",
+    "NE": "Northeast",
+    "NW": "Northwest",
+    "SE": "Southeast",
+    "SW": "Southwest",
+}
+
+STATES = {
+    "AL": "Alabama",
+    "AK": "Alaska",
+    "AZ": "Arizona",
+    "AR": "Arkansas",
+    "CA": "California",
+    "CO": "Colorado",
+    "CT": "Connecticut",
+    "DE": "Delaware",
+    "DC": "D.C",
+    "FL": "Florida",
+    "GA": "Georgia",
+    "HI": "Hawaii",
+    "ID": "Idaho",
+    "IL": "Illinois",
+    "IN": "Indiana",
+    "IA": "Iowa",
+    "KS": "Kansas",
+    "KY": "Kentucky",
+    "LA": "Louisiana",
+    "ME": "Maine",
+    "MD": "Maryland",
+    "MA": "Massachusetts",
+    "MI": "Michigan",
+    "MN": "Minnesota",
+    "MS": "Mississippi",
+    "MO": "Missouri",
+    "MT": "Montana",
+    "NE": "Nebraska",
+    "NV": "Nevada",
+    "NH": "New Hampshire",
+    "NJ": "New Jersey",
+    "NM": "New Mexico",
+    "NY": "New York",
+    "NC": "North Carolina",
+    "ND": "North Dakota",
+    "OH": "Ohio",
+    "OK": "Oklahoma",
+    "OR": "Oregon",
+    "PA": "Pennsylvania",
+    "RI": "Rhode Island",
+    "SC": "South Carolina",
+    "SD": "South Dakota",
+    "TN": "Tennessee",
+    "TX": "Texas",
+    "UT": "Utah",
+    "VT": "Vermont",
+    "VA": "Virginia",
+    "WA": "Washington",
+    "WV": "West Virginia",
+    "WI": "Wisconsin",
+    "WY": "Wyoming",
+    "PR": "Puerto Rico",
+}
+"""Before a ZIP code."""
+
+STATES_ALONE = frozenset(
+    (
+        "AZ AK CA CT FL GA IL KS KY MN NC ND NE NH NJ NM NV NY RI SC SD TN TX UT VT WA WI WV WY"
+    ).split()
+)
+"""Those that mean nothing else after a town and a comma ("Smith, MD" is a doctor)."""
+
+STATES_DOTTED = {
+    "Ala": "Alabama",
+    "Ariz": "Arizona",
+    "Ark": "Arkansas",
+    "Calif": "California",
+    "Colo": "Colorado",
+    "Conn": "Connecticut",
+    "Fla": "Florida",
+    "Ga": "Georgia",
+    "Ill": "Illinois",
+    "Ind": "Indiana",
+    "Kan": "Kansas",
+    "Ky": "Kentucky",
+    "Mass": "Massachusetts",
+    "Mich": "Michigan",
+    "Minn": "Minnesota",
+    "Mont": "Montana",
+    "Neb": "Nebraska",
+    "Nev": "Nevada",
+    "Okla": "Oklahoma",
+    "Ore": "Oregon",
+    "Tenn": "Tennessee",
+    "Tex": "Texas",
+    "Va": "Virginia",
+    "Vt": "Vermont",
+    "Wash": "Washington",
+    "Wis": "Wisconsin",
+    "Wyo": "Wyoming",
+}
+"""After a town and a comma, with their full stop."""
+
 NEVER_CLOSING = {
     "viz": "namely",
     "cf": "compare",
@@ -295,10 +423,106 @@ UNITS = {
     "km2": ("square kilometre", "square kilometres"),
     "cm²": ("square centimetre", "square centimetres"),
     "ft²": ("square foot", "square feet"),
+    "m/s²": ("metre per second squared", "metres per second squared"),
+    "ft/s": ("foot per second", "feet per second"),
+    "g/L": ("gram per litre", "grams per litre"),
+    "mg/L": ("milligram per litre", "milligrams per litre"),
+    "mg/kg": ("milligram per kilogram", "milligrams per kilogram"),
+    "kg/m³": ("kilogram per cubic metre", "kilograms per cubic metre"),
+    "g/cm³": ("gram per cubic centimetre", "grams per cubic centimetre"),
+    "mm²": ("square millimetre", "square millimetres"),
+    "in²": ("square inch", "square inches"),
+    "sq in": ("square inch", "square inches"),
+    "sq. in": ("square inch", "square inches"),
+    "sq yd": ("square yard", "square yards"),
+    "sq. yd": ("square yard", "square yards"),
+    "sq. m": ("square metre", "square metres"),
+    "sq. mi": ("square mile", "square miles"),
+    "sq. km": ("square kilometre", "square kilometres"),
+    "cu. ft": ("cubic foot", "cubic feet"),
+    "cu in": ("cubic inch", "cubic inches"),
+    "cu. in": ("cubic inch", "cubic inches"),
+    "cu yd": ("cubic yard", "cubic yards"),
+    "ft³": ("cubic foot", "cubic feet"),
+    "fl oz": ("fluid ounce", "fluid ounces"),
+    "fl. oz": ("fluid ounce", "fluid ounces"),
+    "qt": ("quart", "quarts"),
+    "qts": ("quart", "quarts"),
+    "gals": ("gallon", "gallons"),
+    "tbs": ("tablespoon", "tablespoons"),
+    "tbsps": ("tablespoon", "tablespoons"),
+    "tsps": ("teaspoon", "teaspoons"),
+    "doz": ("dozen", "dozen"),
+    "dl": ("decilitre", "decilitres"),
+    "dL": ("decilitre", "decilitres"),
+    "mcg": ("microgram", "micrograms"),
+    "µg": ("microgram", "micrograms"),
+    "μg": ("microgram", "micrograms"),
+    "µm": ("micrometre", "micrometres"),
+    "μm": ("micrometre", "micrometres"),
+    "µs": ("microsecond", "microseconds"),
+    "μs": ("microsecond", "microseconds"),
+    "nm": ("nanometre", "nanometres"),
+    "nmi": ("nautical mile", "nautical miles"),
+    "kn": ("knot", "knots"),
+    "kt": ("knot", "knots"),
+    "kts": ("knot", "knots"),
+    "wk": ("week", "weeks"),
+    "wks": ("week", "weeks"),
+    "mos": ("month", "months"),
+    "ns": ("nanosecond", "nanoseconds"),
+    "Ω": ("ohm", "ohms"),
+    "kΩ": ("kilohm", "kilohms"),
+    "MΩ": ("megohm", "megohms"),
+    "mV": ("millivolt", "millivolts"),
+    "mW": ("milliwatt", "milliwatts"),
+    "Wh": ("watt hour", "watt hours"),
+    "MWh": ("megawatt hour", "megawatt hours"),
+    "mAh": ("milliamp hour", "milliamp hours"),
+    "kJ": ("kilojoule", "kilojoules"),
+    "kN": ("kilonewton", "kilonewtons"),
+    "kPa": ("kilopascal", "kilopascals"),
+    "hPa": ("hectopascal", "hectopascals"),
+    "MPa": ("megapascal", "megapascals"),
+    "psi": ("pound per square inch", "pounds per square inch"),
+    "mmHg": ("millimetre of mercury", "millimetres of mercury"),
+    "bpm": ("beat per minute", "beats per minute"),
+    "fps": ("frame per second", "frames per second"),
+    "dpi": ("dot per inch", "dots per inch"),
+    "ppm": ("part per million", "parts per million"),
+    "ppb": ("part per billion", "parts per billion"),
+    "eV": ("electronvolt", "electronvolts"),
+    "keV": ("kiloelectronvolt", "kiloelectronvolts"),
+    "MeV": ("megaelectronvolt", "megaelectronvolts"),
+    "GeV": ("gigaelectronvolt", "gigaelectronvolts"),
+    "MPH": ("mile per hour", "miles per hour"),
+    "KG": ("kilogram", "kilograms"),
+    "KM": ("kilometre", "kilometres"),
+    "LBS": ("pound", "pounds"),
     "m³": ("cubic metre", "cubic metres"),
     "m3": ("cubic metre", "cubic metres"),
     "cm³": ("cubic centimetre", "cubic centimetres"),
 }
+
+DOTTED_UNITS = (
+    "ft in ins yd yds mi lb lbs oz cwt gal gals qt qts pt tsp tbsp hr hrs min mins sec secs "
+    "m.p.h h.p r.p.m"
+).split()
+"""Units that stand with their full stop after a number in words."""
+
+_TEENS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONE_WORDS = frozenset("one half quarter a an per".split())
+COUNT_WORDS = (
+    *_TEENS,
+    *_TENS,
+    *(f"{ten}-{one}" for ten in _TENS for one in _TEENS[:9]),
+    *"hundred thousand million half quarter few several many".split(),
+)
+"""The last word of a number."""
 
 SIGN_WORDS = {
     "+": "plus",
@@ -329,9 +553,6 @@ SIGN_WORDS = {
     "£": "pounds",
     "$": "dollars",
     "¢": "cents",
-    "µ": "micro",
-    "Ω": "ohms",
-    "π": "pi",
 }
 
 WEB = {
@@ -417,6 +638,16 @@ NOT_NOUNS = frozenset(
     ).split()
 )
 """End in s and are no plural nouns."""
+
+YEAR_VERBS = frozenset(
+    (
+        "dawns opens starts begins ends closes finds marks brings sees changes heralds promises "
+        "passes comes goes arrives means proves remains stands witnesses belongs calls turns "
+        "ushers introduces becomes gets happens looms makes gives takes shows keeps holds feels "
+        "sounds seems looks starts draws rolls"
+    ).split()
+)
+"""What a year does that begins a sentence; soldiers and horses are counted there."""
 
 COUNTED = frozenset(
     (

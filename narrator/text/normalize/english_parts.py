@@ -1,13 +1,19 @@
-"""Pieces of patterns that the English rules share."""
+"""Pieces of patterns and of speech that the English rules share."""
 
 from __future__ import annotations
 
-from narrator.text.normalize.english_lists import STARTERS
+import re
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_lists import FUNCTION, STARTERS
+from narrator.text.normalize.rules import Match, Setting, after, before
 
 INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
 FREE = r"(?<![\w.])(?<!\d,)"
 """No number goes on from here to the left."""
+TO = r"\s?[-–]\s?"
+"""Between the ends of a range."""
 
 _TAIL = r"[\"')\]]*"
 CAPITAL_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*[A-Z\d])"
@@ -16,3 +22,32 @@ DOT = rf"(?:\.(?!{CAPITAL_FOLLOWS}))?"
 """The full stop of an abbreviation, if it has one; one that may end a sentence stays outside."""
 DOT_OR_END = rf"(?:\.(?!{CAPITAL_FOLLOWS})|(?=\.))"
 """The same where the full stop must be there."""
+OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
+"""Found in the text before what begins a sentence."""
+
+
+def in_words(number: int, how: Setting) -> str:
+    return numbers.cardinal(number, british=how.british)
+
+
+def figure(text: str, how: Setting) -> str:
+    """The words of a number as it is written, with commas and a point."""
+    return numbers.decimal(text, british=how.british)
+
+
+ARTICLE = re.compile(r"\b(?:an?|another|every|each|one|that|this|the|his|her|my)\s$", re.IGNORECASE)
+NOUN = re.compile(r"\s([a-z]{3,})")
+_CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
+
+
+def describes(match: Match) -> bool:
+    """Whether the amount describes a noun: "a $5 bill", "a 6 ft man"."""
+    noun = NOUN.match(after(match))
+    if noun is None or noun[1] in FUNCTION:
+        return False
+    return bool(_CASH.match(after(match)) or ARTICLE.search(before(match)))
+
+
+def article(noun: str) -> str:
+    """ "a" or "an" before a noun."""
+    return "an" if noun[0] in "aeio" or noun.startswith(("hour", "un", "up")) else "a"

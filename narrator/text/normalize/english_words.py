@@ -40,7 +40,13 @@ from narrator.text.normalize.english_lists import (
     WEB_WORDS,
     WORDS_TOO,
 )
-from narrator.text.normalize.english_parts import CAPITAL_FOLLOWS, DOT, DOT_OR_END, SENTENCE_FOLLOWS
+from narrator.text.normalize.english_parts import (
+    CAPITAL_FOLLOWS,
+    DOT,
+    DOT_OR_END,
+    OPENS,
+    SENTENCE_FOLLOWS,
+)
 from narrator.text.normalize.rules import (
     Group,
     Match,
@@ -188,6 +194,41 @@ SIGNS = Group(
 )
 
 
+# Greek -------------------------------------------------------------------------------------------
+
+_GREEK = "\u0370-\u03ff\u1f00-\u1fff\u0300-\u036f"
+_LETTER_NAMES = {
+    chr(code): name.lower().replace("lamda", "lambda")
+    for code in (*range(0x391, 0x3AA), *range(0x3B1, 0x3CA))
+    for *_, name in [unicodedata.name(chr(code), "").split(" ")]
+    if code not in (0x3A2, 0x3C2)  # none, and the sigma that ends words
+} | {"µ": "micro"}
+_GREEK_BEFORE = re.compile(rf"[{_GREEK}]{{2}}[\s,;.·]+$")
+_GREEK_AFTER = re.compile(rf"[\s,;.·]+[{_GREEK}]{{2}}")
+
+
+def _greek_letter(match: Match, how: Setting) -> str | None:
+    """A letter by itself is called by its name, Ω or α; one of a Greek text stays."""
+    early, following = before(match), after(match)
+    if _GREEK_BEFORE.search(early[-40:]) or _GREEK_AFTER.match(following):
+        return None
+    name = _LETTER_NAMES[match[0]]
+    name = f" {name}" if early[-1:].isalnum() else name
+    return f"{name} " if following[:1].isalnum() else name
+
+
+GREEK = Group(
+    re.compile(f"[{_GREEK}µ]"),
+    (
+        Rule(
+            "greek letter",
+            re.compile(rf"(?<![{_GREEK}])[{''.join(_LETTER_NAMES)}](?![{_GREEK}'])"),
+            _greek_letter,
+        ),
+    ),
+)
+
+
 # Roman numerals ----------------------------------------------------------------------------------
 
 _ROMAN = "[MDCLXVI]+"
@@ -227,6 +268,16 @@ def _pronoun_follows(match: Match, verbs: frozenset[str]) -> bool:
     return bool(word and (word[1] is None or word[1] in verbs))
 
 
+def _roman_year(match: Match, how: Setting) -> str | None:
+    """MCMXCIX"""
+    value = numbers.roman(match[0])
+    return (
+        None
+        if value is None or not 1400 < value < 2100
+        else numbers.year(value, british=how.british)
+    )
+
+
 def _division(match: Match, how: Setting) -> str | None:
     """Chapter IV, page xii: a numeral after the name of what it counts."""
     numeral = match[0]
@@ -258,22 +309,28 @@ _SURELY_FIRST = re.compile(
     r"'s\b|\s(?:of|who|has|is|were|reigned|ruled|died|became)\b|\sand [A-Z]"
     r"|[,;]\s(?:who|the|king|queen|emperor)\b"
 )
-_OPENS = re.compile(r"(?:^|[.!?][\"')\]]*\s)[\"'(\[]*$")
+_KING_FOLLOWS = re.compile(
+    r"\s(?:in|of|on|at|by|to|from|and|or|was|were|is|had|has|who|which|that|as|during|until|till|after"
+    r"|before|with|for|against|under|when|while|whose|reigned|ruled|died|became|himself|herself)\b"
+)
+"""After "King Charles I" within a sentence; before other words it may be the pronoun."""
 _LINKED = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IGNORECASE)
 
 
 def _regnal(match: Match, how: Setting) -> str | None:
     """Henry VIII, King Charles I, John D. Rockefeller III"""
     numeral, following = match[1], after(match)
-    value = numbers.roman(numeral)
+    value = None if numeral in ("C", "D", "L", "M") else numbers.roman(numeral)
     named = _NAMES.search(before(match))
-    if value is None or value > 39 or numeral in ("C", "D", "L", "M") or named is None:
+    if value is None or value > 39 or named is None:
         return None
     names = named[0].split()
+    if _ends_there(names[-1]):
+        return None
     ruler = any(name in RULERS for name in names[:-1])
     if not (ruler or any(name in REGNAL for name in names)):
         return None
-    if numeral == "I" and not match[2] and not _SURELY_FIRST.match(following):
+    if numeral == "I" and not match[2]:
         early = before(match)[: named.start()]
         if not _is_first(match, early, ruler=ruler, regnal=names[0] in REGNAL):
             return None
@@ -282,15 +339,25 @@ def _regnal(match: Match, how: Setting) -> str | None:
     return f"the {_titled(value, how, nth=True)}"
 
 
+def _ends_there(name: str) -> bool:
+    """Whether a sentence ends with a name: "Queen Anne. I wept", but "King Chas. II"."""
+    return name.endswith(".") and name[:-1] not in NEVER_CLOSING
+
+
 def _is_first(match: Match, early: str, *, ruler: bool, regnal: bool) -> bool:
     """Whether the "I" after a name is a number, not the pronoun; `early` stands before the name."""
     following = after(match)
+    if _SURELY_FIRST.match(following):
+        return True
     if _pronoun_follows(match, FIRST_PERSON):
         return False
     if ruler:
-        ended = re.match(r"[.,;:!?)\"]|\s[a-z]|$", following)
-        return bool(ended) and not _LINKED.search(early)
-    return regnal and bool(_OPENS.search(early) and re.match(r"\s[a-z]", following))
+        if re.match(r"[.,;:!?)\"]|$", following):
+            return not _LINKED.search(early)
+        if not re.match(r"\s[a-z]", following) or _LINKED.search(early):
+            return False
+        return bool(OPENS.search(early) or _KING_FOLLOWS.match(following))
+    return regnal and bool(OPENS.search(early) and re.match(r"\s[a-z]", following))
 
 
 def _item(match: Match, how: Setting) -> str | None:
@@ -313,14 +380,22 @@ def _bare_roman(match: Match, how: Setting) -> str | None:
 
 
 ROMANS = Group(
-    re.compile(r"\bWW|\b[IVXLCDM]+(?:\b|th\b|st\b|nd\b|rd\b)|(?<=[a-z.] )[ivxlc]+\b|\([ivx]+\)"),
+    re.compile(
+        r"\bWW|\b[IVXLCDM]+(?:\b|th\b|st\b|nd\b|rd\b)|(?<=[a-z.] )[ivxlc]+\b|\([ivx]+\)"
+        r"|\bm[mdclxvi]{4}"
+    ),
     (
+        Rule(
+            "year",
+            re.compile(r"(?<![\w.'-])(?:M[MDCLXVI]{3,}|m[mdclxvi]{4,})\b(?!\.\w|['-]\w)"),
+            _roman_year,
+        ),
         Rule("roman", re.compile(rf"^\W*({_ROMAN})(?=$|[\s.:)\]—–-])"), _leading),
         Rule("roman", re.compile(r"\bWWII\b"), always("World War Two")),
         Rule("roman", re.compile(r"\bWWI\b"), always("World War One")),
         Rule("roman", re.compile(rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)"), _division),
         Rule("roman", re.compile(r"(?<=\()[ivx]+(?=\))"), _item),
-        Rule("roman", re.compile(r"\b([IVXLC]+)(?:th|st|nd|rd)\b"), _nth),
+        Rule("roman", re.compile(r"\b(?!I(?:th|nd|rd)\b)([IVXLC]+)(?:th|st|nd|rd)\b"), _nth),
         Rule(
             "roman",
             re.compile(r"\b([IVXLC]+)(?=[\s-](?:[Cc]entury|[Cc]enturies|[Dd]ynasty|[Oo]lympi))"),
@@ -352,14 +427,25 @@ def _space(match: Match) -> str:
     return " " if after(match)[:1].isalpha() else ""
 
 
+_NO_STREET = re.compile(
+    rf"\b(?:{either([*TITLES, *RANKS, *RULERS])}|Sir|Lady|Miss|Madam|Saint|{STARTERS})\.? $"
+)
+
+
 def _saint(match: Match, how: Setting) -> str | None:
     """Saint before a name, but a street after a name with a number, or where no name follows."""
     early = before(match)
     if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", early):
         return "Street"
-    if re.match(r"[\s-]?[A-Z]", after(match)):
+    following = after(match)
+    named = re.search(r"\b[A-Z][\w'.]+ $", early) and not _NO_STREET.search(early)
+    if re.match(r"\s?(?:—|--)", following):
+        return "Street" if named or re.search(r"\b(?:the|this|that|our) $", early) else "Saint"
+    if named and re.match(rf"\s(?:{STARTERS})\b", following):
+        return "Street."
+    if re.match(r"[\s-]?[A-Z]", following):
         return f"Saint{_space(match)}"
-    return "Street" if re.search(r"\b[A-Z][\w'.]+ $", early) else None
+    return "Street" if named else None
 
 
 def _rank(match: Match, how: Setting) -> str:
@@ -399,7 +485,7 @@ ABBREVIATIONS = Group(
         Rule("degree", re.compile(rf"\b({either(DEGREES)})\b{DOT}"), lambda m, how: DEGREES[m[1]]),
         Rule(
             "direction",
-            re.compile(r"\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)"),
+            re.compile(r"(?<!\.)\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)"),
             lambda match, how: {"N": "North", "S": "South", "E": "East", "W": "West"}[match[1]],
         ),
         Rule("title", re.compile(rf"\b({either(TITLES)}|MR|MRS|DR)\b\.?"), _title),
@@ -512,7 +598,7 @@ def _capitals(match: Match, how: Setting) -> str | None:
     if not (_is_word(base) or (beside and has_vowel)):
         return ".".join(base) + possessive
     word = base.lower() + possessive
-    opens = not re.search(r"\w", early) or _OPENS.search(early)
+    opens = not re.search(r"\w", early) or OPENS.search(early)
     return word.capitalize() if how.heading or opens else re.sub(r"^i(?=')", "I", word)
 
 

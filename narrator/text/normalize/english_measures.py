@@ -1,0 +1,363 @@
+"""Fractions, lengths and angles by their marks, and units of English."""
+
+from __future__ import annotations
+
+import re
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_lists import (
+    COUNT_WORDS,
+    DOTTED_UNITS,
+    FUNCTION,
+    ONE_WORDS,
+    UNITS,
+)
+from narrator.text.normalize.english_parts import (
+    ARTICLE,
+    FREE,
+    NOUN,
+    NUM,
+    article,
+    describes,
+    figure,
+    in_words,
+)
+from narrator.text.normalize.rules import (
+    Group,
+    Match,
+    Rule,
+    Setting,
+    after,
+    always,
+    before,
+    behind,
+    either,
+)
+
+# Fractions ---------------------------------------------------------------------------------------
+
+_FRACTIONS = {
+    char: (int(top), int(bottom))
+    for char, top, bottom in re.findall(
+        r"(.)(\d)/(\d+)",
+        "½1/2 ⅓1/3 ⅔2/3 ¼1/4 ¾3/4 ⅕1/5 ⅖2/5 ⅗3/5 ⅘4/5 ⅙1/6 ⅚5/6 ⅐1/7 ⅛1/8 ⅜3/8 ⅝5/8 ⅞7/8⅑1/9 ⅒1/10",
+    )
+}
+VULGAR = "".join(_FRACTIONS)
+"""Characters that are fractions."""
+
+_SLASHED = r"(?:\d+[ -])?[1-9]\d{0,2}/[1-9]\d{0,2}(?:(?<=/1)000)?"
+_FRACTION = rf"(?:\d+[ -]?)?[{VULGAR}]|{_SLASHED}(?![\d/])"
+_SET_PAIRS = {"24/7": "twenty-four seven", "9/11": "nine eleven"}
+_SIGHT = frozenset((15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 200, 400))
+"""After "20/" they are read from an eye chart."""
+
+
+def _split(text: str, how: Setting) -> tuple[str, int, str] | None:
+    """A written fraction: its whole number ("" for none), its numerator and the name of its parts.
+
+    "3 1/4" is three, one and "quarter"; None where it is none.
+    """
+    if text[-1] in _FRACTIONS:
+        whole, (top, bottom) = text[:-1].strip(" -"), _FRACTIONS[text[-1]]
+    else:
+        *head, over, under = re.findall(r"\d+", text)
+        whole, top, bottom = "".join(head), int(over), int(under)
+        if top >= bottom:
+            return None
+    name = {2: "half", 4: "quarter"}.get(bottom) or numbers.ordinal(bottom, british=True)
+    name = name.removeprefix("one ")  # a hundredth
+    return in_words(int(whole), how) if whole else "", top, name
+
+
+def _parts(top: int, name: str) -> str:
+    """a half, an eighth, three quarters, seven halves"""
+    if top == 1:
+        return f"{'an' if name[0] == 'e' else 'a'} {name}"
+    return f"{numbers.cardinal(top, british=True)} {'halves' if name == 'half' else f'{name}s'}"
+
+
+def _is_broken(text: str) -> bool:
+    return text[-1] in _FRACTIONS or "/" in text
+
+
+def _quantity(text: str, how: Setting) -> str | None:
+    if not _is_broken(text):
+        return figure(text, how)
+    if (found := _split(text, how)) is None:
+        return None
+    whole, top, name = found
+    return f"{whole} and {_parts(top, name)}" if whole else _parts(top, name)
+
+
+def _compound(text: str, how: Setting) -> str | None:
+    """A fraction before a hyphen: half-inch, three-quarter-inch, two-and-a-half-inch."""
+    if (found := _split(text, how)) is None:
+        return None
+    whole, top, name = found
+    parts = name if top == 1 else f"{numbers.cardinal(top, british=True)}-{name}"
+    if not whole:
+        return parts
+    if top == 1:
+        parts = f"{'an' if name[0] == 'e' else 'a'}-{parts}"
+    return f"{whole}-and-{parts}".replace(" ", "-")
+
+
+def _pair(text: str) -> str | None:
+    """Figures with a slash between them that are no fraction: 24/7, 20/20."""
+    if text in _SET_PAIRS:
+        return _SET_PAIRS[text]
+    first, _, second = text.partition("/")
+    if first == "20" and second.isdecimal() and int(second) in _SIGHT:
+        return f"twenty{'-' if second == '20' else ' '}{numbers.label(second)}"
+    if first.isdecimal() and second.isdecimal() and int(first) + int(second) == 100:
+        shares = [numbers.label(part) for part in (first, second) if len(part) == 2]
+        return "-".join(shares) if len(shares) == 2 else None
+    return None
+
+
+_BEATS = re.compile(r"\s(?:time|metre|meter|rhythm|beat|signature|measure|bars?)\b")
+_ODDS = re.compile(r"\b(?:odds\s(?:of|were|are|at|on)|priced\sat)\s$")
+_ON = re.compile(r"\s(?:on|against|favourite|favorite|outsider|shot|chance)\b")
+
+
+def _beats_or_odds(match: Match, how: Setting) -> str | None:
+    """6/8 time, odds of 7/2"""
+    if not re.fullmatch(r"\d+/\d+", match[0]):
+        return None
+    over, under = (in_words(int(part), how) for part in match[0].split("/"))
+    if _BEATS.match(after(match)):
+        return f"{over}-{under}"
+    if _ODDS.search(before(match)) or _ON.match(after(match)):
+        return f"{over} to {under}"
+    return None
+
+
+def _fraction(match: Match, how: Setting) -> str | None:
+    text = match[0]
+    if pair := _pair(text) or _beats_or_odds(match, how):
+        return pair
+    following = after(match)
+    if re.match(r"-[a-z]", following):
+        return _compound(text, how)
+    said = _quantity(text, how)
+    if said is None or (said[:2] != "a " and said[:3] != "an "):
+        return _shared(match, how, said)
+    if ARTICLE.search(before(match)):
+        return said.partition(" ")[2]  # "a ¼ past" has one already
+    if said != "a half":
+        return said
+    if re.match(r"\s(?:an?|past)\b", following):
+        return "half"
+    noun = NOUN.match(following)
+    return f"half {article(noun[1])}" if noun and noun[1] not in FUNCTION else said
+
+
+def _shared(match: Match, how: Setting, said: str | None) -> str | None:
+    """Several parts: "two thirds of it", but "a two-thirds majority"."""
+    noun = NOUN.match(after(match))
+    if said and said.count(" ") == 1 and re.search(r"\b[Aa]n?\s$", before(match)):
+        return said.replace(" ", "-") if noun and noun[1] not in FUNCTION else said
+    return said
+
+
+def _ordinal_fraction(match: Match, how: Setting) -> str | None:
+    """4/5th, 3/4ths, 1/100th"""
+    found = _split(match[1], how)
+    if found is None:
+        return None
+    said = _quantity(match[1], how)
+    assert said is not None
+    one = not found[0] and found[1] == 1 and ARTICLE.search(before(match))
+    return said.partition(" ")[2] if one else said
+
+
+# Units -------------------------------------------------------------------------------------------
+
+
+def _is_measure(match: Match, how: Setting) -> bool:
+    """Whether what follows a number is a unit, and no word, plural or ordinal."""
+    text, gap, name = match["number"], match["gap"], match["unit"]
+    if name == "s":
+        return not gap
+    if name in ("in", "h", "W", "V", "pt") and gap and not match[0].endswith("."):
+        return False
+    return name != "st" or (gap == " " and text.isdecimal() and how.british)
+
+
+def _named(name: str, how: Setting) -> tuple[str, str]:
+    """One and many of a unit, as the language spells them."""
+    one, many = UNITS[name]
+    if how.british:
+        return one, many
+    one, many = (re.sub(r"(lit|met)re", r"\1er", word) for word in (one, many))
+    return one, many
+
+
+def _part_of(one: str, said: str, *, has_article: bool) -> str:
+    """Less than one of a unit: half a mile, three quarters of an inch; a quarter mile"""
+    if has_article:
+        return f"{said.partition(' ')[2] if said[0] == 'a' else said.replace(' ', '-')} {one}"
+    if said == "a half":
+        return f"half {article(one)} {one}"
+    return f"{said} of {article(one)} {one}"
+
+
+def _unit(match: Match, how: Setting) -> str | None:
+    if not _is_measure(match, how):
+        return None
+    text, gap, name = match["number"], match["gap"], match["unit"]
+    if name == "s" and text.isdecimal() and (len(text) == 1 or int(text) % 10 == 0):
+        return numbers.plural(figure(text, how))  # "fours", "tens"
+    one, many = _named(name, how)
+    if gap == "-" and _is_broken(text):
+        joined = _compound(text, how)
+        return joined and f"{joined}-{one}"
+    said = _quantity(text, how)
+    if said is None:
+        return None
+    if re.match(r"an? |\w+ (?:half|third|quarter|\w+th)s$", said):
+        return _part_of(one, said, has_article=bool(ARTICLE.search(before(match))))
+    single = text == "1" or gap == "-" or describes(match)
+    return f"{said}{'-' if gap == '-' else ' '}{one if single else many}"
+
+
+_AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECASE)
+
+
+def _dotted_unit(match: Match, how: Setting) -> str | None:
+    """five ft. seven in.: a number in words before a unit with its full stop"""
+    name, following = match["unit"].lower(), after(match).removeprefix(".")
+    if name == "in" and not _AFTER_FEET.search(before(match)) and not _GOES_ON.match(following):
+        return None
+    one, many = _named(name, how)
+    single = match["count"].lower() in ONE_WORDS or match["gap"] == "-" or describes(match)
+    return f"{match['count']}{match['gap']}{one if single else many}"
+
+
+_GOES_ON = re.compile(r",|\s[a-z]")
+
+
+# Marks of feet and inches, degrees, minutes and seconds ------------------------------------------
+
+
+def _sixtieths(first: str, second: str, how: Setting, names: tuple[str, str]) -> str:
+    said = []
+    for text, name in zip((first, second), names, strict=True):
+        said.append(f"{figure(text, how)} {name}{'s' * (text != '1')}")
+    return " ".join(said)
+
+
+def _height(match: Match, how: Setting) -> str:
+    """5'10", 5′ 10½″; 4′33″ is a time, for a foot has twelve inches"""
+    first, second, part = match["feet"], match["inches"], match["part"]
+    if int(second) > 12 and not part:
+        return _sixtieths(first, second, how, ("minute", "second"))
+    inches = _quantity(f"{second} {part}" if part else second, how)
+    return f"{in_words(int(first), how)} foot {inches}"
+
+
+def _length(text: str, mark: str, how: Setting, *, describing: bool = False) -> str | None:
+    one, many = ("foot", "feet") if mark in "'′" else ("inch", "inches")
+    said = _quantity(text, how)
+    if said is None:
+        return None
+    if re.match(r"an? ", said):
+        return (
+            f"{said.partition(' ')[2]} {one}" if describing else f"{said} of {article(one)} {one}"
+        )
+    return f"{said} {one if text == '1' or describing else many}"
+
+
+def _feet(match: Match, how: Setting) -> str | None:
+    return _length(match[1], match[2], how, describing=describes(match))
+
+
+def _area(match: Match, how: Setting) -> str | None:
+    """10' × 12'"""
+    sides = (_length(match[1], match[2], how), _length(match[3], match[4], how))
+    return " by ".join(side for side in sides if side) if all(sides) else None
+
+
+_POINTS = {"N": "north", "S": "south", "E": "east", "W": "west"}
+
+
+def _arc(match: Match, how: Setting) -> str:
+    words = []
+    for text, name in ((match[1], "degree"), (match[2], "minute"), (match[3], "second")):
+        if text:
+            words.append(f"{figure(text, how)} {name}{'s' * (text != '1')}")
+    if match[4]:
+        words.append(_POINTS[match[4]])
+    return " ".join(words)
+
+
+def _temperature(match: Match, how: Setting) -> str:
+    scale = {"C": "Celsius", "F": "Fahrenheit", "K": "kelvin"}[match[2]]
+    return f"{figure(match[1], how)} degree{'s' * (match[1] != '1')} {scale}"
+
+
+_UNIT = rf"(?P<gap>\s|-|)(?P<unit>{either(UNITS)})(?![\w²³]|[/.]\w)"
+
+_UNIT_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"  # "6 ft. 2 in."
+_LENGTH = rf"(?:{_FRACTION}|{NUM})"
+_INCHES = rf"(?P<inches>\d{{1,2}})(?:[\s-]?(?P<part>[{VULGAR}]|[1-9]/[1-9]\d?(?!\d)))?"
+
+MEASURES = (
+    Rule(
+        "arc",
+        re.compile(
+            rf"{FREE}(\d+)°\s?(\d+(?:\.\d+)?)['′](?:\s?(\d+(?:\.\d+)?)(?:[\"″]|''|′′))?"
+            r"(?:\s?([NSEW])\b)?"
+        ),
+        _arc,
+    ),
+    Rule("arc", re.compile(rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w)"), _arc),
+    Rule(
+        "height",
+        re.compile(rf"{FREE}(?P<feet>\d{{1,2}})['′][\s-]?{_INCHES}(?:\"|″|''|′′|(?![\w'′]))"),
+        _height,
+    ),
+    Rule(
+        "height",
+        re.compile(
+            rf"{FREE}(?P<feet>\d{{1,2}}) ?(?:ft|feet|foot)\b\.?,? ?{_INCHES} ?(?:ins?|inches)\b"
+            + _UNIT_DOT
+        ),
+        _height,
+    ),
+    Rule(
+        "feet",
+        re.compile(rf"{FREE}({_LENGTH})(['′\"″])\s?[x×]\s?({_LENGTH})(['′\"″])(?!\w)"),
+        _area,
+    ),
+    Rule("feet", re.compile(rf"{FREE}({_LENGTH})(['′″])(?![\w'])"), _feet),
+    # elsewhere this mark ends a quotation
+    Rule("feet", re.compile(rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])"), _feet),
+    Rule("temperature", re.compile(rf"{FREE}({NUM})\s?°\s?([CFK])\b"), _temperature),
+    Rule("degrees", re.compile(r"(?<![\w.])1°(?!\w)"), always("one degree")),
+    Rule("unit", re.compile(rf"{FREE}(?P<number>{_FRACTION}|{NUM}){_UNIT}{_UNIT_DOT}"), _unit),
+    Rule(
+        "fraction",
+        re.compile(rf"{FREE}({_SLASHED})(?:st|nd|rd|th)s?(?!\w)"),
+        _ordinal_fraction,
+    ),
+    Rule("fraction", re.compile(rf"{FREE}(?:{_FRACTION})"), _fraction),
+    Rule("fraction", re.compile(rf"[{VULGAR}]"), _fraction),
+)
+WORDED = Group(
+    re.compile(
+        r"\." + behind(*(rf"[ -]{re.escape(unit)}\." for unit in DOTTED_UNITS)), re.IGNORECASE
+    ),
+    (
+        Rule(
+            "unit",
+            re.compile(
+                rf"\b(?P<count>(?i:{either(COUNT_WORDS)}))(?P<gap>[ -])"
+                rf"(?P<unit>(?i:{either(DOTTED_UNITS)}))(?=\.){_UNIT_DOT}"
+            ),
+            _dotted_unit,
+        ),
+    ),
+)
+"""Units whose number stands in words."""

@@ -1,0 +1,233 @@
+"""Where people are reached, in English: telephone numbers, postcodes, houses and streets.
+
+Their figures are names, not numbers: digits are said one by one, or in pairs for a house, and
+nought is "oh". The letters of a postcode stand apart, the form in which engines read letters.
+"""
+
+from __future__ import annotations
+
+import re
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.english_calendar import YEAR
+from narrator.text.normalize.english_lists import (
+    COMPASS,
+    STATES,
+    STATES_ALONE,
+    STATES_DOTTED,
+    STREETS,
+)
+from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE, figure
+from narrator.text.normalize.rules import Group, Match, Rule, Setting, before, behind, either
+
+# Telephones --------------------------------------------------------------------------------------
+
+
+def _said(group: str) -> str:
+    """Digits one by one, but for the 800 of a call that is free."""
+    if group in ("800", "0800"):
+        return "eight hundred" if group == "800" else "oh eight hundred"
+    return numbers.digits(group, "oh")
+
+
+def _phone(match: Match, how: Setting) -> str | None:
+    text = match["number"]
+    groups = re.findall(r"\d+", text.replace("(0)", " ") if text[0] == "+" else text)
+    marked = "-" in text or "." in text or text[0] in "+0(" or match["extension"]
+    grouped = [len(group) for group in groups][-3:] == [3, 3, 4]
+    if sum(map(len, groups)) < 7 or not (marked or grouped):
+        return None
+    if len(groups) == 2 and all(re.fullmatch(YEAR, group) for group in groups):
+        return None
+    said = ", ".join(map(_said, groups))
+    said = f"plus {said}" if text[0] == "+" else said
+    extension = match["extension"]
+    return f"{said}, extension {numbers.label(extension)}" if extension else said
+
+
+_EXTENSION = r"(?:,? ?(?:\b[xX]|[Ee]xt\b\.?|[Ee]xtension) ?(?P<extension>\d{1,6})(?!\w))?"
+
+TELEPHONES = (
+    Rule(
+        "number",
+        re.compile(rf"{FREE}[1-9]\d{{0,2}}(?: \d{{3}}){{2,}}(?![\w-]|[ .,]\d)"),
+        lambda match, how: figure(match[0].replace(" ", ""), how),
+    ),
+    Rule(
+        "telephone",
+        re.compile(
+            rf"(?<!\w)(?P<number>\+\d{{1,3}}(?:[ .-]?\(?\d{{1,5}}\)?){{2,5}})(?!\w){_EXTENSION}"
+        ),
+        _phone,
+    ),
+    Rule(
+        "telephone",
+        re.compile(
+            r"(?<![\w.])(?P<number>(?:1-)?(?:\(\d{2,5}\)[ -]?|0\d{2,4}[ -])?"
+            r"\d{3,4}(?:[ -]\d{3,4}){1,3}|(?:1[.-])?\d{3}\.\d{3}\.\d{4})(?![\w-]|[.,]\d)"
+            + _EXTENSION
+        ),
+        _phone,
+    ),
+    Rule(
+        "telephone",
+        re.compile(r"(?<![\w.])(?P<number>\(?0\d{2,4}\)? \d{5,6})(?![\w-]|[.,]\d)" + _EXTENSION),
+        _phone,
+    ),
+    Rule(
+        "telephone",  # 1-800-FLOWERS
+        re.compile(r"(?<![\w.-])(?:1-)?8(?:00|88|77|66|55|44|33)-(?=[A-Z]{3})"),
+        lambda match, how: f"{', '.join(map(_said, match[0].split('-')[:-1]))}, ",
+    ),
+    Rule(
+        "telephone",
+        re.compile(
+            behind(r"\b[Cc]all ", r"\b[Dd]ial ", r"\b[Rr]ing ", r"\brang ", "alled ", "[Dd]ialed ")
+            + r"\d{3}(?![\w,-]|\.\d)"
+        ),
+        lambda match, how: numbers.digits(match[0], "oh"),
+    ),
+)
+
+
+# Postcodes ---------------------------------------------------------------------------------------
+
+
+def _zip(match: Match, how: Setting) -> str:
+    """CA 90210-1234"""
+    said = numbers.digits(match["zip"], "oh")
+    if match["state"]:
+        said = f"{_state_name(match['state'])} {said}"
+    return f"{said}, {numbers.digits(match['plus'], 'oh')}" if match["plus"] else said
+
+
+def _state_name(written: str) -> str:
+    letters = written.replace(".", "")
+    return STATES.get(letters) or STATES_DOTTED[letters]
+
+
+def _letters_and_figures(text: str) -> str:
+    return " ".join(
+        numbers.label(part) if part.isdecimal() else ".".join(part)
+        for part in re.findall(r"\d+|[A-Z]+", text)
+    )
+
+
+def _postcode(match: Match, how: Setting) -> str:
+    """SW1A 1AA"""
+    return f"{_letters_and_figures(match[1])}, {_letters_and_figures(match[2])}"
+
+
+def _state(match: Match, how: Setting) -> str | None:
+    """Springfield, IL; Boston, Mass."""
+    named = re.search(r"\b[A-Z][\w'.-]*[a-z], $", before(match))
+    return _state_name(match[1]) if named else None
+
+
+# Streets -----------------------------------------------------------------------------------------
+
+_SIDE = r"(?:[NS]\.?\s?[EW]\.?|[NSEW]\.?)"
+_NAME = r"(?:[A-Z][\w']{0,30}\.? |\d{1,3}(?:st|nd|rd|th) )"
+_KINDS = {*STREETS, *STREETS.values()}
+_KIND = rf"(?:{either(_KINDS)})\b"
+_ROAD = rf"(?:{_SIDE} )?{_NAME}{{1,4}}?{_KIND}"
+_BEFORE_KIND = re.compile(rf"\d[A-Za-z]? (?:[A-Z][a-z]+ )?{_NAME}{{1,4}}$")
+_COUNT_CUE = re.compile(r"\b(?:all|some|about|of|than|over|nearly|the)\s$", re.IGNORECASE)
+
+
+def _house(match: Match, how: Setting) -> str | None:
+    """2788 San Tomas Expy: by pairs of digits, as houses are called."""
+    early = before(match)
+    if _COUNT_CUE.search(early) or re.fullmatch("200[0-9]", match[1]):
+        return None
+    hundreds = re.fullmatch("[1-9][1-9]00", match[1])
+    said = numbers.year(int(match[1]), british=False) if hundreds else numbers.label(match[1])
+    return f"{said}-{match[2].upper()}" if match[2] else said
+
+
+def _side(match: Match, how: Setting) -> str:
+    return COMPASS["".join(re.findall("[NSEW]", match[0]))]
+
+
+def _first_side(match: Match, how: Setting) -> str | None:
+    return _side(match, how) if re.search(r"\d[A-Za-z]? $", before(match)) else None
+
+
+def _street(match: Match, how: Setting) -> str | None:
+    return STREETS[match[1]] if _BEFORE_KIND.search(before(match)) else None
+
+
+def _box(match: Match, how: Setting) -> str:
+    return f"P.O Box {numbers.label(match[1])}"
+
+
+_NUMBERED = {
+    "Apt": "Apartment",
+    "Ste": "Suite",
+    "Rm": "Room",
+    "Bldg": "Building",
+    "Rte": "Route",
+    "Hwy": "Highway",
+}
+
+STREET_NUMBERS = (
+    Rule("postcode", re.compile(r"\b([A-Z]{1,2}\d[A-Z\d]?) ?(\d[ABD-HJLNP-UW-Z]{2})\b"), _postcode),
+    Rule(
+        "postcode",  # of London, as it was
+        re.compile(r"\b(?:(?:[NS]\.\s?[EW]|[EW]\.\s?C)\.\s?|[NSEW]\.)(?=\d{1,2}\b)"),
+        lambda match, how: f"{'.'.join(re.findall('[A-Z]', match[0]))} ",
+    ),
+    Rule(
+        "postcode",
+        re.compile(
+            rf"\b(?P<state>{either([*STATES, *STATES_DOTTED])})"
+            r"\.?\s{1,2}(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])"
+        ),
+        _zip,
+    ),
+    Rule(
+        "postcode",
+        re.compile(
+            behind("[Zz][Ii][Pp] ", "[Zz][Ii][Pp] [Cc]ode ", "[Pp]ostcode ")
+            + r"(?P<state>)(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])"
+        ),
+        _zip,
+    ),
+    Rule("postcode", re.compile(r"\bP\.?\s?O\.? Box (\d+)(?!\w)"), _box),
+    Rule(
+        "address",
+        re.compile(rf"\b({either(_NUMBERED)})\.?(?= #?\d)"),
+        lambda match, how: _NUMBERED[match[1]],
+    ),
+    Rule("address", re.compile(rf"{FREE}(\d{{3,5}})([A-Za-z]?)(?= {_ROAD})"), _house),
+    Rule(
+        "address", re.compile(rf"(?<=[\dA-Za-z] ){_SIDE}(?= {_NAME}{{1,4}}?{_KIND})"), _first_side
+    ),
+    Rule("address", re.compile(rf"\b({either(STREETS)})\b\.?(?= {_SIDE}(?:,|$| #| \d))"), _street),
+    Rule(
+        "address",
+        re.compile(rf"\b({either(STREETS.keys() - {'St', 'Dr'})})\b{DOT}"),
+        _street,
+    ),
+    Rule("address", re.compile(r"\b(Dr)\b\.?(?=[,;]|$)"), _street),
+    Rule(
+        "address",
+        re.compile(
+            behind(*(rf" {kind}{dot} " for kind in _KINDS for dot in ("", r"\.")))
+            + rf"{_SIDE}(?=,|$| #)"
+        ),
+        _side,
+    ),
+)
+STATE_NAMES = Group(
+    re.compile(r"[a-z], (?:[A-Z]{2}\b|[A-Z][a-z]{1,4}\.)"),
+    (
+        Rule(
+            "state",
+            re.compile(rf"(?<=[a-z], )({either(STATES_ALONE)})\b(?!\.?\w|')"),
+            _state,
+        ),
+        Rule("state", re.compile(rf"(?<=[a-z], )({either(STATES_DOTTED)}){DOT_OR_END}"), _state),
+    ),
+)
+"""These need no figure."""
