@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
+    from narrator.speech.plan import Utterance
     from narrator.text.lines import LeftOut
     from narrator.text.normalize import Change
 
@@ -45,7 +47,8 @@ def new(
 def check(
     book: Book = Path("book.yaml"),
     spoken: Annotated[
-        bool, typer.Option("--spoken", help="Show every change from written to spoken text.")
+        bool,
+        typer.Option("--spoken", help="Show each change from written to spoken text, counted."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -85,15 +88,25 @@ def check(
 
 
 def _print_changes(manuscript: Manuscript) -> None:
-    """A line a chunk: words first, then marks, so that a misread name is found at a glance."""
+    """What is said otherwise than written, each once with its first place; then marks, counted."""
+    words: dict[tuple[str, str, str], Utterance] = {}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    marks: Counter[str] = Counter()
     for utterance in manuscript.spoken:
-        words = [c for c in utterance.spoken.changes if _has_words(c)]
-        marks = [c.written.strip() or "_" for c in utterance.spoken.changes if not _has_words(c)]
-        shown = [f"{c.written.strip()} -> {c.spoken.strip()} ({c.rule})" for c in words]
-        if marks:
-            shown.append(f"marks: {' '.join(dict.fromkeys(marks))}")
-        if shown:
-            out.print(f"{source(utterance.chunk)}: {utterance.id}  {'  '.join(shown)}")
+        for change in utterance.spoken.changes:
+            if not _has_words(change):
+                marks["".join(change.written.split()) or "_"] += 1
+                continue
+            replaced = (change.written.strip(), change.spoken.strip(), change.rule)
+            words.setdefault(replaced, utterance)
+            counts[replaced] += 1
+    for (written, said, rule), first in words.items():
+        often = counts[written, said, rule]
+        times = f", {often:,} times" if often > 1 else ""
+        out.print(f"{source(first.chunk)}: {first.id}  {written} -> {said} ({rule}){times}")
+    if marks:
+        shown = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
+        out.print(f"marks: {' '.join(shown)}")
 
 
 def _has_words(change: Change) -> bool:

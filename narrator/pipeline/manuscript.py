@@ -29,6 +29,7 @@ from narrator.text.lines import Chapter, Foreign, LeftOut
 from narrator.text.normalize import Lexicon
 from narrator.text.patterns import Slow
 from narrator.text.sentences import primary
+from narrator.text.slips import Slip
 from narrator.text.tongues import called, strange
 
 LARGEST_TEXT = 64_000_000
@@ -242,6 +243,7 @@ def oddities(manuscript: Manuscript, spells: Collection[str]) -> Iterator[Proble
     yield from unseen(manuscript)
     for chapter in manuscript.chapters:
         yield from chapter.warnings
+    yield from slips(manuscript)
     said = _seconds_in(manuscript)
     found: dict[tuple[str, str, str | None], list[Foreign]] = {}
     for chapter in manuscript.chapters:
@@ -288,6 +290,24 @@ def unseen(manuscript: Manuscript) -> list[Problem]:
             "seen: it is not spoken, and no name of a file holds it",
         )
         for character, (path, line) in first.items()
+    ]
+
+
+def slips(manuscript: Manuscript) -> list[Problem]:
+    """What was meant as markup and would be spoken: each kind once, with its first place."""
+    first: dict[str, Slip] = {}
+    places: Counter[str] = Counter()
+    for chapter in manuscript.chapters:
+        for slip in chapter.slips:
+            first.setdefault(slip.matter, slip)
+            places[slip.matter] += 1
+    return [
+        Problem(
+            slip.path,
+            slip.line,
+            f"“{quoted(slip.written)}”{_more(places[matter] - 1)} {matter}",
+        )
+        for matter, slip in first.items()
     ]
 
 

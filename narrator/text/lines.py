@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.errors import Problem
+from narrator.text.slips import Slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +117,5 @@ class Chapter:
     foreign: tuple[Foreign, ...] = ()
     warnings: tuple[Problem, ...] = ()
     """What is odd about its text, and keeps nobody from speaking it."""
+    slips: tuple[Slip, ...] = ()
+    """What was meant as markup, in the order of its lines."""

@@ -16,7 +16,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 
-from narrator.characters import quoted, seen
+from narrator.characters import seen
+from narrator.text import slips
 from narrator.text.alphabets import is_language
 
 LONGEST_PAUSE = 60.0
@@ -151,17 +152,21 @@ def _pause(state: StateInline, silent: bool) -> bool:
     mark = _PAUSE.match(state.src, state.pos, state.posMax)
     if not mark:
         return False
+    inside = squeeze(mark[1] or "")
+    value = _SECONDS.fullmatch(mark[1] or "")
+    if value is None and len(inside.split()) > 1 and not re.search(r"\d", inside):
+        return False  # [pause for applause]
     if not silent:
-        value = _SECONDS.fullmatch(mark[1] or "")
         seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
         if value is None:
-            what = f"“{quoted(mark[0])}” is no pause: write [pause 1.5s] or [pause 800ms], or"
-            _push_problem(state, f"{what} \\[ for a bracket that is text")
-        elif seconds > LONGEST_PAUSE:
-            _push_problem(state, f"“{quoted(mark[0])}”: a pause lasts {LONGEST_PAUSE:g} s at most")
+            what = f"is no pause; did you mean {slips.pause_of(inside)}? Write {slips.AS_TEXT}"
+            _push_slip(state, mark[0], what, spoken=mark[1] is None)
         else:
+            if seconds > LONGEST_PAUSE:
+                what = f"lasts {LONGEST_PAUSE:g} s, for a pause lasts {LONGEST_PAUSE:g} s at most"
+                _push_slip(state, mark[0], what, spoken=None)
             token = state.push("pause", "", 0)
-            token.meta = {"pos": state.pos, "seconds": seconds}
+            token.meta = {"pos": state.pos, "seconds": min(seconds, LONGEST_PAUSE)}
     state.pos = mark.end()
     return True
 
@@ -174,8 +179,8 @@ def _music(state: StateInline, silent: bool) -> bool:
     if not silent:
         name = squeeze(mark[1])
         if not name or not mark[2]:
-            what = f"“{quoted(mark[0])}” names no music: write [music: name] or [music: off], or"
-            _push_problem(state, f"{what} \\[ for a bracket that is text")
+            what = f"names no music: write [music: name] or [music: off], or {slips.AS_TEXT}"
+            _push_slip(state, mark[0], what, spoken=not mark[2])
         else:
             token = state.push("music", "", 0)
             token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
@@ -223,8 +228,9 @@ def _say(state: StateInline, silent: bool) -> bool:
             token.content = written
             token.meta = {"pos": state.pos, "spoken": spoken}
         else:
-            what = "a brace that begins no {written|spoken}: give both words, or write \\{ for text"
-            _push_problem(state, what)
+            written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
+            _push_slip(state, "{", slips.BRACE, spoken=True, shown=written)
+            mark = None
     state.pos = mark.end() if mark else state.pos + 1
     return True
 
@@ -243,7 +249,20 @@ def _footnote_mark(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _push_problem(state: StateInline, message: str) -> None:
-    token = state.push("problem", "", 0)
-    token.content = message
+def _push_slip(
+    state: StateInline, written: str, matter: str, *, spoken: bool | None, shown: str | None = None
+) -> None:
+    """What is `written` is nearly a mark: as text it is spoken, as none it is left out and listed.
+
+    With None it is a mark all the same.
+    """
+    token = state.push("slip", "", 0)
+    token.content = shown or written
+    token.info = matter
+    token.meta = {"pos": state.pos}
+    if spoken is None:
+        return
+    token = state.push("text_special" if spoken else "left_out", "", 0)
+    token.content = written
+    token.info = "mark that is none"
     token.meta = {"pos": state.pos}

@@ -26,6 +26,7 @@ from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, Problem, ScriptError, nearest
 from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
 from narrator.text.markup import MARKDOWN, squeeze, visible
+from narrator.text.slips import Slip, brackets, opening
 from narrator.text.tongues import Strange, said_in, strange
 
 LONGEST_PARAGRAPH = 1_000_000
@@ -264,6 +265,7 @@ class _ScriptReader:
         """Places of lines in `scenes` that nobody has set a language for, and that are in letters
         of another."""
         self.warnings: list[Problem] = []
+        self.slips: list[Slip] = []
 
     def chapter(self, title: str, first_line: int) -> Chapter:
         """What was read. Raises ScriptError."""
@@ -279,7 +281,8 @@ class _ScriptReader:
         left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
         unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
         warnings = tuple(sorted(self.warnings))
-        return Chapter(title, self.language, scenes, left_out, unseen, foreign, warnings)
+        slips = tuple(sorted(self.slips, key=lambda slip: slip.line))
+        return Chapter(title, self.language, scenes, left_out, unseen, foreign, warnings, slips)
 
     def look_at(self, text: str, first_line: int) -> None:
         """Note the characters that cannot be seen."""
@@ -387,10 +390,35 @@ class _ScriptReader:
             turns = [(0, 0, attribution)]
         else:
             turns = list(self._turns(flat))
+        self._look_for_slips(flat, turns, heading)
         ends = [begin for begin, _, _ in turns[1:]] + [len(flat.text)]
         for (begin, content, who), end in zip(turns, ends, strict=True):
             self._line(flat.part(begin, content, end), who, number, heading)
             number = ""
+
+    def _look_for_slips(
+        self,
+        flat: _Flat,
+        turns: Sequence[tuple[int, int, _Attribution | None]],
+        heading: int,
+    ) -> None:
+        """Note what of a paragraph would be spoken and is nearly markup.
+
+        Lines of the source within it count among labels alone: prose is wrapped anywhere.
+        """
+        found = list(brackets(flat.shadow))
+        starts = {0, *(content for _, content, _ in turns)}
+        if any(who for _, _, who in turns):
+            starts |= {at for at, _ in flat.starts}
+        for start in () if heading else sorted(starts):
+            if slip := opening(flat.shadow, start, self._is_speaker):
+                found.append(slip)
+        for at, written, matter in found:
+            line = flat.starts[bisect_right(flat.starts, (at, 1 << 62)) - 1][1]
+            self.slips.append(Slip(written, matter, self.path, line))
+
+    def _is_speaker(self, name: str) -> bool:
+        return folded(squeeze(name)) in self.roles.speakers
 
     def _silence(self, flat: _Flat) -> None:
         """Keep the pauses and marks of what says nothing."""
@@ -620,8 +648,8 @@ class _ScriptReader:
                     self._leave_out(line, _image(child), "image")
                 case "left_out":
                     self._leave_out(line, child.content, child.info)
-                case "problem":
-                    self._problem(line, child.content)
+                case "slip":
+                    self.slips.append(Slip(child.content, child.info, self.path, line))
         flat.text, flat.shadow = "".join(texts), "".join(shadows)
         return flat
 

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from narrator.delivery import music
 from narrator.delivery.export.encode import Encoding, write_sound
-from narrator.errors import ManifestError, ScriptError, UserError
+from narrator.errors import ManifestError, UserError
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
@@ -234,9 +234,15 @@ def test_a_mark_is_not_spoken_and_leaves_the_text_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("text", ["[music:]", "[music: rain and no end", "[music:\nrain]"])
-def test_a_mark_without_a_name_or_an_end_is_an_error(text: str) -> None:
-    with pytest.raises(ScriptError, match=r"1\.md:3: .* names no music"):
-        marks_of(f"One.\n\n{text}\n")
+def test_a_mark_without_a_name_or_an_end_is_no_music(text: str) -> None:
+    read = script.read_chapter(
+        f"One.\n\n{text}\n\nTwo.", path=Path("1.md"), title="One", language="en", roles=ROLES,
+        speaker=None,
+    )  # fmt: skip
+    [slip] = read.slips
+    assert slip.line == 3
+    assert "names no music" in slip.matter
+    assert not [mark for scene in read.scenes for line in scene.lines for mark in line.marks]
 
 
 def test_music_in_brackets_without_a_colon_is_text() -> None:

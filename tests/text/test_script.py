@@ -320,15 +320,18 @@ def test_a_pause_before_a_scene_begins_its_first_line() -> None:
 @pytest.mark.parametrize(
     "mark", ["[pause]", "[pause 2m]", "[pause x]", "[pause 1,5s]", "[pause 1s"]
 )
-def test_a_malformed_pause_names_the_right_form(mark: str) -> None:
-    [(line, message)] = problems(f"One\ntwo {mark}")
-    assert line == 2
-    assert "[pause 1.5s]" in message
+def test_a_malformed_pause_is_no_pause_and_names_the_right_form(mark: str) -> None:
+    chapter = read(f"One\ntwo {mark}")
+    [slip] = chapter.slips
+    assert slip.line == 2
+    assert "did you mean [pause " in slip.matter
+    assert not chapter.scenes[0].lines[0].rests
 
 
-def test_an_overlong_pause_is_an_error() -> None:
-    [(_, message)] = problems("One [pause 1500s] two.")
-    assert "60 s at most" in message
+def test_an_overlong_pause_lasts_as_long_as_a_pause_may() -> None:
+    chapter = read("One [pause 1500s] two.")
+    assert chapter.scenes[0].lines[0].rests == (Rest(4, 60.0),)
+    assert "60 s at most" in chapter.slips[0].matter
 
 
 def test_a_word_may_be_said_otherwise() -> None:
@@ -344,10 +347,12 @@ def test_offsets_hold_after_a_label_and_a_number() -> None:
 
 
 @pytest.mark.parametrize("mark", ["{word}", "{word|}", "{|word}", "{word"])
-def test_a_malformed_spoken_form_names_the_right_one(mark: str) -> None:
-    [(line, message)] = problems(f"One\n{mark}")
-    assert line == 2
-    assert "{written|spoken}" in message
+def test_a_malformed_spoken_form_is_text_and_names_the_right_one(mark: str) -> None:
+    chapter = read(f"One\n{mark}")
+    [slip] = chapter.slips
+    assert (slip.line, slip.written) == (2, mark)
+    assert "{written|spoken}" in slip.matter
+    assert chapter.scenes[0].lines[0].text == f"One {mark}"
 
 
 def test_backslashes_make_marks_text() -> None:
@@ -503,8 +508,8 @@ def test_a_chapter_without_words_is_an_error() -> None:
 
 
 def test_all_problems_come_at_once_in_order_of_lines() -> None:
-    found = problems("[pause x]\n\nGuest: {a}\n\nAlice:\n\n~~~\n")
-    assert [line for line, _ in found] == [1, 3, 3, 5, 7]
+    found = problems("One <!--\n\nGuest: Two\n\nAlice:\n\n~~~\n")
+    assert [line for line, _ in found] == [1, 3, 5, 7]
 
 
 def test_a_paragraph_of_megabytes_is_refused_at_its_line() -> None:
