@@ -181,6 +181,11 @@ def save_json(path: Path, value: Any) -> None:
 
     Raises StorageError.
     """
+    write(path, sealed(value))
+
+
+def sealed(value: Any) -> bytes:
+    """The bytes of a file of `save_json`."""
     text = json.dumps(value, ensure_ascii=False)
     seal = keys.seal(json.loads(text))  # as it will be read: names are strings then
-    write(path, f'{{"seal": "{seal}", "value": {text}}}\n'.encode(errors="surrogatepass"))
+    return f'{{"seal": "{seal}", "value": {text}}}\n'.encode(errors="surrogatepass")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from rich.table import Table
 
 from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, source, tell
+from narrator.errors import UsageError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
+    from narrator.importers import Book as ImportedBook
+    from narrator.importers import Choices, Notes, Skipped, Written
     from narrator.pipeline.manuscript import Manuscript
     from narrator.speech.plan import Utterance
     from narrator.text.lines import LeftOut
@@ -22,25 +25,125 @@ if TYPE_CHECKING:
 
 @app.command()
 def new(
-    folder: Annotated[Path, typer.Argument(help="The project's folder; made, or empty.")],
+    folder: Annotated[
+        Path, typer.Argument(help="The project's folder; made, empty, or an import.")
+    ],
     source: Annotated[
-        Path | None, typer.Option("--from", help="A book to import: .epub, .txt or .md.")
+        Path | None,
+        typer.Option("--from", help="A book to import: .epub, .txt, .md, or a folder of texts."),
     ] = None,
+    title: Annotated[str | None, typer.Option(help="The book's title.")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="Who wrote it; for several, again.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Its language: en-GB, de, zh. Else it is recognised.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a text: cp1252, gb18030. Else it is recognised.")
+    ] = None,
+    chapter_heading: Annotated[
+        str | None,
+        typer.Option(help="What lines that begin chapters begin with: a regular expression."),
+    ] = None,
+    notes: Annotated[
+        str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
+    ] = "omit",
+    as_json: AsJson = False,
 ) -> None:
     """Start a project, from a book if there is one."""
     from narrator import importers
 
-    book = importers.import_book(source) if source else importers.starter(folder)
+    choices = _choices(title, author, language, encoding, chapter_heading, notes)
+    book = importers.import_book(source, choices) if source else importers.starter(folder, choices)
     original = source if source and source.suffix.lower() == ".epub" else None
+    original = original if original and original.is_file() else None
     written = importers.write_project(book, folder, original)
+    doubts = importers.doubts_of(book) if source else []
+    if as_json:
+        out.print_json(data=_new_json(book, written, doubts))
+        return
     out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {written.manifest}")
-    if book.left_out:
-        table = Table("left out", "why", "words", title="Not spoken", title_justify="left")
-        for item in book.left_out:
-            table.add_row(item.title or item.source, item.reason, str(item.words))
-        out.print(table)
+    for remark in book.remarks:
+        out.print(remark)
+    if written.replaced:
+        out.print(f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged")
+    for name, fresh in written.kept.items():
+        out.print(f"kept: {name}, changed since it was imported; the new one is {fresh}")
+    for line in _left_out_lines(book):
+        out.print(line)
+    if book.left_out or book.remarks:
         out.print(f"More of it in {written.report}")
+    tell("warning", doubts)
     out.print(f"Next: narrator render {written.manifest} --draft")
+
+
+def _choices(
+    title: str | None,
+    authors: list[str] | None,
+    language: str | None,
+    encoding: str | None,
+    heading: str | None,
+    notes: str,
+) -> Choices:
+    """What the options of `new` say. Raises UsageError."""
+    from narrator.importers import Choices
+    from narrator.importers.package import LANGUAGE
+
+    if notes not in ("in-place", "end", "omit"):
+        raise UsageError(f"--notes {notes}: in-place, end or omit")
+    try:
+        pattern = re.compile(heading) if heading else None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"--chapter-heading: no regular expression: {error}") from None
+    if language is not None and not LANGUAGE.fullmatch(language):
+        raise UsageError(f"--language {language}: no tag of a language; write en, en-GB, zh")
+    return Choices(
+        title=title or None,
+        authors=tuple(filter(None, authors or ())),
+        language=language,
+        encoding=encoding,
+        heading=pattern,
+        notes=cast("Notes", notes),
+    )
+
+
+def _left_out_lines(book: ImportedBook) -> Iterator[str]:
+    """A line for each reason: how much of it, and where the first stands."""
+    reasons: dict[str, list[Skipped]] = {}
+    for item in book.left_out:
+        reasons.setdefault(item.reason.partition(": “")[0], []).append(item)
+    for reason, items in reasons.items():
+        first = items[0]
+        places, words = sum(item.count for item in items), sum(item.words for item in items)
+        where = f"chapter {first.place + 1}, {first.source}" if first.title else first.source
+        much = f"{counted(places, 'place')}, {counted(words, 'word')}"
+        yield f"left out: {reason}: {much} (first: {where})"
+
+
+def _new_json(book: ImportedBook, written: Written, doubts: Sequence[str]) -> dict[str, object]:
+    return {
+        "manifest": str(written.manifest),
+        "title": book.title,
+        "authors": list(book.authors),
+        "language": book.language,
+        "chapters": [{"title": c.title, "from": c.source, "words": c.words} for c in book.chapters],
+        "left_out": [
+            {
+                "from": i.source,
+                "title": i.title,
+                "why": i.reason,
+                "places": i.count,
+                "words": i.words,
+            }
+            for i in book.left_out
+        ],
+        "kept": dict(written.kept),
+        "replaced": written.replaced,
+        "remarks": list(book.remarks),
+        "warnings": list(doubts),
+        "lost": book.characters - book.characters_kept - book.characters_left_out,
+    }
 
 
 @app.command()

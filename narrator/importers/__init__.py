@@ -11,27 +11,41 @@ text, where chapters begin, how they are titled. Afterwards a project is read by
 from __future__ import annotations
 
 import stat
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, CoverImage, ImportedChapter, Skipped
+from narrator.importers.book import Book, Choices, CoverImage, ImportedChapter, Notes, Skipped
+from narrator.importers.doubts import Shape, doubts
 from narrator.importers.epub import read_epub
+from narrator.importers.folder import read_folder
 from narrator.importers.markdown import read_markdown
 from narrator.importers.project import Written, starter, write_project
+from narrator.importers.proof import proofread
 from narrator.importers.text import read_plain_text
+from narrator.text.alphabets import alphabet_of, alphabets_of
+from narrator.text.pace import expected_seconds
+from narrator.text.patterns import Slow
+from narrator.text.recognise import language_of
 
 __all__ = [
     "Book",
+    "Choices",
     "CoverImage",
     "ImportedChapter",
+    "Notes",
     "Skipped",
     "Written",
+    "doubts_of",
     "import_book",
     "starter",
     "write_project",
 ]
 
-_READERS = {
+_READERS: Mapping[str, Callable[[Path, Choices], Book]] = {
     ".epub": read_epub,
     ".txt": read_plain_text,
     ".text": read_plain_text,
@@ -53,11 +67,39 @@ _ADVICE = {
 }
 
 
-def import_book(source: Path) -> Book:
-    """The book in an EPUB, a text file or a Markdown file, told by its suffix.
+def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+    """The book in an EPUB, a text file, a Markdown file, told by its suffix, or a folder of texts.
 
     Raises ImportFailed, with what is wrong and where.
     """
+    reader = _reader(source)
+    try:
+        book = reader(source, choices)
+    except Slow as error:
+        raise ImportFailed(f"--chapter-heading: {error}") from None
+    book = proofread(book)
+    if not book.chapters:
+        raise ImportFailed(Problem(source, None, "has no text to read aloud"))
+    told = {"title": choices.title, "authors": choices.authors}
+    language, remarks = _language(book, choices.language)
+    remarks = (*(remark for remark in book.remarks if not _is_answered(remark, choices)), *remarks)
+    known = {name: value for name, value in told.items() if value}
+    return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
+
+
+def doubts_of(book: Book) -> list[str]:
+    """What is odd about the chapters of an imported book, a line each."""
+    return doubts([_shape(chapter, book.language) for chapter in book.chapters])
+
+
+def _shape(chapter: ImportedChapter, language: str) -> Shape:
+    rows = [row for row in chapter.markdown.split("\n") if row.strip()]
+    headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
+    return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
+
+
+def _reader(source: Path) -> Callable[[Path, Choices], Book]:
+    """What reads a source. Raises ImportFailed."""
     suffix = source.suffix.lower()
     try:
         status = source.stat()
@@ -66,7 +108,7 @@ def import_book(source: Path) -> Book:
     except OSError as error:
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
-        raise ImportFailed(Problem(source, None, "a folder; name an .epub, .txt or .md file"))
+        return read_folder
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
     reader = _READERS.get(suffix)
@@ -74,4 +116,39 @@ def import_book(source: Path) -> Book:
         advice = _ADVICE.get(suffix, "can be imported are .epub, .txt and .md")
         kind = f"{suffix} files cannot be imported" if suffix else "a file without a suffix"
         raise ImportFailed(Problem(source, None, f"{kind}; {advice}"))
-    return reader(source)
+    return reader
+
+
+def _is_answered(remark: str, choices: Choices) -> bool:
+    """Whether a remark says that the source lacks what the user has said."""
+    asked = (("its title", choices.title), ("its author", choices.authors))
+    return any(remark.startswith(f"The {_what} does not say {fact}") for fact, told in asked
+               for _what in ("book", "text") if told)  # fmt: skip
+
+
+def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
+    """The language of a book, and what is to be said of it."""
+    if told:
+        return told, ()
+    text = "\n".join(chapter.markdown for chapter in book.chapters)
+    found = language_of(text)
+    if not book.language:
+        if found:
+            return found, (f"language: {found}, recognised; --language says otherwise.",)
+        return "en", ("language: not recognised, so English (en) is assumed; --language names it.",)
+    stated = book.language.lower().split("-")[0]
+    if found in (None, stated) or {found, stated} <= {"nb", "no", "nn", "da"}:
+        return book.language, ()
+    if not _can_be_written(text, book.language):
+        said = f"language: {found}, recognised; the book says {book.language}, which is written in"
+        return found or "en", (f"{said} other letters. --language says otherwise.",)
+    doubt = f"language: {book.language}, as the book says, but its text reads as {found};"
+    return book.language, (f"{doubt} if it is, --language {found}.",)
+
+
+def _can_be_written(text: str, language: str) -> bool:
+    """Whether most letters of a text are those of a language."""
+    expected = alphabets_of(language)
+    scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, text[:200_000]))))
+    own = sum(count for script, count in scripts.items() if expected is None or script in expected)
+    return 2 * own >= scripts.total()

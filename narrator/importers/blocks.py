@@ -63,6 +63,11 @@ class Block:
     written: str | None = None
     """Its Markdown, where the source is Markdown: it stays the author's."""
 
+    refs: tuple[str, ...] = ()
+    """Keys of the notes that it refers to."""
+    note: tuple[str, ...] = ()
+    """Keys of the note that it is, or a part of."""
+
     @property
     def is_headed(self) -> bool:
         """Whether it is a heading in words."""

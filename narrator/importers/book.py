@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from narrator.characters import seen
 
@@ -38,6 +39,24 @@ def count_words(text: str) -> int:
 def names(text: str) -> frozenset[str]:
     """A set of names that are written in a row."""
     return frozenset(text.split())
+
+
+Notes = Literal["in-place", "end", "omit"]
+"""Where footnotes are spoken: after the paragraph that refers to them, the chapter, or nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a user says about a source; it counts more than what the source says."""
+
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    language: str | None = None
+    encoding: str | None = None
+    """Of a text."""
+    heading: re.Pattern[str] | None = None
+    """What a line that begins a chapter begins with."""
+    notes: Notes = "omit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,8 @@ class Skipped:
     """Its text, where a user may want to take it back into the book."""
     place: int = 0
     """How many chapters stand before it."""
+    count: int = 1
+    """How many pieces of text it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +104,7 @@ class Book:
     title: str
     authors: tuple[str, ...]
     language: str
+    """A tag; "" where the source says none."""
     chapters: tuple[ImportedChapter, ...]
     left_out: tuple[Skipped, ...] = ()
     source: str = ""
@@ -98,6 +120,8 @@ class Book:
     description: str | None = None
     genre: str | None = None
     copyright: str | None = None
+    is_titled: bool = True
+    """Whether the source says its title; else a file's name stands for it."""
     speakers: tuple[str, ...] = ()
     """Labels of a source that is a script; none where one voice reads all."""
     remarks: tuple[str, ...] = ()

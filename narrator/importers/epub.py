@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from narrator.importers import hyphens
 from narrator.importers.archive import Archive, resolve
 from narrator.importers.blocks import Block
-from narrator.importers.book import Book, Skipped, file_name, stem
-from narrator.importers.chapters import MARKUP, divide
+from narrator.importers.book import Book, Choices, Skipped, file_name, stem
+from narrator.importers.chapters import CHOSEN, MARKUP, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.cover import read_cover
 from narrator.importers.languages import keep_foreign
@@ -20,8 +21,8 @@ from narrator.importers.xhtml import Document, note_targets, read_document
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def read_epub(path: Path) -> Book:
-    """The book in an EPUB. Raises ImportFailed."""
+def read_epub(path: Path, choices: Choices) -> Book:
+    """The book in an EPUB. Raises ImportFailed, Slow."""
     with Archive(path) as archive:
         package = read_package(archive)
         remarks = list(package.remarks)
@@ -33,22 +34,23 @@ def read_epub(path: Path) -> Book:
         )
         language = facts.language or _language(documents)
         blocks = [block for document in documents.values() for block in document.blocks]
-        if others := keep_foreign(blocks, language or "en"):
+        if others := keep_foreign(blocks, choices.language or language or "en"):
             remarks.append(
                 f"What is marked as {', '.join(others)} stands between [language: …] marks."
             )
         outline = _outline([documents.get(path) for path in reading], package, context)
-        divided = divide(outline, MARKUP)
+        outline.choices = choices
+        divided = divide(outline, CHOSEN if choices.heading else MARKUP)
         outside = _outside(package, documents, set(reading), len(divided.chapters))
         if not divided.chapters:
             raise archive.failed(_nothing_to_read((*divided.left_out, *outside)))
-        remarks += _missing(facts, language)
+        remarks += _missing(facts)
         cover, told = read_cover(archive, package.cover) if package.cover else (None, None)
         remarks += [told] if told else []
         book = Book(
             title=context.title,
             authors=facts.authors or ("Unknown",),
-            language=language or "en",
+            language=language,
             chapters=tuple(divided.chapters),
             left_out=(*divided.left_out, *outside),
             source=file_name(path),
@@ -65,8 +67,7 @@ def read_epub(path: Path) -> Book:
             copyright=facts.copyright,
             remarks=(*remarks, *archive.remarks, *divided.remarks),
         )
-        lost = book.characters - book.characters_kept - book.characters_left_out
-        if lost:
+        if lost := book.characters - book.characters_kept - book.characters_left_out:
             raise archive.failed(f"{lost} characters would be lost; please report this book")
         return book
 
@@ -76,12 +77,11 @@ def _nothing_to_read(left_out: Sequence[Skipped]) -> str:
     return f"has no text to read aloud{f' (only {what})' if what else ''}"
 
 
-def _missing(facts: Metadata, language: str | None) -> list[str]:
+def _missing(facts: Metadata) -> list[str]:
     """Remarks on what a book does not say of itself."""
     said = {
         "title; the file's name stands for it": facts.title,
         "author": facts.authors,
-        "language; English is assumed": language,
     }
     return [f"The book does not say its {fact}." for fact in said if not said[fact]]
 
@@ -143,8 +143,11 @@ def _documents(archive: Archive, package: Package, remarks: list[str]) -> dict[s
         for base, href in note_targets(root, name):
             target, fragment = resolve(base, href)
             notes.setdefault(archive.find(target) or target, set()).add(fragment)
+    texts = ["".join(root.itertext()) for root in roots.values()]
+    broken = any(map(hyphens.BROKEN.search, texts))
+    known = hyphens.words_of("\n".join(texts)) if broken else frozenset()
     return {
-        name: read_document(root, name, frozenset(notes.get(name, ())), _is_internal)
+        name: read_document(root, name, frozenset(notes.get(name, ())), _is_internal, known)
         for name, root in roots.items()
     }
 
@@ -171,6 +174,6 @@ def _outside(
     ]
 
 
-def _language(documents: dict[str, Document]) -> str | None:
+def _language(documents: dict[str, Document]) -> str:
     tags = (document.language for document in documents.values())
-    return next((tag for tag in tags if tag and LANGUAGE.fullmatch(tag)), None)
+    return next((tag for tag in tags if tag and LANGUAGE.fullmatch(tag)), "")

@@ -11,33 +11,22 @@ from dataclasses import dataclass, replace
 
 from narrator.importers import matter
 from narrator.importers.book import names
-from narrator.importers.prose import ROMAN
+from narrator.importers.counting import ALONE, ROMAN, bare_value, counted, fold, value_in_words
 
 PART, CHAPTER, SECTION = 1, 2, 3
 """Levels of headings."""
 
-_NAMED = re.compile(
-    r"(?P<number>(?:chapter|letter|canto|stave|part|book|volume|act|scene|phase|epoch|adventure|"
-    rf"story|tale|poem|sonnet|fable)\.?\s+{matter.NUMBER}|{matter.NTH_PART}|"
-    r"(?:kapitel|teil|buch|chapitre|partie|livre|cap[ií]tulo|parte|libro|capitolo|hoofdstuk|deel|"
-    r"глава|часть|книга)\.?\s+(?:\d{1,4}|[^\W\d_]+)|第[\d〇一二三四五六七八九十百千]+[章回部卷])"
-    r"(?P<mark>\s*[.:)\]—–-]+)?(?:(?:\s+|(?<=[—–-]))(?P<title>\S.*))?",
-    re.IGNORECASE,
-)
-_SOLO = re.compile(
-    r"(?:prologue|epilogue|preface|foreword|introduction|introductory( note)?|prelude|interlude|"
-    r"afterword|conclusion|postscript|epigraph|prolog|epilog|vorwort|nachwort|préface|avant-propos|"
-    r"prólogo|epílogo|prologo|epilogo|пролог|эпилог|author[’']s (note|preface))"
-    r"(?:\s*[.:—–-]+\s*(?P<title>\S.*)|\.)?",
-    re.IGNORECASE,
-)
+_SOLO = re.compile(rf"(?:{fold(ALONE)})(?:\s*[.:—–-]+\s*(?P<title>\S.*)|\.)?", re.IGNORECASE)
 _NUMERAL = re.compile(
-    rf"(?P<number>\d{{1,3}}|{ROMAN.upper()})(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
+    rf"(?P<number>\d{{1,3}}|{ROMAN.upper()}|[A-Z](?=[.:)]|$))(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
 )
 _SMALL_WORDS = names(
     "a an the and or nor but of in on at to by for from with as is into upon o'er "
     "la le les de du des et un une der die das und von zu im el los las y en del"
 )
+_OPENING = "“‘«„‹「『\"'¿¡_*"
+_ORNAMENTED = re.compile(r"[_*=~]+[ \t]*([^\s_*=~][^_*=~]*?)[ \t]*[_*=~]+")
+"""A heading with signs around it: `_Chapter I_`, `= I =`."""
 _LISTED = re.compile(r"[.\s·]\d{1,4}$")
 
 
@@ -52,6 +41,8 @@ class Heading:
     """What it counts, by which it is known again in a table of contents."""
     matter: str | None = None
     """The kind of front or back matter that it names."""
+    value: int | None = None
+    """Its number, where that is known."""
     rows: int = 1
     """Lines that it takes; text may begin right under it."""
 
@@ -61,40 +52,50 @@ class Heading:
         return self.level == CHAPTER and self.key.startswith("named")
 
     @property
-    def value(self) -> int:
-        """The number of a section."""
-        return _value(self.key.partition(" ")[2])
+    def letter(self) -> int | None:
+        """Its place in the alphabet, where it is a single letter."""
+        number = self.parts[0].rstrip(".:)")
+        return ord(number) - ord("A") + 1 if re.fullmatch("[A-Z]", number) else None
 
     @property
     def is_first(self) -> bool:
         """Whether it counts, and begins to."""
-        return self.key.rpartition(" ")[2] in ("1", "i", "one", "first")
+        return self.value == 1
 
 
 def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     """The heading that a paragraph is, or begins with; `gap` blank lines stand above it."""
-    first, below = rows[0].strip(), " ".join(" ".join(rows[1:]).split())
     if is_list(rows):
         return None
+    ornamented = _ORNAMENTED.fullmatch(rows[0].strip())
+    first = ornamented[1] if ornamented else rows[0].strip()
+    below = " ".join(" ".join(rows[1:]).split())
     short = len(rows) <= 4 and len(first) + len(below) <= 200
-    heading = (
-        _counted(first, short=short, alone=len(rows) == 1)
-        or (_solo(first) if len(rows) <= 2 else None)
-        or (_of_matter(first, gap) if len(rows) == 1 else None)
-    )
-    if heading is None or not below or len(rows) > 4:
-        return heading
+    heading = _counted(first, short=short, alone=not below) or _uncounted(first, len(rows), gap)
+    if heading is None and short and below:
+        # a long title that describes: "CHAPTER X. In which much\nhappens to all of us"
+        return _counted(f"{first} {below}", short=True, alone=True, rows=len(rows))
+    return _with_title(heading, below, len(rows)) if heading and below else heading
+
+
+def _uncounted(row: str, rows: int, gap: int) -> Heading | None:
+    """A heading without a number, at the top of so many rows."""
+    return (_solo(row) if rows <= 2 else None) or (_of_matter(row, gap) if rows == 1 else None)
+
+
+def _with_title(heading: Heading, below: str, rows: int) -> Heading:
+    """A heading and the rows below it, where they are its title, or go on with it."""
     number, *titled = heading.parts
-    if not (is_title(below) or (titled and below.isupper())):
+    if rows > 4 or not (is_title(below) or (titled and below.isupper())):
         return heading
     parts = (number, f"{titled[0]} {below}" if titled else below)
-    return replace(heading, parts=parts, rows=len(rows))
+    return replace(heading, parts=parts, rows=rows)
 
 
 def _solo(row: str) -> Heading | None:
     """A heading that needs no number, such as a prologue's."""
-    solo = _SOLO.fullmatch(row)
-    if solo is None or not (solo["title"] is None or is_title(solo["title"])):
+    solo = _SOLO.fullmatch(fold(row))
+    if solo is None or not (solo["title"] is None or is_title(row[-len(solo["title"]) :])):
         return None
     return Heading((row,), CHAPTER, f"solo {row.lower().rstrip('.')}")
 
@@ -105,28 +106,34 @@ def _of_matter(row: str, gap: int) -> Heading | None:
     return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
 
 
-def _counted(row: str, short: bool, alone: bool) -> Heading | None:
-    """A heading with a number, and no sentence after it."""
-    named = _NAMED.fullmatch(row)
-    counted = named or _NUMERAL.fullmatch(row)
-    if counted is None:
+def _counted(row: str, short: bool, alone: bool, rows: int = 1) -> Heading | None:
+    """A heading with a number, and no sentence after it; on so many rows."""
+    if named := counted(row):
+        title, mark, number = named.title, named.mark, named.number
+    elif bare := _NUMERAL.fullmatch(row):
+        title, mark, number = bare["title"] or "", bare["mark"], bare["number"]
+    elif len(row) <= 20 and row[-1] not in "!?" and (value := value_in_words(row)):
+        return Heading((row,), SECTION, f"number {value}", value=value)
+    else:
         return None
-    title, mark = counted["title"], counted["mark"] or ""
     if title and not (short and _is_titled(title, mark, alone=bool(named) and alone)):
         return None
-    parts = (f"{counted['number']}{mark}".strip(), *([title] if title else []))
-    number = " ".join(counted["number"].lower().split())
+    parts = (f"{number}{mark}".strip(), *([title] if title else []))
+    number = " ".join(number.lower().split())
     if named:
-        return Heading(parts, PART if matter.is_part(row) else CHAPTER, f"named {number}")
-    return Heading(parts, SECTION, f"number {number}") if short else None
+        level = PART if named.is_part else CHAPTER
+        return Heading(parts, level, f"named {number}", value=named.value, rows=rows)
+    value = bare_value(number)
+    return Heading(parts, SECTION, f"number {number}", value=value) if short else None
 
 
 def _is_titled(title: str, mark: str, alone: bool) -> bool:
-    """Whether what follows a number is its title; `alone`, after a name, on a row of its own."""
-    if is_title(title) and (mark or not title[0].islower()):
+    """Whether what follows a number is its title; `alone`, after a name, in its own paragraph."""
+    if is_title(title.rstrip(".") if mark else title) and (mark or not title[0].islower()):
         return True
-    # "CHAPTER II. Matthew is surprised": a number, a mark, and no sentence
-    return alone and bool(mark) and title[0].isupper() and title[-1] not in ".!?,;:"
+    # "CHAPTER II. Matthew is surprised", "CHAPTER XI. Who stole the tarts?"
+    begins = title[0].isupper() or (title[0] in _OPENING and title[1:2].isupper())
+    return alone and bool(mark) and begins and title[-1] not in ",;:"
 
 
 def is_title(text: str) -> bool:
@@ -134,6 +141,7 @@ def is_title(text: str) -> bool:
     text = text.strip("_* ")
     if not text or len(text) > 120 or text[0] in "“\"'‘—-–" or text[-1] in ",;":
         return False
+    text = text.rstrip("?!") or text
     if text.isupper():
         return True
     words = re.findall(r"[^\W\d_][\w’']*", text)
@@ -150,22 +158,13 @@ def _is_listed(row: str) -> bool:
     row = row.strip()
     if _LISTED.search(row[-5:]):
         return True
-    counted = _NAMED.fullmatch(row) or _NUMERAL.fullmatch(row)
-    return counted is not None and bool(counted["mark"] or not counted["title"])
+    if named := counted(row):
+        return bool(named.mark or not named.title)
+    bare = _NUMERAL.fullmatch(row)
+    return bare is not None and bool(bare["mark"] or not bare["title"])
 
 
 def is_prose(text: str) -> bool:
     """Whether a text has a sentence: it ends as one does and has words in lower case."""
     ended = text[-1] in '.!?…"”’:' and not _LISTED.search(text[-5:])
     return ended and sum(word.islower() for word in text.split()) >= 3
-
-
-def _value(number: str) -> int:
-    if number.isdigit():
-        return int(number)
-    total, last = 0, 0
-    for letter in reversed(number):
-        value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
-        total += value if value >= last else -value
-        last = max(last, value)
-    return total

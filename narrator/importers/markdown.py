@@ -1,14 +1,13 @@
 """Markdown -> a book: parted at its headings, otherwise as it is written.
 
-Front matter in YAML gives the facts of the book. The text of chapters stays the author's, but for
-what the script layer would take for a speaker's label; in a script, labels are labels.
+Front matter in YAML gives the facts of the book. The text of chapters stays the author's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -18,14 +17,22 @@ from markdown_it.token import Token
 
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.blocks import Block, Kind
-from narrator.importers.book import Book, CoverImage, count_characters, count_words, file_name, stem
-from narrator.importers.chapters import LEVELS, divide
+from narrator.importers import hyphens
+from narrator.importers.blocks import Block, Kind, left_out
+from narrator.importers.book import (
+    Book,
+    Choices,
+    CoverImage,
+    count_characters,
+    count_words,
+    file_name,
+    stem,
+)
+from narrator.importers.chapters import CHOSEN, FOLDER, LEVELS, divide
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
 from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import find_speakers, read_text
-from narrator.importers.prose import label_colons
 
 _FACTS = {
     "title": "title",
@@ -83,39 +90,62 @@ class _Source:
         )
 
 
-def read_markdown(path: Path) -> Book:
-    """The book in a Markdown file. Raises ImportFailed."""
-    text = seen(read_text(path))
+def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book:
+    """The book in a Markdown file, or one file of a book in a folder. Raises ImportFailed, Slow."""
+    decoded = read_text(path, choices.encoding)
+    text = seen(decoded.text)
     rows = text.split("\n")
     source = _Source(path, rows, list(rows))
     begin = _read_front_matter(source)
     body = "\n".join([""] * begin + rows[begin:])
-    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(body)
-    paragraphs = list(_paragraphs(tokens))
-    contents = [content for _, content in paragraphs]
+    tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
+    _join_words(source, tokens, text)
+    contents = list(_paragraphs(tokens))
     speakers = find_speakers(contents) or find_speakers("\n".join(contents).split("\n"))
-    _escape_labels(source, paragraphs, {"narrator", *(name.casefold() for name in speakers)})
-    said = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
-    outline = Outline(_blocks(source, tokens, begin), BookContext(stem(path)), said=said)
-    divided = divide(outline, LEVELS)
-    if not divided.chapters:
-        raise ImportFailed(Problem(path, None, "has no text to read aloud"))
-    if len(divided.chapters) == 1:
-        said.setdefault("title", divided.chapters[0].title)
-    language = (source.fact("language") or "").replace("_", "-")
-    missing = {
-        "title; the file's name stands for it": "title" not in said,
-        "author": "author" not in said,
-        "language; English is assumed": not LANGUAGE.fullmatch(language),
-    }
-    return Book(
-        title=outline.title,
-        authors=tuple(source.facts.get("author", [said.get("author", "Unknown")])),
-        language=language if LANGUAGE.fullmatch(language) else "en",
+    outline = _outline(source, tokens, begin, of_folder)
+    outline.choices = choices
+    divided = divide(outline, CHOSEN if choices.heading else FOLDER if of_folder else LEVELS)
+    said = outline.said
+    if not of_folder:
+        if not divided.chapters:
+            raise ImportFailed(Problem(path, None, "has no text to read aloud"))
+        if len(divided.chapters) == 1:
+            said.setdefault("title", divided.chapters[0].title)
+    book = _book(source, said, is_titled=("title" in (source.facts if of_folder else said)))
+    return replace(
+        book,
         chapters=tuple(divided.chapters),
         left_out=tuple(divided.left_out),
-        source=file_name(path),
         characters=count_characters(text),
+        speakers=speakers,
+        remarks=((decoded.remark,) if decoded.remark else ()) + book.remarks,
+    )
+
+
+def _outline(source: _Source, tokens: Sequence[Token], begin: int, of_folder: bool) -> Outline:
+    """What the text of a file has, and what its front matter, up to a row, says of the book."""
+    said = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
+    name = _shown_name(source.path) if of_folder else stem(source.path)
+    if of_folder:
+        said = {"title": said.get("title", name)}
+    return Outline(_blocks(source, tokens, begin), BookContext(name), said=said)
+
+
+def _book(source: _Source, said: Mapping[str, str], is_titled: bool) -> Book:
+    """The facts of a book, without its text."""
+    language = (source.fact("language") or "").replace("_", "-")
+    missing = []
+    if not is_titled:
+        missing.append("The text does not say its title; the file's name stands for it.")
+    if "author" not in said and "author" not in source.facts:
+        missing.append("The text does not say its author.")
+    facts = source.facts.get("title", [])
+    return Book(
+        title=next(iter(facts), said.get("title", stem(source.path))),
+        authors=tuple(source.facts.get("author", [said.get("author", "Unknown")])),
+        language=language if LANGUAGE.fullmatch(language) else "",
+        chapters=(),
+        source=file_name(source.path),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
         cover=_cover(source),
         subtitle=source.fact("subtitle"),
@@ -126,9 +156,15 @@ def read_markdown(path: Path) -> Book:
         description=source.fact("description"),
         genre=source.fact("genre"),
         copyright=source.fact("copyright"),
-        speakers=speakers,
-        remarks=tuple(f"The text does not say its {fact}." for fact in missing if missing[fact]),
+        is_titled=is_titled,
+        remarks=tuple(missing),
     )
+
+
+def _shown_name(path: Path) -> str:
+    """A file's name as a title: `03-the-gate.md` is `The gate`."""
+    words = re.sub(r"^\d+[\s._-]+(?=\w)", "", stem(path)).replace("_", " ").replace("-", " ")
+    return f"{words[:1].upper()}{words[1:]}".strip() or stem(path)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -136,7 +172,6 @@ def read_markdown(path: Path) -> Book:
 _KINDS: Mapping[str, Kind] = {
     "heading_open": "heading",
     "hr": "scene",
-    "html_block": "gap",
 }
 
 
@@ -160,9 +195,55 @@ def _blocks(source: _Source, tokens: Sequence[Token], begin: int) -> list[Block]
     for block in blocks:
         block.leave("front matter: the facts of the book")
     for (first, kind, level, title), (below, *_) in pairwise(borders):
-        blocks.append(source.block(first, below, kind, title))
-        blocks[-1].level = level
+        for begin, end in _parted_at_notes(rows, first, below):
+            block = source.block(begin, end, kind, title)
+            block.level = level
+            note = _NOTE.match(rows[begin])
+            block.note = (note[1],) if note else ()
+            block.refs = () if note else tuple(dict.fromkeys(_MARK.findall("\n".join(block.rows))))
+            blocks.append(block)
+            blocks += _attributes(block)
     return blocks
+
+
+_NOTE = re.compile(r" {0,3}\[\^([^\]\s]+)\]:")
+_MARK = re.compile(r"\[\^([^\]\s]+)\](?!:)")
+_ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
+
+
+def _parted_at_notes(rows: Sequence[str], first: int, below: int) -> Iterator[tuple[int, int]]:
+    """Where the pieces of a block begin and end: each footnote is one."""
+    begins = [row for row in range(first + 1, below) if _NOTE.match(rows[row])]
+    return pairwise([first, *begins, below])
+
+
+def _attributes(block: Block) -> Iterator[Block]:
+    """Set aside the attributes of a heading: `# Title {#name .class}`."""
+    shown, line_end, rest = (block.written or "").partition("\n")
+    found = _ATTRIBUTES.search(shown) if block.kind == "heading" else None
+    if found:
+        block.written = f"{shown[: found.start()]}{line_end}{rest}"
+        block.text = _ATTRIBUTES.sub("", block.text)
+        aside = left_out(block.source, found[0], "attributes of a heading")
+        block.characters -= aside.characters
+        block.words -= aside.words
+        yield aside
+
+
+def _join_words(source: _Source, tokens: Sequence[Token], text: str) -> None:
+    """Put words together that the end of a row in a paragraph parts."""
+    if not hyphens.BROKEN.search(text):
+        return
+    known = hyphens.words_of(text)
+    for token in tokens:
+        first, last = token.map or (0, 0)
+        for row in range(first, last - 1) if token.type == "paragraph_open" else ():
+            broken = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown[row])
+            below = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown[row + 1])
+            if broken and below:
+                word = hyphens.joined(broken[1], below[2], known) + below[3]
+                source.shown[row] = source.shown[row][: broken.start()] + word
+                source.shown[row + 1] = below[1] + source.shown[row + 1][below.end() :]
 
 
 def _plain(inline: Token) -> str:
@@ -237,24 +318,8 @@ def _cover(source: _Source) -> CoverImage | None:
 # -- labels ----------------------------------------------------------------------------------------
 
 
-def _paragraphs(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    """First row and text of each paragraph, those in quotations and lists as well."""
+def _paragraphs(tokens: Sequence[Token]) -> Iterator[str]:
+    """The text of each paragraph, those in quotations and lists as well."""
     for opening, inline in pairwise(tokens):
         if opening.type == "paragraph_open" and inline.map:
-            yield inline.map[0], inline.content
-
-
-def _escape_labels(
-    source: _Source, paragraphs: Sequence[tuple[int, str]], speakers: set[str]
-) -> None:
-    """Escape the colon of what looks like the label of somebody who is no speaker."""
-    for row, content in paragraphs:
-        text = content.partition("\n")[0]
-        colon = next(iter(label_colons(text)), None)
-        if colon is None or text[colon - 1] == "\\":
-            continue
-        name = re.sub(r"\s?[(（].*", "", text[:colon]).strip("*_ ").casefold()
-        if name not in speakers:
-            at = source.rows[row].index(text) + colon
-            mark = "\\:" if text[colon] == ":" else "&#xFF1A;"
-            source.shown[row] = source.rows[row][:at] + mark + source.rows[row][at + 1 :]
+            yield inline.content

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from narrator.characters import seen
 from narrator.importers.book import count_words, names
-from narrator.importers.prose import ROMAN
+from narrator.importers.counting import ROMAN, counted
 
 _LEFT_OUT = {
     "cover": "cover",
@@ -137,29 +137,8 @@ _FILE_WORDS = {
 _FILE_LIMIT = 1500
 """Words above which a file's name alone proves nothing."""
 
-NUMBER = (
-    rf"(?:\d{{1,4}}|{ROMAN}|(?:the\s+)?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
-    r"twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -]\w+)?|first|"
-    r"second|third|\w+th|last))\b"
-)
-"""A number in figures or in English words."""
-_NTH = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last)"
-_PART_WORD = r"(?:part|book|volume|phase|epoch)"
-NTH_PART = rf"(?:the\s+)?{_NTH}\s+{_PART_WORD}\b"
-_PART = re.compile(
-    rf"(?:the\s+)?{_PART_WORD}\.?\s+(?:{NUMBER}|[A-Z]\b)|{NTH_PART}|"
-    r"(?:teil|buch|band|partie|livre|tome|parte|libro|deel|boek|часть|том|книга)\s+\S+|第\S+[部卷]|"
-    r"(?:erste[rs]?|zweite[rs]?|dritte[rs]?|vierte[rs]?|fünfte[rs]?)\s+(?:teil|buch|band)\b|"
-    r"(?:premi[eè]re?|seconde?|deuxième|troisième|quatrième)\s+(?:partie|livre|tome)\b|"
-    r"(?:prim[ao]|primer|primera|segund[ao]|second[ao]|tercer|tercera|terz[ao]|cuart[ao]|quart[ao])"
-    r"\s+(?:parte|libro)\b|(?:первая|вторая|третья|четв[её]ртая|пятая)\s+(?:часть|книга)\b",
-    re.IGNORECASE,
-)
-_AFTER_PART = re.compile(r"[\s.]*(?:[.:—–-]+\s*(?P<title>\S.*))?")
 _CHAPTER = re.compile(
-    rf"chapter\s+{NUMBER}|(kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|глава)\s+\S|"
-    r"(prologue|epilogue|interlude)\b|第\S+[章回]|\d{1,3}(?!\S*\d)|"
-    rf"(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
+    rf"(prologue|epilogue|interlude)\b|\d{{1,3}}(?!\S*\d)|(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
     re.IGNORECASE,
 )
 _RIGHTS = re.compile(
@@ -233,26 +212,29 @@ def reason(kind: str | None) -> str | None:
 
 def is_part(title: str) -> bool:
     """Whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
-    return bool(_PART.match(title.strip()))
+    said = counted(title)
+    return said is not None and said.is_part
 
 
 def is_chapter(title: str) -> bool:
     """Whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
-    return bool(_CHAPTER.match(title.strip()))
+    said = counted(title)
+    return bool(_CHAPTER.match(title.strip())) if said is None else not said.is_part
 
 
 def title_of_part(text: str) -> str | None:
     """What a text that names a part and says no more than its title adds to the number, or "";
     None for any other text: `Part Two: The Sea` has "The Sea", `Part of it was true.` has none."""
-    named = _PART.match(text.strip())
-    rest = _AFTER_PART.fullmatch(text.strip(), named.end()) if named else None
-    return None if rest is None else rest["title"] or ""
+    said = counted(text)
+    if said is None or not said.is_part or (said.title and not said.mark):
+        return None
+    return said.title
 
 
 def counted_by(title: str) -> str:
     """The word that a part's title counts by, `part` or `book`; "" for what is no part."""
-    counted = re.search(rf"{_PART_WORD}|[^\W\d_]+", title.casefold()) if is_part(title) else None
-    return counted[0] if counted else ""
+    said = counted(title)
+    return said.word if said and said.is_part else ""
 
 
 def is_title_page_line(text: str, facts: BookContext) -> bool:

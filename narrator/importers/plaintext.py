@@ -1,4 +1,4 @@
-"""Files of text: read as UTF-8 or UTF-16, and searched for the speakers of a script."""
+"""Files of text: read in their encoding, and searched for the speakers of a script."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 from narrator import files
 from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import file_name
+from narrator.importers.encoding import Decoded, NoText, decode
 from narrator.importers.prose import BREAK, Span
 
 SIZE_LIMIT = 64_000_000
@@ -22,37 +24,27 @@ _LABEL = re.compile(
 _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 
 
-def read_text(path: Path) -> str:
-    """A file's text with `\\n` as the only line end. Raises ImportFailed."""
+def read_text(path: Path, encoding: str | None = None) -> Decoded:
+    """A file's text with `\\n` as the only line end, and what is odd about its encoding.
+
+    Raises ImportFailed.
+    """
     try:
         data = files.read_whole(path, SIZE_LIMIT)
     except files.TooLarge:
         raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
     except OSError as error:
         raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        text = data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ImportFailed(_not_decoded(path, data, error, wide)) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        what = "no text: it holds zero bytes. Save it as UTF-8, or import the EPUB"
-        raise ImportFailed(Problem(path, line, what))
-    return _PAGE_ENDS.sub("\n\n", _ENDS.sub("\n", text))
-
-
-def _not_decoded(path: Path, data: bytes, error: UnicodeDecodeError, wide: bool) -> Problem:
-    if wide:
-        return Problem(path, None, f"broken UTF-16 at byte {error.start}; save it as UTF-8")
-    at = error.start + data.startswith(b"\xef\xbb\xbf") * 3
-    line = data.count(b"\n", 0, at) + 1
-    return Problem(
-        path,
-        line,
-        f"not UTF-8: byte 0x{data[at]:02X} at offset {at}; save it as UTF-8, from an older "
-        "encoding with: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
-    )
+        decoded = decode(data, encoding)
+    except NoText as error:
+        raise ImportFailed(Problem(path, None, str(error))) from None
+    except LookupError:
+        what = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
+        raise ImportFailed(what) from None
+    text = _PAGE_ENDS.sub("\n\n", _ENDS.sub("\n", decoded.text))
+    remark = f"{file_name(path)}: {decoded.remark}" if decoded.remark else None
+    return Decoded(text, remark)
 
 
 def find_label(paragraph: str) -> re.Match[str] | None:

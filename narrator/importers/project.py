@@ -13,14 +13,17 @@ import secrets
 import shutil
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import yaml
 
+from narrator import files
 from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
-from narrator.importers.book import Book, ImportedChapter, Skipped
+from narrator.importers.book import Book, Choices, ImportedChapter, Skipped
+from narrator.keys import content_of, file_content
 from narrator.project.schema import is_date
 
 _SLUG_LENGTH = 48
@@ -37,25 +40,36 @@ class Written:
     manifest: Path
     report: Path | None
     """None where nothing was imported."""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """Files that somebody had changed since the import before, which stay -> where the new ones
+    lie, beside them."""
+    replaced: int = 0
+    """Files of the import before that nobody had changed, and that say something else now."""
 
 
 def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
-    """Write a new project in the folder `target`, which must be empty or not there yet.
+    """Write a project in the folder `target`, which must be empty, not there yet, or an import.
 
-    `original` is an EPUB that stays in the project: the read-along edition is made from it. Raises
-    UsageError where the folder is neither, StorageError where it cannot be written.
+    In an import, files that were changed since stay, with the new ones beside them. `original` is
+    an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError
+    where the folder is something else, StorageError where it cannot be written.
     """
-    files = _files(book, original)
+    contents = _files(book, original)
     target = target.resolve()
     beside = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
     _sweep(target.parent)
+    report = target / _REPORT if _REPORT in contents else None
     try:
         if target.exists() and not target.is_dir():
             raise UsageError(f"{target} is a file; name a folder for the project")
         if target.is_dir() and any(target.iterdir()):
-            raise UsageError(f"{target} is not empty; name a new folder for the project")
+            if not book.source or not _is_import(target):
+                raise UsageError(f"{target} is not empty; name a new folder for the project")
+            return _written_again(target, contents, report)
+        if book.source:
+            contents[_RECORD] = _record({name: content_of(d) for name, d in contents.items()})
         target.parent.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
+        for name, data in contents.items():
             path = beside / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
@@ -67,8 +81,77 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
         raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    report = target / _REPORT if _REPORT in files else None
     return Written(target, target / "book.yaml", report)
+
+
+# -- a second import -------------------------------------------------------------------------------
+
+_RECORD = ".imported.json"
+"""What an import wrote, by its hashes. It lies beside the manifest, not in `build`, which may be
+deleted and is in no copy of the project: without it nobody could tell what was changed."""
+
+
+def _record(hashes: Mapping[str, str]) -> bytes:
+    return files.sealed({"files": dict(hashes)})
+
+
+def _is_import(folder: Path) -> bool:
+    """Whether a folder was made by an import; also by one that kept no record."""
+    return (folder / "book.yaml").is_file() and (
+        (folder / _RECORD).is_file() or (folder / _REPORT).is_file()
+    )
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    """Hashes of what was written there, by name; without a record all of it counts as changed."""
+    found = files.load_json(folder / _RECORD, {})
+    hashes = found.get("files") if isinstance(found, dict) else None
+    return {str(name): str(value) for name, value in (hashes or {}).items()}
+
+
+def _written_again(target: Path, contents: Mapping[str, bytes], report: Path | None) -> Written:
+    """Put an import over an earlier one: what nobody changed is replaced. Raises StorageError."""
+    recorded = _recorded(target)
+    kept: dict[str, str] = {}
+    hashes = {name: content_of(data) for name, data in contents.items()}
+    replaced = 0
+    for name, data in sorted(contents.items(), key=lambda item: item[0] == "book.yaml"):
+        path = target / name
+        found = file_content(path) if path.is_file() else None
+        if found == hashes[name]:
+            continue
+        if found is None or found == recorded.get(name) or name == _REPORT:
+            replaced += found is not None
+            files.write(path, data)
+            continue
+        fresh = _place_beside(target, name, recorded, hashes[name])
+        files.write(target / fresh, data)
+        hashes[fresh] = hashes[name]
+        kept[name] = fresh
+    if "book.yaml" not in kept:
+        _remove_stale(target, recorded, hashes)
+    files.write(target / _RECORD, _record(recorded | hashes))
+    return Written(target, target / "book.yaml", report, kept, replaced)
+
+
+def _place_beside(target: Path, name: str, recorded: Mapping[str, str], new: str) -> str:
+    """Where the new text of a changed file goes: `03.new.md`, or the next name that is free."""
+    stem, dot, ending = name.rpartition(".")
+    for number in count(1):
+        fresh = f"{stem}.new{number if number > 1 else ''}{dot}{ending}"
+        path = target / fresh
+        if not path.is_file() or file_content(path) in (recorded.get(fresh), new):
+            return fresh
+    raise AssertionError
+
+
+def _remove_stale(target: Path, recorded: Mapping[str, str], hashes: Mapping[str, str]) -> None:
+    """Remove texts of the import before that this one has no more, and that nobody changed."""
+    for name, value in recorded.items():
+        path = target / name
+        inside = path.resolve().is_relative_to(target / "text")
+        if name not in hashes and inside and path.is_file() and file_content(path) == value:
+            path.unlink()
 
 
 _LEFT = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL)
@@ -93,12 +176,17 @@ def _runs(process: int) -> bool:
     return True
 
 
-def starter(folder: Path) -> Book:
+def starter(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     """A small book to begin with, for a project that starts from nothing."""
     name = seen(folder.resolve().name)
     title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
     chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
-    return Book(title=title, authors=("Your Name",), language="en", chapters=(chapter,))
+    return Book(
+        title=choices.title or title,
+        authors=choices.authors or ("Your Name",),
+        language=choices.language or "en",
+        chapters=(chapter,),
+    )
 
 
 _REPORT = "import-report.md"
@@ -132,12 +220,12 @@ def _files(book: Book, original: Path | None) -> dict[str, bytes]:
         texts[_REPORT] = _report(book, names, aside)
     texts |= {name: chapter.markdown for name, chapter in zip(names, book.chapters, strict=True)}
     texts |= {name: book.left_out[number].markdown or "" for number, name in aside.items()}
-    files = {name: text.encode("utf-8") for name, text in texts.items()}
+    contents = {name: text.encode("utf-8") for name, text in texts.items()}
     if cover is not None and book.cover is not None:
-        files[cover] = book.cover.data
+        contents[cover] = book.cover.data
     if original is not None:
-        files[_SOURCE] = _bytes_of(original)
-    return files
+        contents[_SOURCE] = _bytes_of(original)
+    return contents
 
 
 def _aside(book: Book) -> dict[int, str]:
@@ -303,7 +391,8 @@ def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
 
 def _left_out_row(item: Skipped, name: str) -> str:
     title, source = _cell(item.title), _cell(item.source)
-    return f"| {source} | {title} | {_cell(item.reason)} | {item.words:,} | {name} |"
+    several = f" ({item.count} of them)" if item.count > 1 else ""
+    return f"| {source} | {title} | {_cell(item.reason)}{several} | {item.words:,} | {name} |"
 
 
 def _cell(text: str) -> str:

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from narrator.characters import seen
 from narrator.errors import nearest
+from narrator.importers.counting import ROMAN, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,9 @@ _LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0
 """What stands before a colon where the script layer looks for the name of a speaker."""
 
 _BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]+")
-ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
-"""A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
 _ORDINAL = re.compile(
-    r"(?:chapter|part|book|volume|section|canto|stave|act|scene|letter|day|night|"
-    r"kapitel|teil|buch|chapitre|partie|livre|cap[ií]tulo|parte|libro|capitolo|hoofdstuk|deel|"
-    r"глава|часть|книга)(?:\s+|$)(?:\S+(?:[\s-]\S+)?)?"
-    rf"|\d{{1,4}}|{ROMAN}|第[\d〇一二三四五六七八九十百千]+[章回部节節巻卷]",
+    r"(?:chapter|part|book|volume|section|canto|stave|act|scene|letter|day|night)(?:\s+|$)"
+    rf"(?:\S+(?:[\s-]\S+)?)?|\d{{1,4}}|{ROMAN}|(?-i:[A-Z])",
     re.IGNORECASE,
 )
 
@@ -66,7 +63,9 @@ def is_scene_break(text: str) -> bool:
 
 def is_ordinal(text: str) -> bool:
     """Whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
-    return bool(_ORDINAL.fullmatch(text.strip().rstrip(".:—–- ")))
+    text = text.strip().rstrip(".:—–- ")
+    said = counted(text)
+    return bool((said and not said.title) or _ORDINAL.fullmatch(text))
 
 
 def paragraphs(spans: Iterable[Span]) -> list[list[Line]]:

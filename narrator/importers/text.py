@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
+from narrator.importers import hyphens
 from narrator.importers.blocks import Block, Container, left_out, made_of
-from narrator.importers.book import Book, Skipped, count_characters, count_words, file_name, stem
-from narrator.importers.chapters import LINES, find_starts
+from narrator.importers.book import (
+    Book,
+    Choices,
+    Skipped,
+    count_characters,
+    count_words,
+    file_name,
+    stem,
+)
+from narrator.importers.chapters import CHOSEN_LINES, LINES, ChapterRule, find_starts
 from narrator.importers.chapters.assembly import assemble
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import find_label, find_speakers, label_key, read_text, spans
 from narrator.importers.prose import Span, is_scene_break, paragraphs, tidy
+from narrator.text.patterns import limited
 
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _END = re.compile(
@@ -43,22 +55,27 @@ _ASIDES = {
     "transcriber": "notes on this edition",
     "editor": "notes on this edition",
 }
+_FOOTNOTE = re.compile(r"\[Footnote\s+([^:\]]{1,8})[:\]]", re.IGNORECASE)
 _ASIDE_LIMIT = 8
 """Paragraphs that a footnote in brackets may have."""
 _REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[A-Z*†])\]")
 
 
-def read_plain_text(path: Path) -> Book:
-    """The book in a text file. Raises ImportFailed."""
-    text = read_text(path)
-    return _TextFile(path, seen(text).split("\n")).book(count_characters(text))
+def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
+    """The book in a text file. Raises ImportFailed, Slow."""
+    decoded = read_text(path, choices.encoding)
+    text = _TextFile(path, seen(decoded.text).split("\n"), choices)
+    rules = CHOSEN_LINES if choices.heading else rules
+    book = text.book(count_characters(decoded.text), rules)
+    return replace(book, remarks=(decoded.remark, *book.remarks)) if decoded.remark else book
 
 
 class _TextFile:
     """One file, from its lines to its chapters."""
 
-    def __init__(self, path: Path, rows: list[str]) -> None:
+    def __init__(self, path: Path, rows: list[str], choices: Choices) -> None:
         self.path = path
+        self.choices = choices
         self.rows = rows
         self.facts: dict[str, str] = {}
         self.notices: list[Block] = []
@@ -67,15 +84,18 @@ class _TextFile:
         self.labels = _labels([row.strip() for row in body if row.strip()])
         self.line_by_line = not self.labels and _is_line_by_line(body)
         self.width = _width(body)
-        self.blocks = list(self._split(begin, end))
+        self.words = hyphens.words_of("\n".join(row.strip() for row in body))
+        with limited(choices.heading.pattern) if choices.heading else nullcontext():
+            self.blocks = list(self._split(begin, end))
         self.notes = any(re.match(r"\[Footnote", block.text, re.I) for block in self.blocks)
 
-    def book(self, characters: int) -> Book:
+    def book(self, characters: int, rules: tuple[ChapterRule, ...]) -> Book:
         """Everything, in its place."""
         self._leave_asides()
         self._find_headings()
         outline = Outline(self.blocks, BookContext(stem(self.path)), said=self.facts)
-        find_starts(outline, LINES)
+        outline.choices = self.choices
+        find_starts(outline, rules)
         texts = [block.text for block in outline.blocks if block.kind == "text"]
         speakers = find_speakers(texts)
         self.labels = _labels(texts)
@@ -91,16 +111,16 @@ class _TextFile:
         said = {
             "title; the file's name stands for it": "title" in self.facts,
             "author": author is not None,
-            "language; English is assumed": language in _LANGUAGES,
         }
         book = Book(
             title=outline.title,
             authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else ("Unknown",),
-            language=_LANGUAGES.get(language, "en"),
+            language=_LANGUAGES.get(language, ""),
             chapters=tuple(divided.chapters),
             left_out=tuple(divided.left_out),
             source=file_name(self.path),
             characters=characters,
+            is_titled="title" in self.facts,
             speakers=speakers,
             remarks=tuple(f"The text does not say its {fact}." for fact in said if not said[fact]),
         )
@@ -157,8 +177,15 @@ class _TextFile:
                 first = index
             rows.append(row.expandtabs(4).rstrip())
 
+    def _is_chosen(self, row: str) -> bool:
+        heading = self.choices.heading
+        return heading is not None and bool(heading.match(row.strip()))
+
     def _begins_paragraph(self, above: str, row: str) -> bool:
-        """Whether a row begins a paragraph without a blank line: as a label or by indentation."""
+        """Whether a row begins a paragraph without a blank line: as a label or by indentation, or
+        as a heading that was chosen or below one."""
+        if self._is_chosen(row) or self._is_chosen(above):
+            return True
         if self.line_by_line or self._is_label(row.strip()):
             return True
         indented = _indent(row) >= 2 and _indent(above) < 2
@@ -181,6 +208,8 @@ class _TextFile:
             closed = (count for count, depth in enumerate(depths, 1) if depth <= 0)
             for part in aside[: next(closed, 1)]:
                 part.leave(_ASIDES[bracket[1].lower()])
+                if mark := _FOOTNOTE.match(block.text):
+                    part.note = (mark[1].strip(),)
 
     def _find_headings(self) -> None:
         """Scene breaks, and what reads as a heading; text may stand right under it."""
@@ -191,7 +220,7 @@ class _TextFile:
                 continue
             if is_scene_break(block.text):
                 block.kind = "scene"
-            elif heading := read_heading(block.rows, block.gap):
+            elif self.choices.heading is None and (heading := read_heading(block.rows, block.gap)):
                 rows, rest = block.rows[: heading.rows], block.rows[heading.rows :]
                 first = int(block.source.rpartition(":")[2]) - 1
                 blocks[-1] = self._block(first, rows, block.gap)
@@ -204,7 +233,9 @@ class _TextFile:
     def _written(self, block: Block) -> Iterator[Block]:
         """What becomes of a block once it is known what it is: its words, with their emphasis."""
         if block.kind == "left":
-            yield left_out(block.source, block.text, block.reason)
+            aside = left_out(block.source, block.text, block.reason)
+            aside.note = block.note
+            yield aside
         elif block.kind == "scene":
             yield made_of("scene", block.source, [(Span(block.text),)])
         elif block.heading is not None:
@@ -223,18 +254,23 @@ class _TextFile:
         verse = quoted and max(map(len, rows)) < 0.8 * self.width
         label = find_label(rows[0]) if self._is_label(rows[0]) else None
         speaker = label[0] if label else ""
-        text = ("\n" if verse else " ").join(rows)[len(speaker) :]
+        text = hyphens.join("\n".join(rows), self.words)[len(speaker) :]
+        text = text if verse else text.replace("\n", " ")
+        hidden = count_characters("".join(rows)) - count_characters(speaker + text)
+        references: list[Block] = []
         if self.notes:
             for reference in _REFERENCE.finditer(text):
-                yield left_out(block.source, reference[0], "reference to a note")
+                references.append(left_out(block.source, reference[0], "reference to a note"))
+                references[-1].refs = (reference[0].strip(" []"),)
             text = _REFERENCE.sub("", text)
         for lines in paragraphs(spans(text)):
             said = made_of("text", block.source, lines)
             said.speaker = " ".join(speaker.split())
             said.containers = (Container("> ", "> "),) if quoted else ()
-            said.characters = count_characters(speaker + text)
+            said.characters = count_characters(speaker + text) + hidden
             said.words += count_words(speaker)
             yield said
+        yield from references
 
 
 def _labels(rows: Sequence[str]) -> frozenset[str]:

@@ -15,7 +15,8 @@ from itertools import takewhile
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers.archive import types_of
+from narrator.importers import hyphens
+from narrator.importers.archive import resolve, types_of
 from narrator.importers.blocks import Block, Container, left_out, made_of
 from narrator.importers.book import count_characters, count_words, names
 from narrator.importers.matter import kind_of_type, reason
@@ -64,6 +65,12 @@ _NOTE_WORDS = 1000
 """What a reference points to is a note only if it has no more words."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
+_SENTENCE = 120
+"""Characters of a paragraph by which it is found again."""
+_FORMULA_CLASS = re.compile(r"\b(math|formula|equation|tex|latex)\b", re.IGNORECASE)
+INCOMPLETE = "formula without alternative text, whose sentence is incomplete"
+_TEX = re.compile(r"[\\{}^_$]")
+_PLAIN_MATH = names("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
 _PAGE = names("pagebreak doc-pagebreak")
 _PAGE_CLASS = re.compile(r"\b(page-?(num(ber)?|no|break)|pagenum\w*)\b", re.IGNORECASE)
 _BREAK_CLASS = re.compile(
@@ -94,17 +101,21 @@ _STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
 
 
 def read_document(
-    root: etree._Element, path: str, notes: frozenset[str], is_internal: Callable[[str], bool]
+    root: etree._Element,
+    path: str,
+    notes: frozenset[str],
+    is_internal: Callable[[str], bool],
+    known: frozenset[str] = frozenset(),
 ) -> Document:
     """The blocks of a document.
 
     `notes` are the ids that note references point to; `is_internal` tells links into the book from
-    others.
+    others; `known` are the book's words, by which those that a line's end parts are joined.
     """
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
     language = body.get(_LANG) or root.get(_LANG) or root.get("lang")
-    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal)
+    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal, known)
     reader.block(body)
     return Document(
         path,
@@ -131,9 +142,14 @@ class _BodyWalker:
     """Walks a body once, collecting blocks."""
 
     def __init__(
-        self, path: str, notes: set[etree._Element], is_internal: Callable[[str], bool]
+        self,
+        path: str,
+        notes: set[etree._Element],
+        is_internal: Callable[[str], bool],
+        known: frozenset[str],
     ) -> None:
         self.path = path
+        self.known = known
         self.notes = notes
         self.is_internal = is_internal
         self.blocks: list[Block] = []
@@ -354,6 +370,10 @@ class _BodyWalker:
         added, linked = self.added, self.linked
         language = self.languages.pop() if len(self.languages) == 1 else None
         self.languages.clear()
+        for block in self.left:
+            if block.reason == INCOMPLETE and parted:
+                sentence = " ".join(plain(line) for lines in parted for line in lines)
+                block.reason = f"{INCOMPLETE}: “{sentence[:_SENTENCE]}”"
         self.spans.clear()
         self.added = self.linked = 0
         for lines in parted:
@@ -456,12 +476,30 @@ class _BodyWalker:
         if name == "img" and re.fullmatch(r"[“‘\"']?\w", alt) and following[:1].isalpha():
             # An initial drawn as a picture: without it the first word is cut.
             self._add_text(alt)
+        elif name == "math" or (_FORMULA_CLASS.search(element.get("class", "")) and alt):
+            self._formula(element, alt)
         else:
-            self.leave(element, "formula" if name == "math" else "picture")
+            self.leave(element, "picture")
+
+    def _formula(self, element: etree._Element, alt: str) -> None:
+        """A formula by its alternative text, or by its own where it is a plain row of signs."""
+        said = _said_of_formula(element, alt)
+        if said is None:
+            self.leave(element, INCOMPLETE)
+        elif _is_plain_formula(element) and not alt:
+            self.spans.append(Span(f" {said} "))
+            self.added += count_characters(said) - sum(map(count_characters, _texts(element)))
+        else:
+            self.spans.append(Span(" "))
+            self._add_text(said)
+            self.spans.append(Span(" "))
+            self.leave(element, "formula, spoken by its alternative text")
 
     def leave(self, element: etree._Element, why: str) -> None:
         """Set the words of `element` aside."""
         block = left_out(self.path, seen(" ".join(_runs(element))), why)
+        block.note = tuple(_keys(self.path, element)) if why == "note" else ()
+        block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
         if self.spans or self.heading is not None:
             if block.characters:
                 self.left.append(block)
@@ -479,6 +517,10 @@ class _BodyWalker:
             self.linked += count_characters(text)
         if any(map(str.isalpha, text)):
             self.languages.add(self.language)
+        if not self.preformatted and hyphens.BROKEN.search(text):
+            whole = hyphens.join(text, self.known)
+            self.added += count_characters(whole) - count_characters(text)
+            text = whole
         if self.preformatted:
             for number, line in enumerate(text.split("\n")):
                 if number:
@@ -548,6 +590,42 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield child.tail or ""
     if border:
         yield None
+
+
+def _said_of_formula(element: etree._Element, alt: str) -> str | None:
+    """What is spoken for a formula: its alternative text in words, or a plain row of signs."""
+    notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
+    written = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
+    words = next((text.strip() for text in written if text.strip() and not _TEX.search(text)), None)
+    if words is not None:
+        return " ".join(words.split())
+    if _name(element) != "math" or not _is_plain_formula(element):
+        return None
+    leaves = (e for e in element.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext"))
+    signs = " ".join(" ".join("".join(leaf.itertext()).split()) for leaf in leaves)
+    return signs.strip() or None
+
+
+def _is_plain_formula(element: etree._Element) -> bool:
+    """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
+    inside = {_name(e) for e in element.iter("{*}*")}
+    return inside <= _PLAIN_MATH and not inside & {"annotation", "annotation-xml"}
+
+
+def _keys(path: str, element: etree._Element) -> Iterator[str]:
+    """What references call a note: the ids in it."""
+    ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
+    holder = element.getparent()
+    if holder is not None and _name(holder) in ("li", "aside"):
+        ids.add(holder.get("id"))
+    return (f"{path}#{found}" for found in sorted(filter(None, ids)))
+
+
+def _targets(path: str, element: etree._Element) -> Iterator[str]:
+    """The keys of the notes that a reference leads to."""
+    for link in element.iter("{*}a"):
+        target, fragment = resolve(path, link.get("href", ""))
+        yield f"{target or path}#{fragment}"
 
 
 def _is_hidden(element: etree._Element) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +31,7 @@ from narrator.errors import (
     UserError,
     nearest,
 )
+from narrator.importers.doubts import Shape, doubts
 from narrator.pipeline.manuscript import (
     Manuscript,
     main_language,
@@ -63,7 +65,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     """
     project = manuscript.project
     kind, draft = ENGINES[project.engine.name], ENGINES["draft"]
-    for odd in oddities(manuscript, draft.spells):
+    for odd in (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript))):
         tell(str(odd))
     for one in dict.fromkeys((kind, draft)):
         for lacking in _lacking(manuscript, one):
@@ -110,6 +112,20 @@ def _lacking(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
         )
     for problem in unspoken(spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))):
         yield replace(problem, message=f"{way}: {problem.message}")
+
+
+def _shapes(manuscript: Manuscript) -> list[Shape]:
+    """The chapters that the manifest lists, as a listener meets them."""
+    seconds = dict.fromkeys(range(len(manuscript.chapters)), 0.0)
+    for one in manuscript.spoken:
+        seconds[one.chapter] += one.expected
+    shapes = []
+    for number in manuscript.project.numbered:
+        chapter = manuscript.chapters[number]
+        lines = (line for scene in chapter.scenes for line in scene.lines)
+        headings = sum(1 for _ in takewhile(lambda line: line.heading, lines))
+        shapes.append(Shape(chapter.title, seconds[number], headings))
+    return shapes
 
 
 def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:

@@ -115,6 +115,29 @@ def read_lines(
     return reader.chapter(title, lines[0][0] if lines else 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What would be refused in a text, by its rows, counted from 0."""
+
+    labels: Mapping[str, Sequence[int]]
+    """What looks like the label of somebody who is not in the cast."""
+    others: frozenset[int]
+    is_spoken: bool
+    """Whether there is anything to speak."""
+
+    def __bool__(self) -> bool:
+        return bool(self.labels or self.others)
+
+
+def faults(text: str, roles: Roles) -> Faults:
+    """What `read_chapter` would refuse in a text of any language; for those who write texts."""
+    reader = _ScriptReader(Path(), "", roles, None)
+    reader.read(text, lambda number: number)
+    spoken = (c for scene in reader.scenes for line in scene for c in line.text)
+    others = frozenset(problem.line or 0 for problem in reader.problems)
+    return Faults(reader.undeclared, others, any(map(str.isalnum, spoken)))
+
+
 def _constant(number: int, _: int) -> int:
     return number
 

@@ -593,7 +593,8 @@ def test_missing_facts_are_filled_in_and_told(tmp_path: Path) -> None:
     path = build_epub(tmp_path / "door.epub", {"a.xhtml": TEXT}, metadata="")
     book = import_book(path)
     assert (book.title, book.authors, book.language) == ("door", ("Unknown",), "en")
-    assert len([remark for remark in book.remarks if "does not say" in remark]) == 3
+    assert len([remark for remark in book.remarks if "does not say" in remark]) == 2
+    assert book.remarks[-1].startswith("language: en, recognised")
 
 
 def test_an_undetermined_language_is_none(tmp_path: Path) -> None:

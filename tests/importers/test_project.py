@@ -66,6 +66,7 @@ def test_a_project_has_its_files(tmp_path: Path) -> None:
         "book.yaml",
         "import-report.md",
         ".gitignore",
+        ".imported.json",
         "cover.png",
         "text/01-the-gate.md",
         "text/02-épilogue-yes-no.md",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from narrator.importers.chapters import levels, lines, markup
+from narrator.importers.chapters import chosen, files, levels, lines, markup
 from narrator.importers.chapters.assembly import Divided, assemble
 from narrator.importers.chapters.outline import Outline
 
@@ -31,18 +31,27 @@ LINES = (
     ChapterRule("a title above numbers that begin anew holds them", lines.find_holders),
     ChapterRule("headings that come again are a table of contents", lines.leave_contents),
     ChapterRule("what stands under CONTENTS is a table of contents", lines.leave_listed),
+    ChapterRule(
+        "headings that come again at once are at the top of pages", lines.leave_running_heads
+    ),
     ChapterRule("a few words before the first heading are a title page", lines.leave_title_page),
     ChapterRule("a piece begins at each heading", lines.start_at_headings),
 )
 """For sources in which headings can be guessed from lines alone."""
 
 LEVELS = (
+    ChapterRule("lines may name chapters where no heading does", levels.promote_named),
     ChapterRule("a line right above a heading may name a part", levels.promote_parts),
     ChapterRule("the only heading of the first level is the book's title", levels.leave_title),
     ChapterRule("a piece begins at each heading of the highest level, and of those within parts",
          levels.start_at_levels),
 )  # fmt: skip
 """For sources whose headings are marked, with levels, and nothing else is."""
+
+FOLDER = (
+    ChapterRule("a file is a chapter, or has several headings of chapters", files.start_at_several),
+)
+"""For such sources that are each a chapter of a folder, or some."""
 
 MARKUP = (
     ChapterRule("runs of links are a table of contents", markup.leave_links),
@@ -55,6 +64,23 @@ MARKUP = (
     ChapterRule("a part begins where it is announced", markup.start_at_parts),
 )
 """For sources with documents, sections and a table of contents."""
+
+CHOSEN = (
+    ChapterRule("a piece begins where a user says that headings begin", chosen.start_at_chosen),
+)
+"""For any source, where a user says what its headings look like."""
+
+CHOSEN_LINES = (
+    *CHOSEN,
+    ChapterRule("a few words before the first of them are a title page", lines.leave_title_page),
+)
+"""For plain text, where a user says that."""
+
+FILES = (
+    ChapterRule("a title at the top of a file is its heading", files.head_with_title),
+    *(rule for rule in LINES if rule.apply is not lines.leave_title_page),
+)
+"""For texts that are each a chapter of a folder, or some."""
 
 
 def find_starts(outline: Outline, rules: tuple[ChapterRule, ...]) -> None:

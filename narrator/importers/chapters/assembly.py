@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write
 from narrator.importers.book import ImportedChapter, Skipped, names
+from narrator.importers.chapters.notes import place_notes
 from narrator.importers.chapters.outline import (
     PART_WORDS,
     Division,
@@ -45,7 +46,9 @@ def assemble(
 
     `written` gives what becomes of a block once it is known what it is.
     """
-    return _Assembly(outline, list(outline.pieces(written))).made()
+    pieces = list(outline.pieces(written))
+    place_notes(pieces, outline.choices.notes, [_why_left(piece) is None for piece in pieces])
+    return _Assembly(outline, [piece for piece in pieces if piece.blocks]).made()
 
 
 class _Assembly:
@@ -211,10 +214,9 @@ def _losses(
         if why is not None and block.characters:
             sums.setdefault((block.document, why), []).append(block)
     for (_, why), lost in sums.items():
-        several = f"{why} ({len(lost)} of them)" if len(lost) > 1 else why
         characters = sum(block.characters for block in lost)
         count = sum(block.words for block in lost)
-        yield Skipped(lost[0].source, title, several, characters, count, None, place)
+        yield Skipped(lost[0].source, title, why, characters, count, None, place, len(lost))
 
 
 # -- titles ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ stories, which are read at the beginning of their first chapter.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,8 +16,43 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.chapters.outline import PART_WORDS, Outline, Start
 from narrator.importers.chapters.titles import is_bare
+from narrator.importers.counting import counted
+from narrator.importers.headings import is_prose, is_title
 
+_TITLE_WORDS = 15
 _BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
+
+
+def promote_named(outline: Outline) -> None:
+    """Make headings of lines that name chapters, where no heading does: `**Chapter 1**`."""
+    headings = [outline.blocks[place] for place in outline.headings()]
+    if any(counted(block.text) for block in headings):
+        return
+    texts = [block for block in outline.blocks if block.kind == "text"]
+    lines = [block for block in texts if sum(bool(row.strip()) for row in block.rows) == 1]
+    named = [block for block in lines if _names_chapter(block.text)]
+    if len(named) > 1:
+        level = 1 + max((block.level for block in headings[:1]), default=0)
+        for block in named:
+            block.become_heading(level)
+        _leave_title_lines(outline, outline.blocks.index(named[0]))
+
+
+def _leave_title_lines(outline: Outline, end: int) -> None:
+    """Set aside the lines of a title page above the first of such headings."""
+    front = [block for block in outline.blocks[:end] if block.kind == "text"]
+    short = [block for block in front[:4] if block.words <= _TITLE_WORDS]
+    if front and len(short) == len(front) and not any(is_prose(block.text) for block in front):
+        outline.said.setdefault("title", front[0].text)
+        for block in front:
+            if by := _BY.fullmatch(block.text):
+                outline.said.setdefault("author", by[1])
+            block.leave("title page")
+
+
+def _names_chapter(text: str) -> bool:
+    said = counted(text) if len(text) <= 120 else None
+    return said is not None and (not said.title or bool(said.mark) or is_title(said.title))
 
 
 def promote_parts(outline: Outline) -> None:
@@ -59,9 +95,9 @@ def _is_book_title(outline: Outline, place: int) -> bool:
     title = outline.blocks[place].text
     if title == outline.said.get("title"):
         return True
-    second = (below for below in outline.headings() if outline.blocks[below].level == 2)
-    named = matter.is_chapter(title) or _names_part(title)
-    return place < next(second, -1) and not named
+    below = (outline.blocks[at] for at in outline.headings() if at > place)
+    holds = any(block.level == 2 or counted(block.text) for block in below)
+    return holds and not (matter.is_chapter(title) or _names_part(title))
 
 
 def _names_part(title: str) -> bool:
@@ -88,6 +124,7 @@ def start_at_levels(outline: Outline) -> None:
         outline.starts.setdefault(front, Start(as_it_stands=True, placed=True))
     places = outline.headings()
     top = min((outline.blocks[place].level for place in places), default=1)
+    named = _level_of_named(outline)
     holders: list[_Holder] = []
     chapters: list[tuple[int, int]] = []
     """Where each begins, and its own heading."""
@@ -96,12 +133,13 @@ def start_at_levels(outline: Outline) -> None:
         heading, below = outline.blocks[place], outline.blocks[following : following + 1]
         while holders and holders[-1].ends_at(heading):
             holders.pop()
-        if heading.level > (holders[-1].inside if holders else top):
+        deepest = holders[-1].inside if holders else top
+        if heading.level > deepest and heading.level != named:
             continue  # a section of its chapter
         parents = tuple(holder.title for holder in holders)
         begin = place if begin is None else begin
         alone = _is_alone(outline, place, following)
-        if below and (alone or _names_part(heading.text)) and _holds(heading, below[0], top):
+        if below and _is_holder(heading, below[0], alone, top, named):
             holders.append(_Holder(heading.text, heading.level, below[0].level))
             if alone:
                 continue
@@ -111,6 +149,23 @@ def start_at_levels(outline: Outline) -> None:
         chapters.append((begin, place))
         begin = None
     _leave_empty(outline, chapters)
+
+
+def _is_holder(heading: Block, below: Block, alone: bool, top: int, named: int) -> bool:
+    """Whether a heading holds the one below it: by its words, or since that names a chapter."""
+    if heading.level < named == below.level:
+        return True
+    return (alone or _names_part(heading.text)) and _holds(heading, below, top)
+
+
+def _level_of_named(outline: Outline) -> int:
+    """The highest level at which several headings name chapters, however deep; 0 for none."""
+    levels = Counter(
+        outline.blocks[place].level
+        for place in outline.headings()
+        if (said := counted(outline.blocks[place].text)) and not said.is_part
+    )
+    return min((level for level, count in levels.items() if count > 1), default=0)
 
 
 def _leave_empty(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:

@@ -31,6 +31,9 @@ from narrator.importers.prose import is_ordinal, join_heading, plain, tidy
 _BY = re.compile(r"(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})", re.IGNORECASE)
 _ENDING = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
 _TITLE_LENGTH = 80
+_HEADS = 3
+"""Pages that have a title at their top, at least."""
+_FACT = re.compile(r"(title|author):\s+(\S.*)", re.IGNORECASE)
 _FRONT_WORDS = 200
 """Text before the first heading that is no longer is a title page."""
 
@@ -71,13 +74,20 @@ def _counted_levels(numbers: Sequence[tuple[Block, Heading]], named: bool) -> di
 
 
 def _counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
-    """Those that count from one, however often they begin anew."""
+    """Those that count from one or from A, however often they begin anew."""
     counted: set[Block] = set()
-    expected = 1
+    number = letter = 1
+    """What is expected next."""
     for block, heading in numbers:
-        if heading.value in (expected, 1):
+        if heading.letter == letter and (letter > 1 or heading.value is None):
+            counted.add(block)  # also the I after H
+            letter += 1
+        elif heading.value is not None and heading.value in (number, 1):
             counted.add(block)
-            expected = heading.value + 1
+            number = heading.value + 1
+        elif heading.letter == 1:
+            counted.add(block)
+            letter = 2
     return counted
 
 
@@ -158,6 +168,40 @@ def _repeated(run: Sequence[Block], keys: Counter[str]) -> list[Block]:
     return [block for block, _ in listed] if headed or keys[first] > 1 else []
 
 
+def leave_running_heads(outline: Outline) -> None:
+    """Set aside what stands at the top of each page: a chapter's own heading again, or the book's
+    title in capitals; a chapter begins once."""
+    last: Heading | None = None
+    for block, heading in _headed(outline.blocks):
+        if heading.level > CHAPTER:
+            continue
+        same = last is not None and (heading.key, heading.parts) == (last.key, last.parts)
+        if same and heading.value is not None:
+            block.leave("running head")
+        else:
+            last = heading
+    for block in _shouted_again(outline):
+        block.leave("running head")
+
+
+def _shouted_again(outline: Outline) -> list[Block]:
+    """Lines in capitals that say a title, as at the top of several pages."""
+    front = _front(outline.blocks)
+    lines = [block for block in outline.blocks if block.kind == "text" and len(block.rows) == 1]
+    short = [line for line in lines if len(line.text) <= _TITLE_LENGTH and line not in front]
+    shouted = [line for line in short if line.text.isupper()]
+    counts = Counter(map(_unpaged, shouted))
+    titles = {_unpaged(block) for block, _ in _headed(outline.blocks)}
+    titles |= {_unpaged(block) for block in front}
+    again = {text for text, count in counts.items() if count >= _HEADS}
+    return [line for line in shouted if _unpaged(line) in again & titles]
+
+
+def _unpaged(block: Block) -> str:
+    """A line without the number of its page."""
+    return re.sub(r"^\d{1,4}\s+|\s+\d{1,4}$", "", " ".join(block.text.split())).upper()
+
+
 def leave_listed(outline: Outline) -> None:
     """Set aside what stands under CONTENTS, up to a heading or a sentence."""
     for place, block in enumerate(outline.blocks):
@@ -196,6 +240,8 @@ def _front(blocks: Sequence[Block]) -> list[Block]:
 
 def _note_facts(rows: Sequence[str], said: dict[str, str]) -> None:
     """Title and author, as the lines of a title page say them."""
+    for fact in filter(None, map(_FACT.fullmatch, rows)):
+        said.setdefault(fact[1].lower(), fact[2])
     if rows:
         said.setdefault("title", rows[0])
     for row, below in pairwise([*rows, ""]):

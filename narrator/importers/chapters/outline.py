@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block
-from narrator.importers.book import names
+from narrator.importers.book import Choices, names
 from narrator.importers.prose import is_ordinal, join_heading, plain
 
 PART_WORDS = 120
@@ -93,6 +93,8 @@ class Outline:
     said: dict[str, str] = field(default_factory=dict)
     """What the text says of the book: title, author."""
     starts: dict[int, Start] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
+    """What a user says: what headings begin with, where notes are spoken."""
 
     @property
     def title(self) -> str:

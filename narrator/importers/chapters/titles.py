@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from narrator.importers import matter
-from narrator.importers.prose import ROMAN, is_ordinal
+from narrator.importers.counting import ROMAN
+from narrator.importers.prose import is_ordinal
 
 _BARE = re.compile(rf"\W*(?:(?:no|nr|n[o°]|num)\W+)?(?:\d{{1,4}}|{ROMAN})\W*", re.IGNORECASE)
 _LONGEST = 60

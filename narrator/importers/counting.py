@@ -1,0 +1,403 @@
+"""How chapters and parts are counted and named, in the languages of the model.
+
+`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`: the word that
+is counted, and its number. The one place that knows these words; knows no format and no blocks.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
+"""A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
+
+_CHAPTERS = {
+    "en": "chapter chap letter canto stave scene adventure story tale poem sonnet fable day night",
+    "de": "kapitel brief auftritt szene gesang abschnitt",
+    "fr": "chapitre lettre scene chant",
+    "es": "capitulo carta escena canto jornada",
+    "pt": "capitulo carta cena canto",
+    "it": "capitolo lettera scena canto giornata novella",
+    "nl": "hoofdstuk brief toneel tafereel",
+    "da": "kapitel scene brev",
+    "no": "kapittel scene brev",
+    "sv": "kapitel kapitlet scen brev",
+    "fi": "luku kohtaus kirje",
+    "pl": "rozdzial scena",
+    "cs": "kapitola",
+    "hu": "fejezet",
+    "ro": "capitolul",
+    "la": "caput capitulum",
+    "ru": "глава явление сцена картина письмо",
+    "uk": "розділ",
+    "el": "κεφαλαιο κεφαλαιον σκηνη",
+    "tr": "bolum sahne",
+    "id": "bab adegan",
+    "vi": "chuong hoi",
+    "sw": "sura",
+    "tl": "kabanata",
+    "hi": "अध्याय परिच्छेद",
+    "ar": "الفصل فصل الباب",
+    "he": "פרק",
+    "th": "บทที่ บท",
+    "lo": "ບົດທີ ບົດທີ່",
+    "km": "ជំពូកទី",
+    "my": "အခန်း",
+}
+_PARTS = {
+    "en": "part book volume phase epoch act",
+    "de": "teil buch band akt aufzug",
+    "fr": "partie livre tome acte",
+    "es": "parte libro tomo acto",
+    "pt": "parte livro tomo ato",
+    "it": "parte libro tomo atto",
+    "nl": "deel boek bedrijf",
+    "da": "del bog akt",
+    "no": "del bok akt",
+    "sv": "del delen bok boken akt akten",
+    "fi": "osa kirja naytos",
+    "pl": "czesc ksiega tom akt",
+    "cs": "cast dil",
+    "hu": "resz kotet",
+    "ro": "partea",
+    "la": "liber pars",
+    "ru": "часть книга том действие акт",
+    "uk": "частина",
+    "el": "μερος βιβλιο πραξη",
+    "tr": "kisim cilt perde",
+    "id": "bagian bahagian jilid babak",
+    "vi": "phan quyen",
+    "sw": "sehemu",
+    "tl": "bahagi",
+    "hi": "भाग खण्ड खंड",
+    "ar": "الجزء",
+    "he": "חלק",
+    "th": "ภาค ภาคที่",
+}
+_ALONE = {
+    "en": "prologue|epilogue|preface|foreword|introduction|introductory( note)?|prelude|interlude|"
+    "intermission|afterword|conclusion|postscript|epigraph|proem|envoi|induction|"
+    "(the )?final chapter|author[’']s (note|preface)",
+    "de": "prolog|epilog|vorwort|nachwort|einleitung|vorspiel|zwischenspiel|nachspiel|schluss",
+    "fr": "préface|avant-propos|épilogue|postface|dénouement|introduction|prélude|intermède",
+    "es": "prólogo|epílogo|prefacio|introducción|preludio|interludio|conclusión",
+    "pt": "prefácio|posfácio|introdução|prelúdio|interlúdio|conclusão",
+    "it": "prologo|epilogo|prefazione|introduzione|preludio|interludio|conclusione|postfazione",
+    "nl": "proloog|epiloog|voorwoord|nawoord|inleiding|slot",
+    "da": "forord|efterord|indledning|forspil|efterspil",
+    "no": "etterord|innledning|prolog|epilog",
+    "sv": "förord|efterord|inledning|förspel",
+    "fi": "prologi|epilogi|esipuhe|johdanto|jälkisanat|loppusanat",
+    "pl": "przedmowa|wstęp|posłowie|zakończenie",
+    "ru": "пролог|эпилог|предисловие|послесловие|введение|вступление|заключение|интермедия",
+    "uk": "пролог|епілог|передмова|післямова|вступ",
+    "el": "πρόλογος|επίλογος|εισαγωγή",
+    "tr": "önsöz|sonsöz|giriş|prolog|epilog",
+    "id": "prolog|epilog|prakata|pendahuluan|kata pengantar|penutup",
+    "vi": "lời nói đầu|lời tựa|lời bạt|mở đầu|kết",
+    "sw": "dibaji|utangulizi|hitimisho",
+    "tl": "paunang salita|panimula|prologo|epilogo|wakas",
+    "hi": "प्रस्तावना|भूमिका|उपसंहार",
+    "ar": "مقدمة|المقدمة|تمهيد|خاتمة|الخاتمة",
+    "he": "הקדמה|מבוא|פתח דבר|אחרית דבר|אפילוג|פרולוג",
+    "zh": "序|序章|序言|前言|楔子|引子|引言|尾声|尾聲|终章|終章|后记|後記|跋|番外",
+    "ja": "はじめに|プロローグ|エピローグ|あとがき|まえがき|序文|終わりに",
+    "ko": "프롤로그|에필로그|머리말|서문|맺음말|후기",
+    "th": "บทนำ|คำนำ|บทส่งท้าย",
+}
+ALONE = "|".join(_ALONE.values())
+"""Headings that need no number, such as a prologue's."""
+
+_EAST = re.compile(
+    r"(?P<number>第\s?(?P<figure>[\d〇零○一二三四五六七八九十百千廿卅两兩]+)\s?"
+    r"(?P<word>[章回部卷巻集節节話话幕場场篇編编冊册])|"
+    r"제\s?(?P<korean>\d+|[일이삼사오육칠팔구십백]+)\s?(?P<counted>[장부막화회권편])|"
+    r"(?P<scroll>卷之?)(?P<scrolled>[\d一二三四五六七八九十百]+))"
+)
+_EAST_PARTS = "部卷巻集篇編编冊册부권편막幕"
+_EAST_FIGURES = {"〇": 0, "零": 0, "○": 0, "两": 2, "兩": 2, "廿": 20, "卅": 30} | {
+    figure: value
+    for figures in ("一二三四五六七八九", "일이삼사오육칠팔구")
+    for value, figure in enumerate(figures, 1)
+}
+_EAST_TENS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100}
+
+_ARTICLES = frozenset("the das der die la le les el il lo het de το ο η den det o a as os".split())
+_MARKERS = frozenset("the no nr n° nº num numero thu ya ke ki der das die".split())
+"""Words that may stand between what is counted and its number."""
+_SIGNS = (  # vowels and tones that are no letters: of Hindi, Thai, Lao, Burmese, Khmer
+    r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0e30-\u0e4e\u0eb0-\u0ecd\u1000-\u109f\u1780-\u17dd"
+)
+_TOKEN = re.compile(rf"[^\W_]+(?:[{_SIGNS}]*[^\W_]*)*['’ʹ΄´]?")
+_BETWEEN = re.compile(r"[\s.\-–°º]{0,3}")
+_GREEK = re.compile(r"(?P<letters>[Α-ΩΣ]{1,3}|[α-ω]{1,3})['’ʹ΄´]")
+_GREEK_VALUES = dict(zip("αβγδεϛζηθικλμνξοπϟρστυφχψω", (
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600,
+    700, 800), strict=True))  # fmt: skip
+_NTH_FIGURE = re.compile(
+    r"(\d{1,3})(?:st|nd|rd|th|er|re|e|ème|eme|º|ª|o|a|-?я|-?й)?", re.IGNORECASE
+)
+_MARK = re.compile(r"\s*[.:)\]—–-]+")
+_MOST = 100
+"""Numbers up to this are known in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a line counts, as a heading does."""
+
+    number: str
+    """The word and its number, as written."""
+    word: str
+    """What is counted, folded; "" for a bare number."""
+    is_part: bool
+    """Whether it is what holds chapters: a part, a book, an act."""
+    value: int | None
+    """None where the number is a word that is not known, or a letter."""
+    mark: str
+    title: str
+    """What follows the number, "" where nothing does."""
+
+
+@lru_cache(maxsize=4096)
+def counted(row: str) -> Counted | None:
+    """What a line that begins with a counted word says; None for any other line."""
+    row = row.strip()
+    if east := _EAST.match(row):
+        word = east["word"] or east["counted"] or "卷"
+        value = _east_value(east["figure"] or east["korean"] or east["scrolled"])
+        return _made(row, east.end(), word, word in _EAST_PARTS, value)
+    tokens = list(_first_tokens(row))
+    texts = [fold(token[0]) for token in tokens]
+    if not texts:
+        return None
+    skipped = 1 if len(texts) > 1 and texts[0] in _ARTICLES else 0
+    word = texts[skipped]
+    if word in _WORDS:
+        return _after_word(row, tokens, texts, skipped)
+    return _before_word(row, tokens, texts, skipped)
+
+
+def bare_value(number: str) -> int | None:
+    """The value of a bare figure or Roman number."""
+    if number.isdecimal():
+        return int(number)
+    return roman(number.lower()) if re.fullmatch(ROMAN, number.lower()) else None
+
+
+def value_in_words(row: str) -> int | None:
+    """The value of a line that is a number in words and nothing else: `ONE`, `Twenty-Two`."""
+    words = re.findall(r"[^\W\d_]+", row)
+    if not 1 <= len(words) <= 3 or not row[:1].isupper():
+        return None
+    value, count = _in_words(list(map(fold, words)), _BARE)
+    return value if count == len(words) else None
+
+
+def roman(number: str) -> int:
+    """The value of a Roman number in lower case."""
+    total, last = 0, 0
+    for letter in reversed(number):
+        value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
+        total += value if value >= last else -value
+        last = max(last, value)
+    return total
+
+
+def fold(word: str) -> str:
+    """A word without case and accents, as these tables have it."""
+    decomposed = unicodedata.normalize("NFD", word.casefold())
+    plain = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", plain.translate(_LETTERS))
+
+
+_LETTERS = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "’": "'", "ʹ": "'", "΄": "'"})
+
+
+def _languages_by_word() -> dict[str, tuple[bool, tuple[str, ...]]]:
+    """Word, folded -> whether it names a part, and the languages that count by it."""
+    found: dict[str, tuple[bool, tuple[str, ...]]] = {}
+    for is_part, tables in ((False, _CHAPTERS), (True, _PARTS)):
+        for language, words in tables.items():
+            for word in map(fold, words.split()):
+                part, languages = found.get(word, (is_part, ()))
+                found[word] = part, (*languages, language)
+    return found
+
+
+_WORDS = _languages_by_word()
+
+
+def _first_tokens(row: str) -> Sequence[tuple[str, int, int]]:
+    """The first words of a line that nothing but spaces, points and hyphens part."""
+    found: list[tuple[str, int, int]] = []
+    for match in _TOKEN.finditer(row):
+        begin = found[-1][2] if found else 0
+        if len(found) == 8 or not _BETWEEN.fullmatch(row, begin, match.start()):
+            break
+        found.append((match[0], match.start(), match.end()))
+    return found
+
+
+def _made(row: str, end: int, word: str, is_part: bool, value: int | None) -> Counted | None:
+    mark = _MARK.match(row, end)
+    rest = row[mark.end() if mark else end :]
+    if rest and not (rest[0].isspace() or (mark and mark[0][-1] in "—–-")):
+        return None
+    shown, rest = mark[0].rstrip() if mark else "", rest.strip()
+    if is_part and (inside := counted(rest) if rest else None):
+        is_part = inside.is_part  # "ACT I. SCENE I." is a scene's
+    return Counted(row[:end], word, is_part, value, shown, rest)
+
+
+def _after_word(
+    row: str, tokens: Sequence[tuple[str, int, int]], texts: Sequence[str], at: int
+) -> Counted | None:
+    """`Chapter XI`, `Part the Second`, `Kapitel 1`."""
+    word = texts[at]
+    is_part, languages = _WORDS[word]
+    first = at + 1
+    while first < len(texts) - 1 and texts[first] in _MARKERS:
+        first += 1
+    if first >= len(texts):
+        return None
+    written, _, end = tokens[first]
+    if (value := _figure(written)) is not None:
+        return _made(row, end, word, is_part, value)
+    value, count = _in_words(texts[first:], languages)
+    if count:
+        return _made(row, tokens[first + count - 1][2], word, is_part, value)
+    if len(written) == 1 and written.isupper():
+        return _made(row, end, word, is_part, None)
+    foreign = "en" not in languages and not written[0].islower()
+    if foreign and first == at + 1 and re.fullmatch(r"[\s.:—–-]*", row[end:]):
+        return _made(row, end, word, is_part, None)  # a number that these tables lack
+    return None
+
+
+def _before_word(
+    row: str, tokens: Sequence[tuple[str, int, int]], texts: Sequence[str], at: int
+) -> Counted | None:
+    """`The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II. fejezet`."""
+    place = next((n for n, text in enumerate(texts[at + 1 : at + 5], at + 1) if text in _WORDS), 0)
+    if not place:
+        return None
+    word = texts[place]
+    is_part, languages = _WORDS[word]
+    written, _, end = tokens[at]
+    figure = _NTH_FIGURE.fullmatch(written)
+    value: int | None
+    if place == at + 1 and (figure or re.fullmatch(ROMAN.upper(), written)):
+        # `1 part of it` is none: a point or an ending says that it counts
+        pointed = "." in row[end : tokens[place][1]] or written != (figure[1] if figure else "")
+        if not pointed:
+            return None
+        value = int(figure[1]) if figure else roman(written.lower())
+    else:
+        value, count = _in_words(texts[at:place], languages, ordinal=True)
+        if count != place - at:
+            return None
+    return _made(row, tokens[place][2], word, is_part, value)
+
+
+def _figure(written: str) -> int | None:
+    if written.isdecimal():
+        return int(written) if len(written) <= 4 else None
+    if re.fullmatch(ROMAN, written.lower()) and (written.isupper() or written.islower()):
+        return roman(written.lower())
+    if greek := _GREEK.fullmatch(written):
+        return sum(_GREEK_VALUES.get(letter, 0) for letter in fold(greek["letters"]))
+    if nth := _NTH_FIGURE.fullmatch(written):
+        return int(nth[1])
+    return None
+
+
+def _east_value(figures: str) -> int:
+    if figures.isdecimal():
+        return int(figures)
+    total, digit = 0, 0
+    for figure in figures:
+        if tens := _EAST_TENS.get(figure):
+            total += (digit or 1) * tens
+            digit = 0
+        else:
+            value = int(figure) if figure.isdecimal() else _EAST_FIGURES[figure]
+            digit = digit * 10 + value
+    return total + digit
+
+
+# -- numbers in words ------------------------------------------------------------------------------
+
+_MORE: Mapping[str, Mapping[str, int | None]] = {
+    "en": {"last": None, "final": None},
+    "de": {"letzt": None, "ein": 1, "eins": 1},
+    "fr": {"dernier": None, "second": 2, "un": 1, "unique": 1},
+    "es": {"ultim": None, "primer": 1, "tercer": 3, "septim": 7, "undecim": 11, "duodecim": 12,
+           "decimotercer": 13, "uno": 1, "un": 1, "unic": 1},
+    "pt": {"ultim": None, "um": 1, "unic": 1},
+    "it": {"ultim": None, "decimoprim": 11, "decimosecond": 12, "decimoterz": 13, "un": 1},
+    "nl": {"laatst": None},
+    "ru": {"последн": None},
+    "el": {"πρωτ": 1, "δευτερ": 2, "τριτ": 3, "τεταρτ": 4, "πεμπτ": 5, "εκτ": 6, "εβδομ": 7,
+           "ογδ": 8, "ενατ": 9, "δεκατ": 10, "ενδεκατ": 11, "δωδεκατ": 12, "τελευται": None},
+    "la": {"prim": 1, "secund": 2, "terti": 3, "quart": 4, "quint": 5, "sext": 6, "septim": 7,
+           "octav": 8, "non": 9, "decim": 10, "undecim": 11, "duodecim": 12},
+    "id": {"pertam": 1, "kedu": 2, "ketig": 3, "keempat": 4, "kelim": 5, "keenam": 6,
+           "ketujuh": 7, "kedelapan": 8, "kesembilan": 9, "kesepuluh": 10},
+    "vi": {"nhat": 1, "nhi": 2},
+    "sw": {"kwanz": 1, "pil": 2, "tat": 3, "nne": 4, "tan": 5, "sit": 6, "sab": 7, "nan": 8,
+           "tis": 9, "kum": 10, "moj": 1, "mbil": 2},
+    "tl": {"isa": 1, "un": 1, "una": 1, "ikalawa": 2, "ikatlo": 3, "dalaw": 2, "tatl": 3},
+    "ar": {"الاول": 1, "الأول": 1, "الثاني": 2, "الثالث": 3, "الرابع": 4, "الخامس": 5,
+           "السادس": 6, "السابع": 7, "الثامن": 8, "التاسع": 9, "العاشر": 10},
+    "he": {"ראשון": 1, "שני": 2, "שלישי": 3, "רביעי": 4, "חמישי": 5, "שישי": 6, "א": 1, "ב": 2,
+           "ג": 3, "ד": 4, "ה": 5, "ו": 6, "ז": 7, "ח": 8, "ט": 9, "י": 10},
+    "hi": {"एक": 1, "द": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पहला": 1, "दूसरा": 2, "तीसरा": 3},
+}  # fmt: skip
+"""Numbers that num2words lacks or says otherwise, without their endings; None: which, is unsaid."""
+_ENDING = re.compile(r"(?:er|es|en|em|[aeiouyаяоеёыийьюуаοςηα])+$")
+_IN_WORDS = frozenset("en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split())
+"""Languages that num2words writes numbers of."""
+_BARE = ("en", "de", "fr", "es", "it", "pt", "ru")
+"""Languages in which a number in words may be a heading by itself."""
+
+
+@cache
+def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
+    """Numbers in words, without accents and endings -> their values."""
+    known: dict[str, int | None] = {}
+    if language in _IN_WORDS:
+        from num2words import num2words  # 25 ms
+
+        for value in range(1, _MOST):
+            for kind in ("cardinal", "ordinal"):
+                if language == "en" and ordinal and kind == "cardinal":
+                    continue  # "One Act" counts acts, it does not name the first
+                try:
+                    words = str(num2words(value, lang=language, to=kind))
+                except (NotImplementedError, KeyError, IndexError, TypeError, ValueError):
+                    continue
+                known.setdefault(_stems(re.findall(r"[^\W\d_]+", fold(words))), value)
+    known.update(_MORE.get(language, {}))
+    return known
+
+
+def _stems(words: Sequence[str]) -> str:
+    return " ".join(_ENDING.sub("", word) or word for word in words)
+
+
+def _in_words(
+    texts: Sequence[str], languages: Sequence[str], ordinal: bool = False
+) -> tuple[int | None, int]:
+    """The value of the number in words that a text begins with, and how many words it has."""
+    for count in range(min(4, len(texts)), 0, -1):
+        stems = _stems(texts[:count])
+        for language in languages:
+            known = _number_words(language, ordinal)
+            if stems in known:
+                return known[stems], count
+    return None, 0

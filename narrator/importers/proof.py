@@ -1,0 +1,121 @@
+"""Chapters as they were made -> chapters that `check` reads without a complaint.
+
+Each is read as it will be read, and what would be refused is escaped where it stands: what looks
+like the label of a speaker who is none, a stray brace, a comment or code that nothing ends. So an
+import is never refused for how its source is written. Takes no word away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from narrator.importers.book import Book, ImportedChapter, Skipped
+from narrator.text import script
+
+_ROUNDS = 8
+"""A label may hide another one, and a brace a third."""
+_LONGEST = 20_000
+"""Characters of a row above which it is parted at the ends of sentences."""
+_MUSIC = re.compile(r"(?<!\\)\[(?=music:)", re.IGNORECASE)
+_COMMAND = re.compile(r"(?<!\\)\[(?=(?:pause|music|language)\b)", re.IGNORECASE)
+_BRACE = re.compile(r"(?<!\\)\{(?![^{}|]*[^{}|\s][^{}|]*\|[^{}|]*[^{}|\s][^{}|]*\})")
+_COMMENT = re.compile(r"(?<!\\)<(?=!--)")
+_FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
+_DASHES = re.compile(r"[\s>]*-+\s*")
+_DEFINED = re.compile(r"^([\s>]*)\[(?=[^\]]*\]:)")
+_PUNCTUATION = re.compile(r"(?<!\\)([!-/:-@\[-`{-~])")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\S)")
+
+
+def proofread(book: Book) -> Book:
+    """The book with chapters that can be read as scripts; what says nothing is left out."""
+    labels = {script.folded(name): name for name in ("narrator", *book.speakers)}
+    roles = script.Roles(labels, "narrator")
+    chapters: list[ImportedChapter] = []
+    left_out = list(book.left_out)
+    for chapter in book.chapters:
+        markdown, is_spoken = _mended(chapter.markdown, roles)
+        if is_spoken:
+            chapters.append(replace(chapter, markdown=markdown))
+        else:
+            left_out.append(_silent(chapter, markdown, len(chapters)))
+    kept = [replace(item, place=min(item.place, len(chapters))) for item in left_out]
+    return replace(book, chapters=tuple(chapters), left_out=tuple(kept))
+
+
+def _silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped:
+    reason = "nothing in it can be spoken: tables, code, pictures"
+    return Skipped(
+        chapter.source, chapter.title, reason, chapter.characters, chapter.words, markdown, place
+    )
+
+
+def _mended(markdown: str, roles: script.Roles) -> tuple[str, bool]:
+    """A text without faults, and whether anything in it is spoken."""
+    text = _MUSIC.sub(r"\[", _parted(markdown))
+    for number in range(_ROUNDS):
+        faults = script.faults(text, roles)
+        if not faults:
+            return text, faults.is_spoken
+        rows = text.split("\n")
+        for label, places in faults.labels.items():
+            for place in places:
+                rows[place] = _without_label(rows[place], label)
+        for place in sorted(faults.others):
+            _mend(rows, min(place, len(rows) - 1), hard=number >= _ROUNDS // 2)
+        text = "\n".join(rows)
+    return text, script.faults(text, roles).is_spoken
+
+
+def _without_label(row: str, label: str) -> str:
+    """A row with the colon after a label escaped."""
+    first = label.split()[0] if label.split() else ""
+    begin = max(0, row.find(first))
+    colon = re.compile(r"(?<!\\)[:：]").search(row, begin)
+    if colon is None:
+        return row
+    # Markdown has no backslash for the full-width colon.
+    mark = "\\:" if colon[0] == ":" else "&#xFF1A;"
+    return row[: colon.start()] + mark + row[colon.end() :]
+
+
+def _mend(rows: list[str], place: int, hard: bool) -> None:
+    """Escape in a row what begins something that is none; `hard`: whatever might."""
+    row = rows[place]
+    if fence := _FENCE.match(row):
+        rows.append(fence[1])
+        return
+    if _DASHES.fullmatch(row):
+        rows[place] = f"\n{row}"
+        return
+    mended = row
+    for pattern in (_COMMAND, _BRACE, _COMMENT):
+        mended = pattern.sub(r"\\\g<0>", mended)
+    mended = _DEFINED.sub(r"\1\\[", mended)
+    if mended == row and (label := re.match(r"[\s>*_-]*(\w[^:：]{0,59})[:：]", row)):
+        mended = _without_label(row, label[1])
+    if hard or mended == row:
+        mended = _PUNCTUATION.sub(r"\\\1", row.lstrip("> \t"))
+    rows[place] = mended
+
+
+def _parted(markdown: str) -> str:
+    """A text whose endless rows are paragraphs of some sentences each."""
+    if all(len(row) <= _LONGEST for row in markdown.split("\n")):
+        return markdown
+    return "\n".join(
+        row if len(row) <= _LONGEST else "\n\n".join(_gathered(_SENTENCE_ENDS.split(row)))
+        for row in markdown.split("\n")
+    )
+
+
+def _gathered(sentences: Sequence[str]) -> list[str]:
+    gathered: list[str] = []
+    for sentence in sentences:
+        if gathered and len(gathered[-1]) < 1000:
+            gathered[-1] += f" {sentence}"
+        else:
+            gathered.append(sentence)
+    return gathered

@@ -1,0 +1,275 @@
+"""What a user says about a source: facts, headings, notes; and a second import."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from narrator.errors import ImportFailed
+from narrator.importers import Book, Choices, doubts_of, import_book, write_project
+from narrator.importers.doubts import Shape, doubts
+from tests.build_epub import build_epub
+
+PROSE = "It was so, and it was not so, as the ferryman said to all of them in the morning.\n"
+
+
+def imported(folder: Path, text: str, choices: Choices, name: str = "door.txt") -> Book:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return import_book(path, choices)
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+# -- facts -----------------------------------------------------------------------------------------
+
+
+def test_what_a_user_says_counts_more_than_the_source(tmp_path: Path) -> None:
+    choices = Choices(title="B", authors=("C", "D"), language="de-AT")
+    book = imported(tmp_path, f"A\n\nby X\n\n{PROSE}", choices)
+    assert (book.title, book.authors, book.language) == ("B", ("C", "D"), "de-AT")
+    assert book.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "said"),
+    [
+        ("Все счастливые семьи похожи друг на друга.", "ru", "recognised"),
+        ("第一回此开卷第一回也作者自云因曾历过一番梦幻之后", "zh", "recognised"),
+        ("Kla ta blim bo.", "en", "assumed"),
+    ],
+)
+def test_a_language_is_recognised_or_asked_for(
+    tmp_path: Path, text: str, language: str, said: str
+) -> None:
+    book = imported(tmp_path, text, Choices())
+    assert book.language == language
+    assert said in book.remarks[-1]
+
+
+def test_a_language_that_the_text_cannot_be_in_is_not_believed(tmp_path: Path) -> None:
+    text = "---\ntitle: A\nlang: en\n---\n\nВсе счастливые семьи похожи друг на друга.\n"
+    book = imported(tmp_path, text, Choices(), "a.md")
+    assert book.language == "ru"
+    assert "the book says en" in book.remarks[-1]
+
+
+# -- headings --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "§ 1 One\n{0}\n§ 2 Two\n\n{0}\nCHAPTER I\n\n{0}"),
+        ("a.md", "# A\n\n§ 1 One\n\n{0}\n\n**§ 2 Two**\n\n{0}\n\n# CHAPTER I\n\n{0}"),
+    ],
+)
+def test_headings_are_those_that_a_user_says(tmp_path: Path, name: str, text: str) -> None:
+    choices = Choices(heading=re.compile(r"§ \d"))
+    book = imported(tmp_path, text.format(PROSE), choices, name)
+    assert titles(book)[-2:] == ["§ 1 One", "§ 2 Two"]
+    assert book.characters == book.characters_kept + book.characters_left_out
+
+
+def test_headings_of_an_epub_are_those_that_a_user_says(tmp_path: Path) -> None:
+    body = f"<p>§ 1</p><p>{PROSE}</p><p>§ 2</p><p>{PROSE}</p>"
+    path = build_epub(tmp_path / "a.epub", {"a.xhtml": body})
+    assert titles(import_book(path, Choices(heading=re.compile("§")))) == ["§ 1", "§ 2"]
+
+
+def test_a_pattern_that_takes_too_long_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("narrator.text.patterns.PATIENCE", 0.1)
+    with pytest.raises(ImportFailed, match=r"--chapter-heading: .* was given up"):
+        imported(tmp_path, "a" * 40 + "\n", Choices(heading=re.compile("(a+)+b")))
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+_TEXT = f"CHAPTER I\n\nSo it was.[1]\n\n{PROSE}\n[Footnote 1: Not quite.]\n\nCHAPTER II\n\n{PROSE}"
+_MARKDOWN = f"# One\n\nSo it was.[^1]\n\n{PROSE}\n[^1]: Not quite.\n\n# Two\n\n{PROSE}"
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.txt", _TEXT), ("a.md", _MARKDOWN)])
+@pytest.mark.parametrize(
+    ("notes", "order"),
+    [("in-place", ["So it was", "Not quite.", "ferryman"]),
+     ("end", ["So it was", "ferryman", "Not quite."]), ("omit", ["So it was", "ferryman"])],
+)  # fmt: skip
+def test_notes_are_spoken_where_a_user_says(
+    tmp_path: Path, name: str, text: str, notes: str, order: list[str]
+) -> None:
+    book = imported(tmp_path, text, Choices(notes=notes), name)  # type: ignore[arg-type]
+    said = re.sub(r"\[\^1\]:.*", "", book.chapters[0].markdown)
+    places = [said.find(words) for words in order]
+    assert places == sorted(places)
+    assert -1 not in places
+    assert ("Not quite" in said) == (notes != "omit")
+    assert book.characters == book.characters_kept + book.characters_left_out
+
+
+@pytest.mark.parametrize("notes", ["in-place", "end", "omit"])
+def test_notes_of_an_epub_are_spoken_where_a_user_says(tmp_path: Path, notes: str) -> None:
+    reference = '<sup><a epub:type="noteref" href="n.xhtml#f1">1</a></sup>'
+    pages = {
+        "a.xhtml": f"<h1>One</h1><p>So it was.{reference}</p><p>{PROSE}</p>",
+        "n.xhtml": '<h1>Notes</h1><ol><li id="f1">'
+        '<p>Not <i>quite</i>. <a href="a.xhtml">↩</a></p></li></ol>',
+    }
+    path = build_epub(tmp_path / "a.epub", pages)
+    book = import_book(path, Choices(notes=notes))  # type: ignore[arg-type]
+    rows = [row for row in book.chapters[0].markdown.split("\n") if row][1:]
+    expected = {
+        "in-place": ["So it was.", "Not quite.", PROSE.strip()],
+        "end": ["So it was.", PROSE.strip(), "Not quite."],
+        "omit": ["So it was.", PROSE.strip()],
+    }
+    assert rows == expected[notes]
+
+
+# -- lengths and numbers ---------------------------------------------------------------------------
+
+
+def test_lengths_and_numbers_that_are_odd_are_told_once_with_the_mend() -> None:
+    said = doubts([
+        Shape("I", 600, 1), Shape("II", 25_000, 1), Shape("IV", 600, 1), Shape("IV", 5, 1),
+        Shape("I", 700, 1),
+    ])  # fmt: skip
+    assert [line.partition(":")[0] for line in said] == [
+        "longer than chapters are", "much shorter than the others",
+        "the numbers of chapters do not count",
+    ]  # fmt: skip
+    assert "3 is missing between “II” and “IV”" in said[2]
+    assert "same number" in said[2]
+    assert "begins again" in said[2]
+    assert all("--chapter-heading" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        ["Part One, Chapter 1", "Part One, Chapter 2", "Part Two, Chapter 1"],
+        ["CHAPTER X. The Mock", "CHAPTER XI. Who Stole the Tarts?", "CHAPTER XII"],
+        ["A Scandal: I", "A Scandal: II", "The League: I"],
+        ["The League", "I", "II", "The Knot", "I", "II"],
+        ["1984", "2001"],
+        ["Prologue", "One", "Two"],
+    ],
+)
+def test_numbers_that_count_are_not_told(named: list[str]) -> None:
+    assert doubts([Shape(title, 600, 1) for title in named]) == []
+
+
+def test_chapters_of_a_part_may_begin_to_count_anew(tmp_path: Path) -> None:
+    part = f"{{}}\n\nCHAPTER I. The Gate\n\n{PROSE}\nCHAPTER II. The {{}}\n\n{PROSE}\n"
+    text = part.format("BOOK ONE", "Sea") + part.format("BOOK TWO", "Wave")
+    assert doubts_of(imported(tmp_path, text, Choices())) == []
+
+
+# -- a second import -------------------------------------------------------------------------------
+
+
+def _again(folder: Path, text: str) -> dict[str, str]:
+    """Import a text into the same project; files that stay, with those beside them."""
+    book = imported(folder, text, Choices(title="A", language="en"))
+    return dict(write_project(book, folder / "book").kept)
+
+
+def test_a_second_import_replaces_what_nobody_changed(tmp_path: Path) -> None:
+    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
+    _again(tmp_path, text)
+    assert _again(tmp_path, text.replace("ferryman", "sailor")) == {}
+    assert "sailor" in (tmp_path / "book/text/02-chapter-ii.md").read_text()
+
+
+def test_a_second_import_keeps_what_was_changed_and_lays_the_new_text_beside(
+    tmp_path: Path,
+) -> None:
+    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
+    _again(tmp_path, text)
+    mine = tmp_path / "book/text/02-chapter-ii.md"
+    mine.write_text("Mine.\n")
+    manifest = tmp_path / "book/book.yaml"
+    manifest.write_text(manifest.read_text() + "# mine\n")
+    fresh = "text/02-chapter-ii.new.md"
+    expected = {"book.yaml": "book.new.yaml", "text/02-chapter-ii.md": fresh}
+    newer = text.replace("ferryman", "sailor").replace("CHAPTER I\n", "CHAPTER I. The Gate\n")
+    assert _again(tmp_path, newer) == expected
+    assert mine.read_text() == "Mine.\n"
+    assert "sailor" in (tmp_path / "book" / fresh).read_text()
+    assert _again(tmp_path, newer) == expected  # and again into the same files
+    (tmp_path / "book" / fresh).write_text("Mine too.\n")
+    assert _again(tmp_path, newer)["text/02-chapter-ii.md"] == "text/02-chapter-ii.new2.md"
+    assert (tmp_path / "book" / fresh).read_text() == "Mine too.\n"
+
+
+def test_texts_that_an_import_has_no_more_go_if_nobody_changed_them(tmp_path: Path) -> None:
+    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
+    _again(tmp_path, text)
+    assert _again(tmp_path, f"CHAPTER I\n\n{PROSE}") == {}
+    assert not (tmp_path / "book/text/02-chapter-ii.md").exists()
+
+
+def test_without_a_record_all_counts_as_changed(tmp_path: Path) -> None:
+    _again(tmp_path, f"CHAPTER I\n\n{PROSE}")
+    (tmp_path / "book/.imported.json").unlink()
+    kept = _again(tmp_path, f"CHAPTER I\n\n{PROSE}{PROSE}")
+    assert kept == {"text/01-chapter-i.md": "text/01-chapter-i.new.md"}
+
+
+# -- words at line ends ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a con-\nversation was had", "a conversation was had"),
+        ("a well-\nknown man, well-known", "a well-known man, well-known"),
+        ("to-\nmorrow and tomorrow", "tomorrow and tomorrow"),
+        ("Jean-\nPaul came", "Jean-Paul came"),
+        ("pre-\nand postwar years", "pre- and postwar years"),
+        ("red-\nhaired: he haired the red one", "red-haired: he haired the red one"),
+        ("a mother-in-\nlaw spoke", "a mother-in-law spoke"),
+        ("it was so -\nor not", "it was so - or not"),
+        ("1914-\n1918 were years", "1914-1918 were years"),
+    ],
+)
+def test_words_that_a_lines_end_parts_are_joined(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    book = imported(tmp_path, f"So then, {text}, he said.\n", Choices(), name)
+    assert " ".join(book.chapters[0].markdown.split()) == f"So then, {said}, he said."
+    assert book.characters == book.characters_kept + book.characters_left_out
+
+
+# -- formulas --------------------------------------------------------------------------------------
+
+_MATH = "<p>So {} is it.</p>"
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("<math><mi>a</mi><mo>=</mo><mn>2</mn></math>", "So a = 2 is it."),
+        ('<math alttext="the root of x"><msqrt><mi>x</mi></msqrt></math>',
+         "So the root of x is it."),
+        (r'<math alttext="\sqrt{x}"><msqrt><mi>x</mi></msqrt></math>', "So is it."),
+        ("<math><msqrt><mi>x</mi></msqrt></math>", "So is it."),
+        ('<img class="math" alt="x plus one" src="a.png"/>', "So x plus one is it."),
+    ],
+)  # fmt: skip
+def test_formulas_are_spoken_in_words_or_their_sentence_is_listed(
+    tmp_path: Path, formula: str, said: str
+) -> None:
+    path = build_epub(tmp_path / "a.epub", {"a.xhtml": _MATH.format(formula)})
+    book = import_book(path)
+    assert book.chapters[0].markdown.strip() == said
+    incomplete = [item.reason for item in book.left_out if "incomplete" in item.reason]
+    assert len(incomplete) == (said == "So is it.")
+    assert all("“So is it.”" in reason for reason in incomplete)
