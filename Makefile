@@ -6,6 +6,7 @@
 #   make wheel     build it, install it alone, use it
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
+#   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
 #   make clean     remove the environment and what renders and tools left
 #
 # Another interpreter: make test PYTHON=python3.13
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all wheel lint format docs bench parity clean
+.PHONY: demo test test-all wheel lint format docs bench corpus parity clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -63,6 +64,10 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/long.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
+
+# Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
+corpus: $(VENV)/.test
+	$(BIN)/python tests/bench/corpus.py $(MANUSCRIPTS)
 
 # PyTorch and the official package pin other releases than ours: they get an environment of their own.
 parity: $(VENV)-parity/.made
