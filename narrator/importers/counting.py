@@ -116,7 +116,11 @@ _EAST = re.compile(
     r"(?P<number>第\s?(?P<figure>[\d〇零○一二三四五六七八九十百千廿卅两兩]+)\s?"
     r"(?P<word>[章回部卷巻集節节話话幕場场篇編编冊册])|"
     r"제\s?(?P<korean>\d+|[일이삼사오육칠팔구십백]+)\s?(?P<counted>[장부막화회권편])|"
-    r"(?P<scroll>卷之?)(?P<scrolled>[\d一二三四五六七八九十百]+))"
+    r"(?P<scroll>卷之?)(?P<scrolled>[\d一二三四五六七八九十百]+)|"
+    r"[上中下][卷部篇集](?!\w))"
+)
+_EAST_BARE = re.compile(
+    r"[（(【]?(?P<number>[一二三四五六七八九十百]{1,4})[)）】]?(?:[、．.]\s*(?P<title>\S.*))?"
 )
 _EAST_PARTS = "部卷巻集篇編编冊册부권편막幕"
 _EAST_FIGURES = {"〇": 0, "零": 0, "○": 0, "两": 2, "兩": 2, "廿": 20, "卅": 30} | {
@@ -169,7 +173,8 @@ def counted(row: str) -> Counted | None:
     row = row.strip()
     if east := _EAST.match(row):
         word = east["word"] or east["counted"] or "卷"
-        value = _east_value(east["figure"] or east["korean"] or east["scrolled"])
+        figure = east["figure"] or east["korean"] or east["scrolled"]
+        value = _east_value(figure) if figure else None
         return _made(row, east.end(), word, word in _EAST_PARTS, value)
     tokens = list(_first_tokens(row))
     texts = [fold(token[0]) for token in tokens]
@@ -187,6 +192,12 @@ def bare_value(number: str) -> int | None:
     if number.isdecimal():
         return int(number)
     return roman(number.lower()) if re.fullmatch(ROMAN, number.lower()) else None
+
+
+def bare_east(row: str) -> tuple[int, str] | None:
+    """The value and the title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
+    bare = _EAST_BARE.fullmatch(row)
+    return (_east_value(bare["number"]), bare["title"] or "") if bare else None
 
 
 def value_in_words(row: str) -> int | None:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 
 from narrator.importers import matter
 from narrator.importers.book import names
-from narrator.importers.counting import ALONE, ROMAN, bare_value, counted, fold, value_in_words
+from narrator.importers.counting import (
+    ALONE,
+    ROMAN,
+    bare_east,
+    bare_value,
+    counted,
+    fold,
+    value_in_words,
+)
 
 PART, CHAPTER, SECTION = 1, 2, 3
 """Levels of headings."""
@@ -67,8 +75,11 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     """The heading that a paragraph is, or begins with; `gap` blank lines stand above it."""
     if is_list(rows):
         return None
-    ornamented = _ORNAMENTED.fullmatch(rows[0].strip())
-    first = ornamented[1] if ornamented else rows[0].strip()
+    first = rows[0].strip()
+    if ornamented := _ORNAMENTED.fullmatch(first):
+        first = ornamented[1]
+    elif counted(first[1:-1]) and f"{first[0]}{first[-1]}" in ("[]", "【】"):
+        first = first[1:-1]
     below = " ".join(" ".join(rows[1:]).split())
     short = len(rows) <= 4 and len(first) + len(below) <= 200
     heading = _counted(first, short=short, alone=not below) or _uncounted(first, len(rows), gap)
@@ -108,23 +119,34 @@ def _of_matter(row: str, gap: int) -> Heading | None:
 
 def _counted(row: str, short: bool, alone: bool, rows: int = 1) -> Heading | None:
     """A heading with a number, and no sentence after it; on so many rows."""
-    if named := counted(row):
-        title, mark, number = named.title, named.mark, named.number
-    elif bare := _NUMERAL.fullmatch(row):
-        title, mark, number = bare["title"] or "", bare["mark"], bare["number"]
-    elif len(row) <= 20 and row[-1] not in "!?" and (value := value_in_words(row)):
-        return Heading((row,), SECTION, f"number {value}", value=value)
-    else:
+    named = counted(row)
+    if named is None:
+        return _numbered(row) if short else None
+    if named.title and not (short and _is_titled(named.title, named.mark, alone=alone)):
         return None
-    if title and not (short and _is_titled(title, mark, alone=bool(named) and alone)):
-        return None
-    parts = (f"{number}{mark}".strip(), *([title] if title else []))
-    number = " ".join(number.lower().split())
-    if named:
-        level = PART if named.is_part else CHAPTER
-        return Heading(parts, level, f"named {number}", value=named.value, rows=rows)
-    value = bare_value(number)
-    return Heading(parts, SECTION, f"number {number}", value=value) if short else None
+    level = PART if named.is_part else CHAPTER
+    key = f"named {' '.join(named.number.lower().split())}"
+    parts = _parts(named.number, named.mark, named.title)
+    return Heading(parts, level, key, value=named.value, rows=rows)
+
+
+def _numbered(row: str) -> Heading | None:
+    """A heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
+    if bare := _NUMERAL.fullmatch(row):
+        title, mark, number = bare["title"] or "", bare["mark"], bare["number"].lower()
+        if title and not _is_titled(title, mark, alone=False):
+            return None
+        parts = _parts(bare["number"], mark, title)
+        return Heading(parts, SECTION, f"number {number}", value=bare_value(number))
+    east = bare_east(row)
+    value = east[0] if east and len(east[1]) < 40 else None
+    if value is None and len(row) <= 20 and row[-1] not in "!?":
+        value = value_in_words(row)
+    return Heading((row,), SECTION, f"number {value}", value=value) if value else None
+
+
+def _parts(number: str, mark: str, title: str) -> tuple[str, ...]:
+    return (f"{number}{mark}".strip(), *([title] if title else []))
 
 
 def _is_titled(title: str, mark: str, alone: bool) -> bool:

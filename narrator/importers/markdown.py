@@ -15,6 +15,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from narrator import files
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
@@ -72,6 +73,7 @@ class _Source:
     shown: list[str]
     """The rows, with escapes where they are needed."""
     facts: dict[str, list[str]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
     def fact(self, name: str) -> str | None:
         return next(iter(self.facts.get(name, ())), None)
@@ -140,6 +142,7 @@ def _book(source: _Source, said: Mapping[str, str], is_titled: bool) -> Book:
     if "author" not in said and "author" not in source.facts:
         missing.append("The text does not say its author.")
     facts = source.facts.get("title", [])
+    cover = _cover(source)
     return Book(
         title=next(iter(facts), said.get("title", stem(source.path))),
         authors=tuple(source.facts.get("author", [said.get("author", "Unknown")])),
@@ -147,7 +150,7 @@ def _book(source: _Source, said: Mapping[str, str], is_titled: bool) -> Book:
         chapters=(),
         source=file_name(source.path),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
-        cover=_cover(source),
+        cover=cover,
         subtitle=source.fact("subtitle"),
         series=source.fact("series"),
         series_part=source.fact("series_part"),
@@ -157,7 +160,7 @@ def _book(source: _Source, said: Mapping[str, str], is_titled: bool) -> Book:
         genre=source.fact("genre"),
         copyright=source.fact("copyright"),
         is_titled=is_titled,
-        remarks=tuple(missing),
+        remarks=(*source.remarks, *missing),
     )
 
 
@@ -260,12 +263,19 @@ def _read_front_matter(source: _Source) -> int:
     if rows[0].rstrip() != "---" or len(rows) < 3 or not _KEY.match(rows[1]):
         return 0
     end = next((i for i, row in enumerate(rows[1:], 1) if row.rstrip() in ("---", "...")), 0)
-    front = _parsed(source.path, rows[1:end]) if end else None
-    if not isinstance(front, dict) or not any(_FACTS.get(str(key).lower()) for key in front):
+    front = _parsed(source, rows[1:end]) if end else None
+    if not isinstance(front, dict) or not _is_front_matter(front, rows[1:end]):
         return 0
     for key, value in front.items():
         _take_fact(source, str(key).lower(), value)
     return end + 1
+
+
+def _is_front_matter(front: Mapping[object, object], rows: Sequence[str]) -> bool:
+    """Whether values between rules are facts: of a book, or others that look like nothing else."""
+    keys = list(map(str, front))
+    plain = bool(keys) and all(map(str.strip, rows)) and all(map(str.islower, keys))
+    return plain or any(key.lower() in _FACTS for key in keys)
 
 
 def _take_fact(source: _Source, key: str, value: object) -> None:
@@ -276,17 +286,19 @@ def _take_fact(source: _Source, key: str, value: object) -> None:
             source.facts.setdefault("series_part", [str(value["part"])])
 
 
-def _parsed(path: Path, rows: Sequence[str]) -> object:
-    """The value of YAML that stands below the first row of a file."""
+def _parsed(source: _Source, rows: Sequence[str]) -> object:
+    """The value of YAML that stands below the first row of a file; of what is none, its rows."""
     try:
         # The base loader makes strings of all scalars: no dates, no numbers, no objects.
         return yaml.load("\n".join(rows), Loader=yaml.BaseLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        what = f"front matter is no valid YAML: {error.problem or error.context}"
-        raise ImportFailed(Problem(path, line, what)) from None
-    except (yaml.YAMLError, RecursionError):
-        raise ImportFailed(Problem(path, 1, "front matter is no valid YAML")) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        place = f"{file_name(source.path)}:{mark.line + 2 if mark else 1}"
+    source.remarks.append(
+        f"{place}: front matter is no valid YAML; it was read row by row. Look at the facts."
+    )
+    pairs = (row.partition(":") for row in rows if re.match(r"[\w-]+:\s", row))
+    return {key: value.strip().strip("\"'[]{}") for key, _, value in pairs}
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -299,20 +311,25 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _cover(source: _Source) -> CoverImage | None:
+    """The picture that front matter names; one that is none is told."""
     name = source.fact("cover")
     if name is None:
         return None
-    path = source.path.parent / name
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        what = f"the cover cannot be read: {error.strerror or error}"
-        raise ImportFailed(Problem(path, None, what)) from None
-    if data.startswith(b"\xff\xd8\xff"):
-        return CoverImage(data, ".jpg")
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return CoverImage(data, ".png")
-    raise ImportFailed(Problem(path, None, "the cover is no image that players take: JPEG or PNG"))
+        data = files.read_whole(source.path.parent / name, _LARGEST_COVER)
+    except (OSError, ValueError, files.TooLarge) as error:
+        why = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
+        source.remarks.append(f"The cover {name} is left out: it cannot be read: {why}.")
+        return None
+    suffix = next((suffix for begin, suffix in _PICTURES.items() if data.startswith(begin)), None)
+    if suffix is None:
+        source.remarks.append(f"The cover {name} is left out: it is neither JPEG nor PNG.")
+        return None
+    return CoverImage(data, suffix)
+
+
+_PICTURES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+_LARGEST_COVER = 64_000_000
 
 
 # -- labels ----------------------------------------------------------------------------------------

@@ -309,12 +309,6 @@ def test_texts_without_words(tmp_path: Path, name: str, text: str) -> None:
     assert "has no text to read aloud" in refused(path)
 
 
-def test_front_matter_that_is_no_yaml(tmp_path: Path) -> None:
-    path = tmp_path / "book.md"
-    path.write_text("---\ntitle: [a\nauthor: b\n---\n\nText\n")
-    assert f"{path}:3: front matter is no valid YAML" in refused(path)
-
-
 def test_an_epub_read_from_a_damaged_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bytes:
         raise OSError(5, "Input/output error")

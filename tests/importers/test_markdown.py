@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from narrator.errors import ImportFailed
 from narrator.importers import Book, import_book
 from tests.build_epub import PNG
 
@@ -175,12 +174,27 @@ def test_the_cover_of_front_matter_is_taken(tmp_path: Path) -> None:
     assert (book.cover.data, book.cover.suffix) == (PNG, ".png")
 
 
-@pytest.mark.parametrize(("data", "said"), [(b"GIF89a", "no image"), (None, "cannot be read")])
-def test_a_cover_that_is_none_is_refused(tmp_path: Path, data: bytes | None, said: str) -> None:
+@pytest.mark.parametrize(("data", "said"), [(b"GIF89a", "neither"), (None, "cannot be read")])
+def test_a_cover_that_is_none_is_left_out_and_told(
+    tmp_path: Path, data: bytes | None, said: str
+) -> None:
     if data is not None:
         (tmp_path / "c.png").write_bytes(data)
-    with pytest.raises(ImportFailed, match=f"c.png: the cover .*{said}|the cover {said}"):
-        imported(tmp_path, "---\ntitle: A\ncover: c.png\n---\n\ntext\n")
+    book = imported(tmp_path, "---\ntitle: A\ncover: c.png\n---\n\ntext\n")
+    assert book.cover is None
+    assert any(said in remark for remark in book.remarks)
+
+
+def test_front_matter_that_is_no_yaml_is_read_row_by_row(tmp_path: Path) -> None:
+    book = imported(tmp_path, "---\ntitle: The Sea: A Door\nauthor: [a\n---\n\nText\n")
+    assert (book.title, book.authors) == ("The Sea: A Door", ("a",))
+    assert "the door.md:2: front matter is no valid YAML" in book.remarks[0]
+    assert book.chapters[0].markdown == "Text\n"
+
+
+def test_front_matter_of_other_keys_is_not_spoken(tmp_path: Path) -> None:
+    book = imported(tmp_path, "---\nlayout: post\ntags: [a]\n---\n\nText\n")
+    assert book.chapters[0].markdown == "Text\n"
 
 
 _rows = st.sampled_from(
