@@ -10,7 +10,7 @@ from narrator.importers import hyphens
 from narrator.importers.archive import Archive, resolve
 from narrator.importers.blocks import Block
 from narrator.importers.book import Book, Choices, Skipped, file_name, stem
-from narrator.importers.chapters import CHOSEN, MARKUP, divide
+from narrator.importers.chapters import CHOSEN, MARKUP, ChapterRule, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.cover import read_cover
 from narrator.importers.languages import keep_foreign
@@ -33,20 +33,16 @@ def read_epub(path: Path, choices: Choices) -> Book:
             facts.title or stem(path), (facts.subtitle or "", *facts.authors, facts.publisher or "")
         )
         language = facts.language or _language(documents)
-        blocks = [block for document in documents.values() for block in document.blocks]
-        if others := keep_foreign(blocks, choices.language or language or "en"):
-            remarks.append(
-                f"What is marked as {', '.join(others)} stands between [language: …] marks."
-            )
+        remarks += _foreign(documents, choices.language or language or "en")
         outline = _outline([documents.get(path) for path in reading], package, context)
         outline.choices = choices
-        divided = divide(outline, CHOSEN if choices.heading else MARKUP)
+        divided = divide(outline, _rules(choices))
         outside = _outside(package, documents, set(reading), len(divided.chapters))
         if not divided.chapters:
             raise archive.failed(_nothing_to_read((*divided.left_out, *outside)))
         remarks += _missing(facts)
         cover, told = read_cover(archive, package.cover) if package.cover else (None, None)
-        remarks += [told] if told else []
+        remarks += filter(None, [told])
         book = Book(
             title=context.title,
             authors=facts.authors or ("Unknown",),
@@ -70,6 +66,19 @@ def read_epub(path: Path, choices: Choices) -> Book:
         if lost := book.characters - book.characters_kept - book.characters_left_out:
             raise archive.failed(f"{lost} characters would be lost; please report this book")
         return book
+
+
+def _foreign(documents: dict[str, Document], main: str) -> list[str]:
+    """Mark what is in another language than the book's; a remark on which, if any."""
+    blocks = [block for document in documents.values() for block in document.blocks]
+    others = keep_foreign(blocks, main)
+    if not others:
+        return []
+    return [f"What is marked as {', '.join(others)} stands between [language: …] marks."]
+
+
+def _rules(choices: Choices) -> tuple[ChapterRule, ...]:
+    return CHOSEN if choices.heading else MARKUP
 
 
 def _nothing_to_read(left_out: Sequence[Skipped]) -> str:

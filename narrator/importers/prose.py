@@ -161,7 +161,8 @@ def _is_name(text: str, label: re.Match[str]) -> bool:
     words = name.split()
     heads = [word.lstrip("*_")[:1] for word in words]
     spaced = text[end] == "：" or not text[end + 1 :].lstrip("*_")[:1].strip()
-    named = len(words) <= 3 and all(head.isalnum() and not head.islower() for head in heads)
+    capitals = (head.isalnum() and unicodedata.category(head) != "Ll" for head in heads)
+    named = len(words) <= 3 and all(capitals)
     near = len(words) <= 4 and nearest(name, ["narrator"]) is not None
     return name.casefold() == "narrator" or (spaced and (named or near))
 
