@@ -34,30 +34,27 @@ output: {formats: [wav], files: chapters}
 ONE = """\
 # Morning
 
-The ferry left at seven, as it had on every morning that anyone in the village could remember. \
-Nobody had ever asked it to wait, and it had never once been asked to hurry.
+The ferry left at seven, as it had on every morning. Nobody had ever asked it to wait.
 
-ann: Is there room for one more, or have I come all this way along the river for nothing?
+ann: Is there room for one more, or have I come for nothing?
 
-The ferryman looked at her, and then at the sky, and then at the far bank of the river, where a \
-light still burned in the window of the inn. He had no reason to say no.
+The ferryman looked at her, and then at the sky, and then at the far bank. He had no reason to \
+say no.
 
 ann (whispering): I have no money, but I can row.
 
-He moved his bag from the seat. The mist was lifting by then, and the water lay flat and grey \
-from one side to the other, with not a breath of wind to trouble it.
+He moved his bag from the seat. The mist was lifting by then.
 
 ***
 
 By noon they had crossed three times, and the girl had learned the names of all the birds. She \
-forgot them again by evening, which the ferryman held to be the right order of things.
+forgot them again by evening.
 """
 
 TWO = """\
 # Evening
 
-The lamps were lit on both banks, and the last of the market people had gone home with what they \
-had not sold. The ferry lay at its rope and turned a little, like a dog that cannot sleep.
+The lamps were lit on both banks. The ferry lay at its rope, like a dog that cannot sleep.
 
 ann: I shall come again tomorrow, if the weather holds and my aunt does not find out.
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from dataclasses import replace
 from unittest import mock
@@ -80,13 +81,24 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A delivered book, so that its speakers have a usual level."""
+    path = books.write(tmp_path_factory.mktemp("usual"))
+    books.run(path, HumEngine())
+    return path
+
+
+@pytest.fixture
+def altered(usual, tmp_path):
+    """The same, with other words in the chunk that goes wrong."""
+    shutil.copytree(usual.parent, tmp_path / "book")
+    return books.write(tmp_path / "book", one=books.ONE.replace("three times", "four times"))
+
+
 @pytest.mark.parametrize("kind", FAULTS)
-def test_each_fault_is_caught_and_the_next_try_is_kept(kind, tmp_path):
-    engine = failing(FAULTS[kind], times=1)
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine())  # so that the speakers have a usual level
-    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
-    report, watcher = books.speak(path, engine)
+def test_each_fault_is_caught_and_the_next_try_is_kept(kind, altered):
+    report, watcher = books.speak(altered, failing(FAULTS[kind], times=1))
     assert report.complete
     assert report.result.retries == len(watcher.retries) == 1
     assert any(fault.startswith(f"{kind}: ") for fault in watcher.faults)
@@ -98,11 +110,8 @@ UNHEARD = ("finite", "silent", "engine")
 
 
 @pytest.mark.parametrize("kind", UNHEARD)
-def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, tmp_path):
-    path = books.write(tmp_path)
-    books.run(path, HumEngine())
-    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
-    report, watcher = books.run(path, failing(FAULTS[kind]))
+def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, altered):
+    report, watcher = books.run(altered, failing(FAULTS[kind]))
     assert not report.complete
     [step] = watcher.flags
     assert step.text.startswith(BAD)
@@ -113,11 +122,8 @@ def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, tmp_
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind not in UNHEARD])
-def test_each_fault_that_stays_is_delivered_as_doubtful(kind, tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine())
-    books.write(tmp_path, one=books.ONE.replace("three times", "four times"))
-    report, watcher = books.run(path, failing(FAULTS[kind]))
+def test_each_fault_that_stays_is_delivered_as_doubtful(kind, altered):
+    report, watcher = books.run(altered, failing(FAULTS[kind]))
     assert not report.complete
     assert not watcher.flags
     [step] = report.doubtful
@@ -230,21 +236,20 @@ def test_no_request_has_both_a_style_and_a_prompt(tmp_path):
     assert not any(r.style and r.prompt for r in engine.requests)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 8])
-def test_the_number_of_slots_changes_no_take(slots, tmp_path):
-    def contents(folder, engine):
-        path = books.write(folder)
-        books.speak(path, engine)
-        store = Store.open(folder / "build" / "store")
-        return {s.key: store.find(s.key).content for s in books.plan(path, engine).steps}
+def contents(path):
+    book = books.plan(path, HumEngine())
+    return {s.key: book.store.find(s.key).content for s in book.steps}
 
-    assert contents(tmp_path / "a", HumEngine(slots=slots)) == contents(
-        tmp_path / "b", HumEngine(slots=3)
-    )
+
+@pytest.mark.parametrize("slots", [1, 2, 8])
+def test_the_number_of_slots_changes_no_take(slots, usual, tmp_path):
+    path = books.write(tmp_path)
+    books.speak(path, HumEngine(slots=slots))
+    assert contents(path) == contents(usual)
 
 
 def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
-    path, first, second = books.write(tmp_path), HumEngine(), HumEngine()
+    path, first, second = books.brief(tmp_path), HumEngine(), HumEngine()
     report, watcher = books.run(path, first, Watcher(stop_after=4))
     assert report.result.cancelled
     assert report.finished is None
@@ -256,7 +261,7 @@ def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
 
 
 def test_the_engine_is_not_started_when_all_is_cached(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
+    path, engine = books.brief(tmp_path), HumEngine()
     books.speak(path, engine)
     books.speak(path, engine)
     assert len(engine.sessions) == 1
@@ -270,7 +275,7 @@ def test_every_session_is_closed_even_when_the_disk_is_full(tmp_path, monkeypatc
 
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(StorageError):
-        books.speak(books.write(tmp_path), engine)
+        books.speak(books.brief(tmp_path), engine)
     assert all(session.closed for session in engine.sessions)
     assert threading.active_count() < 10
 
@@ -284,7 +289,7 @@ def test_force_renders_what_is_chosen_again(tmp_path):
 
 
 def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     report, watcher = books.run(path, HumEngine(), chapters=["evening"])
     assert {step.chapter for step, _ in watcher.takes} == {1}
     assert [path.name for path in report.finished.files] == ["02 - Evening.wav"]
@@ -320,15 +325,15 @@ M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b")
 
 
 def test_a_chapter_of_an_m4b_alone_is_a_file_to_listen_to(tmp_path):
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     report, _ = books.run(path, HumEngine(), chapters=["2"])
     assert [path.name for path in report.finished.files] == ["02 - Evening.m4b"]
 
 
 def test_a_chapter_of_a_complete_book_brings_the_whole_book_up_to_date(tmp_path):
-    path = books.write(tmp_path, M4B)
+    path = books.brief(tmp_path, M4B)
     books.run(path, HumEngine(continues=False))
-    books.write(tmp_path, M4B, two=books.TWO.replace("both banks", "one bank"))
+    books.brief(tmp_path, M4B, two=books.BRIEF_TWO.replace("both banks", "one bank"))
     report, watcher = books.run(path, HumEngine(continues=False), chapters=["2"])
     assert len(watcher.takes) == 1
     assert [file.fresh for file in report.finished.exported.files] == [True]
@@ -336,7 +341,7 @@ def test_a_chapter_of_a_complete_book_brings_the_whole_book_up_to_date(tmp_path)
 
 
 def test_one_speaker_alone_is_no_failure_and_no_chapter(tmp_path):
-    report, watcher = books.run(books.write(tmp_path), HumEngine(), speakers=["ann"])
+    report, watcher = books.run(books.brief(tmp_path), HumEngine(), speakers=["ann"])
     assert report.complete
     assert report.incomplete == (0, 1)
     assert report.finished is None
@@ -373,7 +378,7 @@ def test_a_child_of_a_given_up_take_keeps_its_style(tmp_path):
 
 
 def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
-    report, _ = books.speak(books.write(tmp_path), HumEngine())
+    report, _ = books.speak(books.brief(tmp_path), HumEngine())
     assert report.complete
     report.accounting = replace(report.accounting, spoken=report.accounting.spoken - 1)
     assert not report.complete
@@ -393,7 +398,7 @@ def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
 
 def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
-    books.run(path, engine)
+    books.speak(path, engine)
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
     real = Store.state
@@ -408,14 +413,14 @@ def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
         return real(store, key)
 
     with mock.patch.object(Store, "state", rot):
-        report, watcher = books.run(path, engine, force=True)
+        report, watcher = books.speak(path, engine, force=True)
     assert not left
     assert report.complete
     assert {step.key for step, _ in watcher.takes} == {s.key for s in report.plan.steps}
 
 
 def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     books.speak(path, HumEngine())
     report, _ = books.speak(path, HumEngine(fault=crash), force=True)
     assert not report.complete
@@ -478,7 +483,7 @@ STRICT = books.MANIFEST + "checks: {strict: true}\n"
 
 def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
     path = books.write(tmp_path)
-    books.run(path, HumEngine(fault=hopeless))
+    books.speak(path, HumEngine(fault=hopeless))
     engine = HumEngine(fault=hopeless)
     for speak in (True, False):
         report, _ = books.run(path, engine, speak=speak)
@@ -506,7 +511,7 @@ def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_chan
 
 
 def test_a_strict_book_without_doubts_is_complete(tmp_path):
-    report, _ = books.speak(books.write(tmp_path, STRICT), HumEngine())
+    report, _ = books.speak(books.brief(tmp_path, STRICT), HumEngine())
     assert report.complete
 
 
@@ -613,24 +618,24 @@ def test_a_halved_outlier_is_doubtful(tmp_path):
     assert record.faults[0].startswith("level: ")
 
 
+def doubted(folder, slots, watcher):
+    """What is spoken, and how many of it are doubtful, where the first run may be interrupted."""
+    path = books.write(folder)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    engine = HumEngine(slots=slots)
+    engine.fault = lambda r: capped(r) if r.key == child.parent or hopeless(r) else None
+    books.speak(path, engine, watcher)
+    report, _ = books.speak(path, engine)
+    takes = [report.plan.store.find(s.key) for s in report.plan.steps]
+    return [(t.content, t.faults, t.prompted_by) for t in takes], len(report.doubtful)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    return doubted(tmp_path_factory.mktemp("straight"), 3, Watcher())
+
+
 @pytest.mark.parametrize("stop", [1, 3, 6, 9])
-def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, tmp_path):
-    def contents(folder, slots, watcher):
-        path = books.write(folder)
-        child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
-
-        def fault(request):
-            if request.key == child.parent or hopeless(request):
-                speech = hum(request)
-                return Speech(speech.samples, speech.state, stop="cap")
-            return None
-
-        engine = HumEngine(slots=slots, fault=fault)
-        books.speak(path, engine, watcher)
-        report, _ = books.speak(path, engine)
-        takes = [report.plan.store.find(s.key) for s in report.plan.steps]
-        return [(t.content, t.faults, t.prompted_by) for t in takes], len(report.doubtful)
-
-    straight = contents(tmp_path / "a", 3, Watcher())
-    assert straight == contents(tmp_path / "b", 1 + stop % 4, Watcher(stop_after=stop))
+def test_neither_slots_nor_interruption_change_what_is_doubtful(stop, straight, tmp_path):
+    assert straight == doubted(tmp_path, 1 + stop % 4, Watcher(stop_after=stop))
     assert straight[1] == 2
