@@ -116,7 +116,7 @@ def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) 
     path = project(
         tmp_path,
         "output: {profile: mine, sample: {chapter: '2'}}\n"
-        "profiles: {mine: {base: acx, credits: false, sample: [34, 300]}}\n",
+        "profiles: {mine: {base: acx, credits: false, sample: [27, 300]}}\n",
         books.TWO,
     )
     report, _ = books.run(path, HumEngine())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from narrator.errors import UsageError
@@ -13,16 +15,29 @@ from tests.books import MANIFEST, ONE
 from tests.fakes import HumEngine
 
 
-@pytest.fixture(params=[False, True], ids=["alone", "continuing"])
-def engine(request):
-    return HumEngine(continues=request.param)
+@pytest.fixture(scope="module", params=[False, True], ids=["alone", "continuing"])
+def spoken(request, tmp_path_factory):
+    """The book as it was spoken, and whether chunks continue each other."""
+    path = books.write(tmp_path_factory.mktemp("spoken"))
+    books.speak(path, HumEngine(continues=request.param))
+    return path.parent, request.param
 
 
-def edited(tmp_path, engine, **changes):
-    """Render, edit, plan, render: the plan's words and what was rendered must agree."""
-    path = books.write(tmp_path)
-    books.speak(path, engine)
-    books.write(tmp_path, **changes)
+@pytest.fixture
+def engine(spoken):
+    return HumEngine(continues=spoken[1])
+
+
+@pytest.fixture
+def book(spoken, tmp_path):
+    """A copy of the spoken book, to be edited."""
+    shutil.copytree(spoken[0], tmp_path / "book")
+    return tmp_path / "book" / "book.yaml"
+
+
+def edited(path, engine, **changes):
+    """Edit what was rendered, plan, render: the plan's words and what was rendered must agree."""
+    books.write(path.parent, **changes)
     planned = books.todo(path, engine)
     _, watcher = books.speak(path, engine)
     assert watcher.texts == set(planned)
@@ -30,46 +45,44 @@ def edited(tmp_path, engine, **changes):
     return planned
 
 
-def test_nothing_changed_renders_nothing(tmp_path, engine):
-    assert edited(tmp_path, engine) == {}
+def test_nothing_changed_renders_nothing(book, engine):
+    assert edited(book, engine) == {}
 
 
-def test_a_renamed_chapter_renders_nothing(tmp_path, engine):
-    assert edited(tmp_path, engine, manifest=MANIFEST.replace("Evening", "Dusk")) == {}
+def test_a_renamed_chapter_renders_nothing(book, engine):
+    assert edited(book, engine, manifest=MANIFEST.replace("Evening", "Dusk")) == {}
 
 
-def test_a_changed_pause_renders_nothing(tmp_path, engine):
-    assert edited(tmp_path, engine, manifest=MANIFEST + "pauses: {sentence: 0.9}\n") == {}
+def test_a_changed_pause_renders_nothing(book, engine):
+    assert edited(book, engine, manifest=MANIFEST + "pauses: {sentence: 0.9}\n") == {}
 
 
-def test_changed_loudness_and_formats_render_nothing(tmp_path, engine):
+def test_changed_loudness_and_formats_render_nothing(book, engine):
     changed = MANIFEST.replace("[wav]", "[flac], loudness: -20")
-    assert edited(tmp_path, engine, manifest=changed) == {}
+    assert edited(book, engine, manifest=changed) == {}
 
 
-def test_a_renamed_file_renders_nothing(tmp_path, engine):
-    path = books.write(tmp_path)
-    books.speak(path, engine)
-    (tmp_path / "text" / "one.md").rename(tmp_path / "text" / "première partie.md")
-    path.write_text(MANIFEST.replace("one.md", "première partie.md"))
-    assert books.todo(path, engine) == {}
+def test_a_renamed_file_renders_nothing(book, engine):
+    text = book.parent / "text"
+    (text / "one.md").rename(text / "première partie.md")
+    book.write_text(MANIFEST.replace("one.md", "première partie.md"))
+    assert books.todo(book, engine) == {}
 
 
-def test_a_moved_folder_renders_nothing(tmp_path, engine):
-    books.speak(books.write(tmp_path / "here"), engine)
-    (tmp_path / "here").rename(tmp_path / "ein anderer Ort")
+def test_a_moved_folder_renders_nothing(book, engine, tmp_path):
+    book.parent.rename(tmp_path / "ein anderer Ort")
     assert books.todo(tmp_path / "ein anderer Ort" / "book.yaml", engine) == {}
 
 
-def test_swapped_chapters_render_nothing(tmp_path, engine):
+def test_swapped_chapters_render_nothing(book, engine):
     one, two = MANIFEST.splitlines()[7:9]
     swapped = MANIFEST.replace(f"{one}\n{two}", f"{two}\n{one}")
     assert swapped != MANIFEST
-    assert edited(tmp_path, engine, manifest=swapped) == {}
+    assert edited(book, engine, manifest=swapped) == {}
 
 
-def test_a_changed_word_renders_its_chunk_alone_and_what_continues_it(tmp_path, engine):
-    planned = edited(tmp_path, engine, one=ONE.replace("crossed three times", "crossed four times"))
+def test_a_changed_word_renders_its_chunk_alone_and_what_continues_it(book, engine):
+    planned = edited(book, engine, one=ONE.replace("crossed three times", "crossed four times"))
     changed = {text for text, why in planned.items() if why.reason is Reason.CHANGED}
     assert len(changed) == 1
     assert "crossed four times" in changed.pop()
@@ -77,67 +90,62 @@ def test_a_changed_word_renders_its_chunk_alone_and_what_continues_it(tmp_path, 
     assert len(planned) == 1 or engine.continues
 
 
-def test_an_inserted_paragraph_renders_itself_and_what_continues_it(tmp_path, engine):
+def test_an_inserted_paragraph_renders_itself_and_what_continues_it(book, engine):
     new = (
         "A heron stood where it always stood, on the third post, and gave the whole "
         "business of crossing rivers in boats the look that it deserved."
     )
-    planned = edited(tmp_path, engine, one=ONE.replace("***", f"{new}\n\n***"))
+    planned = edited(book, engine, one=ONE.replace("***", f"{new}\n\n***"))
     assert planned.pop(new).reason is Reason.NEW
     assert all(why.reason is Reason.CASCADE for why in planned.values())
     assert not planned or engine.continues
 
 
-def test_an_edit_does_not_reach_beyond_its_scene(tmp_path, engine):
-    planned = edited(tmp_path, engine, one=ONE.replace("left at seven", "left at eight"))
+def test_an_edit_does_not_reach_beyond_its_scene(book, engine):
+    planned = edited(book, engine, one=ONE.replace("left at seven", "left at eight"))
     assert not any("By noon" in text or "lamps were lit" in text for text in planned)
 
 
-def test_a_changed_voice_renders_that_speaker_alone(tmp_path, engine):
+def test_a_changed_voice_renders_that_speaker_alone(book, engine):
     changed = MANIFEST.replace("A girl, seed: 3", "A girl, seed: 4")
-    planned = edited(tmp_path, engine, manifest=changed)
+    planned = edited(book, engine, manifest=changed)
     assert len(planned) == 3
     assert {str(why) for why in planned.values()} <= {
         "changed: its recipe changed (voice seed: 3 -> 4)"
     }
 
 
-def test_a_lexicon_entry_renders_the_chunks_it_changes(tmp_path, engine):
-    planned = edited(tmp_path, engine, manifest=MANIFEST + "lexicon: {aunts: ants}\n")
+def test_a_lexicon_entry_renders_the_chunks_it_changes(book, engine):
+    planned = edited(book, engine, manifest=MANIFEST + "lexicon: {aunts: ants}\n")
     changed = [text for text, why in planned.items() if why.reason is Reason.CHANGED]
     assert len(changed) == 1
     assert "aunts" in changed[0]
 
 
-def test_a_new_engine_version_renders_everything(tmp_path, engine):
-    path = books.write(tmp_path)
-    books.speak(path, engine)
+def test_a_new_engine_version_renders_everything(book, engine):
     engine.version = 2
-    planned = books.todo(path, engine)
-    assert len(planned) == len(books.plan(path, engine).steps)
+    planned = books.todo(book, engine)
+    assert len(planned) == len(books.plan(book, engine).steps)
     assert all("engine version: 1 -> 2" in str(why) for why in planned.values())
 
 
-def test_settings_that_an_engine_does_not_use_render_nothing(tmp_path, engine):
-    assert edited(tmp_path, engine, manifest=MANIFEST + "engine: {steps: 20}\n") == {}
+def test_settings_that_an_engine_does_not_use_render_nothing(book, engine):
+    assert edited(book, engine, manifest=MANIFEST + "engine: {steps: 20}\n") == {}
 
 
-def test_a_chapters_own_setting_renders_that_chapter(tmp_path, engine):
-    changed = MANIFEST.replace("one.md}", "one.md, engine: {cfg: 1.5}}")
-    path = books.write(tmp_path)
-    books.speak(path, engine)
-    path.write_text(changed)
-    book = books.plan(path, engine)
-    assert {step.chapter for step in book.todo} == {0}
-    assert len(book.todo) == sum(step.chapter == 0 for step in book.steps)
+def test_a_chapters_own_setting_renders_that_chapter(book, engine):
+    book.write_text(MANIFEST.replace("one.md}", "one.md, engine: {cfg: 1.5}}"))
+    planned = books.plan(book, engine)
+    assert {step.chapter for step in planned.todo} == {0}
+    assert len(planned.todo) == sum(step.chapter == 0 for step in planned.steps)
 
 
 def test_going_back_to_an_earlier_text_renders_nothing(tmp_path):
     engine = HumEngine(continues=False)
     path = books.write(tmp_path)
-    books.run(path, engine)
+    books.speak(path, engine)
     books.write(tmp_path, one=ONE.replace("seven", "eight"))
-    books.run(path, engine)
+    books.speak(path, engine)
     books.write(tmp_path)
     assert books.todo(path, engine) == {}
 
@@ -150,8 +158,8 @@ def test_other_quotation_marks_render_nothing(tmp_path, engine):
     assert books.todo(path, engine) == {}
 
 
-def test_the_case_of_a_language_tag_renders_nothing(tmp_path, engine):
-    assert edited(tmp_path, engine, manifest=MANIFEST.replace("en-GB", "en-gb")) == {}
+def test_the_case_of_a_language_tag_renders_nothing(book, engine):
+    assert edited(book, engine, manifest=MANIFEST.replace("en-GB", "en-gb")) == {}
 
 
 @pytest.mark.parametrize(
