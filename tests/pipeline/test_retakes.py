@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pathlib import Path
+import shutil
 
 import numpy as np
 import pytest
@@ -25,6 +25,28 @@ def capped(request):
 def hopeless(request):
     """One chunk never passes, whole or in halves."""
     return capped(request) if "noon" in request.text or "forgot" in request.text else None
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    """Folders of the book as it was spoken: without a fault, and with a hopeless chunk."""
+    folders = {}
+    for name, engine in {"good": HumEngine(), "doubtful": HumEngine(fault=hopeless)}.items():
+        folders[name] = tmp_path_factory.mktemp(name)
+        books.speak(books.write(folders[name]), engine)
+    return folders
+
+
+@pytest.fixture
+def good(spoken, tmp_path):
+    shutil.copytree(spoken["good"], tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
+
+
+@pytest.fixture
+def doubtful(spoken, tmp_path):
+    shutil.copytree(spoken["doubtful"], tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
 
 
 def step_of(path, engine, text=NOON, **options):
@@ -73,80 +95,72 @@ def test_the_least_bad_try_is_the_take(tmp_path):
     assert planned.store.find(step.key).attempt == 1
 
 
-def test_tries_are_written_as_sounds_to_listen_to(tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine(fault=hopeless))
-    planned, step = step_of(path, HumEngine())
+def test_tries_are_written_as_sounds_to_listen_to(doubtful, tmp_path):
+    planned, step = step_of(doubtful, HumEngine())
     tries = retakes.tries_of(planned, step)
     written = retakes.write_sounds(planned, step, tries, tmp_path / "listen")
     assert len(written) == len(tries)
     assert all(file.stat().st_size > 1000 for file in written)
 
 
-def test_a_pinned_try_is_no_longer_doubtful(tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine(fault=hopeless))
-    planned, step = step_of(path, HumEngine())
+def test_a_pinned_try_is_no_longer_doubtful(doubtful):
+    planned, step = step_of(doubtful, HumEngine())
     retakes.pin(planned, step, 0)
-    report, watcher = books.speak(path, HumEngine(fault=hopeless))
+    report, watcher = books.speak(doubtful, HumEngine(fault=hopeless))
     assert report.complete
     assert report.doubtful == ()
     assert NOON not in " ".join(watcher.texts)
-    planned, _ = step_of(path, HumEngine())
+    planned, _ = step_of(doubtful, HumEngine())
     retakes.unpin(planned, [s for s in planned.steps if s.pinned])
-    assert books.speak(path, HumEngine(fault=hopeless))[0].doubtful
+    assert books.speak(doubtful, HumEngine(fault=hopeless))[0].doubtful
 
 
-def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine(fault=hopeless))
-    planned, step = step_of(path, HumEngine())
+def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(doubtful, tmp_path):
+    planned, step = step_of(doubtful, HumEngine())
     retakes.pin(planned, step, 1)
     sound = planned.store.read_try(step.key, 1)[0]
-    path.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
-    report, _ = books.speak(path, HumEngine(), force=True)
-    upkeep.collect(manuscript.read(path).project)
-    planned, step = step_of(path, HumEngine())
+    doubtful.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
+    report, _ = books.speak(doubtful, HumEngine(), force=True)
+    upkeep.collect(manuscript.read(doubtful).project)
+    planned, step = step_of(doubtful, HumEngine())
     assert step.pinned
     assert planned.why[step.key].reason is Reason.PINNED
     assert np.abs(planned.store.read(step.key)[0] - sound).max() < 1e-4
     assert report.complete
     (tmp_path / "text" / "one.md").write_text(books.ONE.replace("three times", "four times"))
-    planned, step = step_of(path, HumEngine())
+    planned, step = step_of(doubtful, HumEngine())
     assert not step.pinned
     [lost] = planned.lost
     assert lost.text.startswith(NOON)
     retakes.forget(planned, planned.lost)
-    assert not books.plan(path, HumEngine()).lost
+    assert not books.plan(doubtful, HumEngine()).lost
 
 
-def test_what_continues_a_pinned_take_is_rendered_anew(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
-    planned = books.plan(path, engine)
+def test_what_continues_a_pinned_take_is_rendered_anew(good):
+    engine = HumEngine()
+    planned = books.plan(good, engine)
     child = next(s for s in planned.steps if s.parent)
     parent = next(s for s in planned.steps if s.key == child.parent)
-    [made] = retake(path, engine, [parent.id])
+    [made] = retake(good, engine, [parent.id])
     assert made.pinned == 1
-    todo = books.todo(path, engine)
+    todo = books.todo(good, engine)
     assert child.chunk.text.strip() in todo
     assert parent.chunk.text.strip() not in todo
-    books.speak(path, engine)
+    books.speak(good, engine)
     [request] = [r for r in engine.requests if r.text == child.text][-1:]
-    store = Store.open(path.parent / "build" / "store")
-    pinned = next(s for s in books.plan(path, engine).steps if s.place == parent.place)
+    store = Store.open(good.parent / "build" / "store")
+    pinned = next(s for s in books.plan(good, engine).steps if s.place == parent.place)
     assert np.array_equal(request.prompt.state, store.state(pinned.key))
 
 
-def test_unpinning_gives_back_the_take_that_was_there(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
-    planned = books.plan(path, engine)
-    retake(path, engine, [planned.steps[0].id])
-    pinned = books.plan(path, engine)
+def test_unpinning_gives_back_the_take_that_was_there(good):
+    engine = HumEngine()
+    planned = books.plan(good, engine)
+    retake(good, engine, [planned.steps[0].id])
+    pinned = books.plan(good, engine)
     assert retakes.unpin(pinned, [pinned.steps[0]]) == [pinned.steps[0]]
-    assert not books.todo(path, engine)
-    assert retakes.unpin(books.plan(path, engine), [planned.steps[1]]) == []
+    assert not books.todo(good, engine)
+    assert retakes.unpin(books.plan(good, engine), [planned.steps[1]]) == []
 
 
 def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_path):
@@ -174,24 +188,21 @@ def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
     assert [(r.seed, r.attempt) for r in records] == drawn[1:]  # to be asked for again
 
 
-def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine(fault=hopeless))
-    planned, step = step_of(path, HumEngine())
+def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(doubtful):
+    planned, step = step_of(doubtful, HumEngine())
     part = next(one for one in retakes.tries_of(planned, step) if not one.whole)
     with pytest.raises(errors.UsageError, match="speaks only a part of it"):
         retakes.pin(planned, step, part.number)
 
 
-def test_a_pin_of_one_engine_says_nothing_to_another(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
-    planned = books.plan(path, engine)
+def test_a_pin_of_one_engine_says_nothing_to_another(good):
+    engine = HumEngine()
+    planned = books.plan(good, engine)
     retakes.pin(planned, planned.steps[0], 0)
     other = HumEngine(name="another")
-    assert not books.plan(path, other).steps[0].pinned
-    assert not books.plan(path, other).lost
-    assert books.plan(path, engine).steps[0].pinned
+    assert not books.plan(good, other).steps[0].pinned
+    assert not books.plan(good, other).lost
+    assert books.plan(good, engine).steps[0].pinned
 
 
 def test_a_doubtful_take_prompts_once_it_is_pinned(tmp_path):
@@ -237,17 +248,16 @@ def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
     assert engine.requests[-1].prompt is None
 
 
-def test_a_retake_that_fails_its_checks_is_kept_and_not_pinned(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
-    first = books.plan(path, engine).steps[0]
+def test_a_retake_that_fails_its_checks_is_kept_and_not_pinned(good):
+    engine = HumEngine()
+    first = books.plan(good, engine).steps[0]
     bad = HumEngine(fault=capped)
-    [made] = retake(path, bad, [first.id], count=2)
+    [made] = retake(good, bad, [first.id], count=2)
     assert made.pinned is None
     assert len(made.tries) == 2
-    [silent] = retake(path, HumEngine(fault=lambda r: EngineFailure("no")), [first.id])
+    [silent] = retake(good, HumEngine(fault=lambda r: EngineFailure("no")), [first.id])
     assert (silent.tries, silent.failures) == ((), ("no",))
-    assert not books.todo(path, engine)
+    assert not books.todo(good, engine)
 
 
 def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
@@ -266,10 +276,8 @@ def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
         retake(path, engine, ["99.1"])
 
 
-def test_gc_removes_tries_that_no_step_has(tmp_path: Path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine(fault=hopeless))
-    planned, step = step_of(path, HumEngine())
+def test_gc_removes_tries_that_no_step_has(doubtful, tmp_path):
+    planned, step = step_of(doubtful, HumEngine())
     assert planned.store.tried()
     (tmp_path / "text" / "one.md").write_text(books.ONE.replace("three times", "four times"))
     store = Store.open(tmp_path / "build" / "store", writing=True)
@@ -277,11 +285,10 @@ def test_gc_removes_tries_that_no_step_has(tmp_path: Path):
     assert step.key not in store.tried()
 
 
-def test_a_torn_list_of_pins_is_an_error_and_nothing_is_lost(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
+def test_a_torn_list_of_pins_is_an_error_and_nothing_is_lost(good, tmp_path):
+    engine = HumEngine()
     pins = tmp_path / "build" / "store" / "pins.json"
     pins.write_text("[{")
     with pytest.raises(errors.StorageError, match=r"pins\.json: not a list of pins"):
-        books.plan(path, engine)
+        books.plan(good, engine)
     assert pins.read_text() == "[{"
