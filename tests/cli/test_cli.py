@@ -26,7 +26,7 @@ from tests import books, sounds
 
 @pytest.fixture
 def book(tmp_path):
-    return books.write(tmp_path)
+    return books.brief(tmp_path)
 
 
 def test_a_render_makes_files_and_says_which(narrator, book):
@@ -93,6 +93,7 @@ def test_status_counts_and_lists_files(narrator, book):
 def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     narrator, book, monkeypatch
 ):
+    books.write(book.parent)
     real = requests.examined
 
     def fussy(speech, request, *more):
@@ -127,7 +128,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
 
 def test_why_tells_what_changed(narrator, book):
     narrator("render", book, "--draft")
-    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    books.brief(book.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
     _, said, _ = narrator("why", "1.2", book, "--draft")
     assert "at seven" in said
     assert "at eight" in said
@@ -142,14 +143,14 @@ def test_why_of_a_chunk_that_is_not_there_says_how_they_are_named(narrator, book
 
 def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, book):
     narrator("render", book, "--draft")
-    books.write(book.parent, one=books.ONE.replace("at seven", "at eight"))
+    books.brief(book.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
     assert narrator("gc", book)[1].startswith("1 take, ")
     assert narrator("gc", book, "--delete")[1].startswith("deleted 1 take, ")
     narrator("render", book, "--draft")
     assert narrator("gc", book)[1].startswith("every take is in use")
     (book.parent / "other.yaml").write_text(books.MANIFEST)
     shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
-    books.write(book.parent, shorter, one=books.ONE.replace("at seven", "at eight"))
+    books.brief(book.parent, shorter, one=books.BRIEF_ONE.replace("at seven", "at eight"))
     assert narrator("gc", book)[1].startswith("every take is in use")
 
 
@@ -230,7 +231,7 @@ def test_a_read_only_folder_is_one_line(narrator, book):
 
 
 def test_names_with_spaces_and_other_letters_work(narrator, tmp_path):
-    book = books.write(
+    book = books.brief(
         tmp_path / "Моя книга № 1",
         books.MANIFEST.replace("The Ferry", "'Паром: “ночь”/день'").replace("Morning", "Утро ☀"),
     )
@@ -281,7 +282,7 @@ def test_status_tells_files_that_are_older_than_the_project(narrator, book):
 
 def test_brackets_in_a_text_are_shown_as_they_are(narrator, tmp_path):
     manifest = books.MANIFEST.replace("The Ferry", "The [red]Ferry[/]")
-    book = books.write(tmp_path, manifest, two="A ![picture](x.png) of it.\n")
+    book = books.brief(tmp_path, manifest, two="A ![picture](x.png) of it.\n")
     assert "![picture](x.png)" in narrator("check", book)[1]
     assert "The [red]Ferry[ - ]" in narrator("render", book, "--draft")[1]
 

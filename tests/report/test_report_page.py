@@ -158,35 +158,42 @@ def narrator(monkeypatch, capsys):
     return run
 
 
-def test_the_command_writes_a_page_and_says_where(narrator, tmp_path):
-    path = books.write(tmp_path)
+@pytest.fixture(scope="module")
+def delivered(tmp_path_factory) -> Path:
+    path = books.brief(tmp_path_factory.mktemp("delivered"))
     books.run(path, HumEngine())
-    code, said, errors = narrator("report", path, "--chapter", "2")
+    return path.parent
+
+
+@pytest.fixture
+def book(delivered, tmp_path) -> Path:
+    """A book that is finished."""
+    return shutil.copytree(delivered, tmp_path / "book") / "book.yaml"
+
+
+def test_the_command_writes_a_page_and_says_where(narrator, book):
+    code, said, errors = narrator("report", book, "--chapter", "2")
     assert (code, errors) == (0, "")
     assert "report.html" in said
-    text = (tmp_path / "build" / "report.html").read_text("utf-8")
+    text = (book.parent / "build" / "report.html").read_text("utf-8")
     assert "Spectrogram of chapter 2" in text
     assert "Spectrogram of chapter 1" not in text
 
 
-def test_a_page_lies_where_it_is_asked_to_and_links_from_there(narrator, tmp_path):
-    path = books.write(tmp_path / "book")
-    books.run(path, HumEngine())
+def test_a_page_lies_where_it_is_asked_to_and_links_from_there(narrator, book, tmp_path):
     out = tmp_path / "elsewhere" / "page.html"
-    code, _, _ = narrator("report", path, "--out", out)
+    code, _, _ = narrator("report", book, "--out", out)
     assert code == 0
     assert 'href="../book/build/book/' in out.read_text("utf-8")
-    assert narrator("report", path, "--out", out)[0] == 0  # a page replaces a page
+    assert narrator("report", book, "--out", out)[0] == 0  # a page replaces a page
 
 
-def test_a_page_replaces_no_file_that_is_none(narrator, tmp_path):
-    path = books.write(tmp_path / "book")
-    books.run(path, HumEngine())
-    text = (tmp_path / "book" / "text" / "one.md").read_bytes()
-    code, _, errors = narrator("report", path, "--out", tmp_path / "book" / "text" / "one.md")
+def test_a_page_replaces_no_file_that_is_none(narrator, book, tmp_path):
+    text = (book.parent / "text" / "one.md").read_bytes()
+    code, _, errors = narrator("report", book, "--out", book.parent / "text" / "one.md")
     assert code == 2
     assert "one.md is there and is no report: name another file, or remove it" in errors
-    assert (tmp_path / "book" / "text" / "one.md").read_bytes() == text
+    assert (book.parent / "text" / "one.md").read_bytes() == text
 
 
 def test_an_incomplete_book_has_a_page_that_says_so(narrator, tmp_path):
