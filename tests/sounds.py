@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -30,6 +31,11 @@ def noise(seconds: float, *, rms: float = -20, rate: int = RATE, seed: int = 1) 
 
 def voice(seconds: float, *, rate: int = RATE, seed: int = 0, level: float = -22) -> Samples:
     """Something like speech: a buzz of falling harmonics in syllables, and a hiss between some."""
+    return _voice(seconds, rate, seed, level).copy()
+
+
+@functools.lru_cache(maxsize=32)
+def _voice(seconds: float, rate: int, seed: int, level: float) -> Samples:
     draw = np.random.default_rng(seed)
     count = round(seconds * rate)
     times = np.arange(count) / rate

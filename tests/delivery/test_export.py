@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -175,6 +176,12 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     sounds = chapters()
     exported = run(where, sounds, FORMATS, facts=tags(where / "cover.jpg"))
     return Book(where, cover, sounds, exported)
+
+
+@pytest.fixture
+def encoded(book: Book, tmp_path: Path) -> None:
+    """The chapters of that book are encoded already, for a test of what comes after."""
+    shutil.copytree(book.where / "kept", tmp_path / "kept")
 
 
 # -- what is written -------------------------------------------------------------------------------
@@ -948,6 +955,7 @@ def stamps(where: Path) -> dict[str, int]:
     return {str(p): p.stat().st_mtime_ns for p in where.rglob("*") if p.is_file()}
 
 
+@pytest.mark.usefixtures("encoded")
 def test_an_unchanged_book_is_not_written_again(tmp_path: Path) -> None:
     run(tmp_path, chapters(2), ["m4b", "mp3"])
     before = stamps(tmp_path)
@@ -965,6 +973,7 @@ def test_equal_exports_give_equal_bytes(book: Book, tmp_path: Path) -> None:
         assert one.path.read_bytes() == two.path.read_bytes(), one.path.name
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_changed_chapter_alone_is_encoded_again(tmp_path: Path) -> None:
     run(tmp_path, chapters())
     changed = chapters()
@@ -974,6 +983,7 @@ def test_a_changed_chapter_alone_is_encoded_again(tmp_path: Path) -> None:
     assert again.files[0].fresh
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_renamed_chapter_is_tagged_again_but_not_encoded(tmp_path: Path) -> None:
     run(tmp_path, chapters(), ["m4b", "mp3"])
     renamed = chapters()
@@ -984,6 +994,7 @@ def test_a_renamed_chapter_is_tagged_again_but_not_encoded(tmp_path: Path) -> No
     assert marks(again.files[0].path)[2][0] == "The End"
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_file_that_was_touched_is_written_again(tmp_path: Path) -> None:
     path = run(tmp_path, chapters(1)).files[0].path
     whole = path.read_bytes()
@@ -993,6 +1004,7 @@ def test_a_file_that_was_touched_is_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [100, -10])
+@pytest.mark.usefixtures("encoded")
 def test_a_torn_encoded_chapter_is_encoded_again(tmp_path: Path, cut: int) -> None:
     encoded = run(tmp_path, chapters(1)).chapters[0][1][0]
     whole = encoded.path.read_bytes()
@@ -1010,6 +1022,7 @@ def flip(path: Path, place: int) -> None:
 
 
 @pytest.mark.parametrize("place", [40, 5000, -40])
+@pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_an_encoded_chapter_is_encoded_again(tmp_path: Path, place: int) -> None:
     first = run(tmp_path, chapters(1))
     encoded, whole = first.encoded[0].path, first.files[0].path.read_bytes()
@@ -1020,6 +1033,7 @@ def test_a_bit_flipped_in_an_encoded_chapter_is_encoded_again(tmp_path: Path, pl
     assert again.files[0].path.read_bytes() == whole
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_digit_altered_in_an_index_of_what_is_encoded_changes_nothing(tmp_path: Path) -> None:
     first = run(tmp_path, chapters(1))
     index, whole = first.encoded[0].path.with_suffix(".json"), first.files[0].path.read_bytes()
@@ -1049,6 +1063,7 @@ def test_an_index_from_before_there_were_seals_is_sealed_and_nothing_encoded(
 
 
 @pytest.mark.parametrize("place", [20, 9000, -1])
+@pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_a_delivered_file_is_told_and_it_is_made_again(
     tmp_path: Path, place: int
 ) -> None:
@@ -1069,6 +1084,7 @@ def test_a_moved_project_is_not_encoded_again(tmp_path: Path) -> None:
     assert not again.files[0].fresh
 
 
+@pytest.mark.usefixtures("encoded")
 def test_pruning_leaves_what_the_last_export_used(tmp_path: Path) -> None:
     old = run(tmp_path, chapters(2)).chapters[1][1][0]
     changed = [chapters(1)[0], chapter(2, "b", [voice(1.0, seed=5)])]
