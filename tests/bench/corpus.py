@@ -74,6 +74,8 @@ def tried(name: str, source: Path, expected: int | None, folder: Path, *, render
         row.render, _, error = command("render", project, "--draft", "--chapter", "1")
         if row.render:
             print(f"{name}: {error.strip()}")
+        if "the draft voice cannot read" in error:
+            row.render = None  # Japanese is for the model
     row.seconds = round(time.perf_counter() - began, 1)
     return row
 
