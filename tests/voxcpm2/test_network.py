@@ -177,9 +177,10 @@ def test_the_compiled_solver_is_the_plain_one(
         assert error(decoder._compiled(*given), np.array(decoder._solve(*given))) < TOLERANCE
 
 
-def test_rows_of_one_plan_may_differ(network: Network, arrays: Any) -> None:
+def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, variant: str) -> None:
     a = arrays("comp_cfm")
-    settings = [(10, 2.0), (4, 3.5), (1, 1.0), (50, 1.5)]
+    most = 50 if variant == "base" else 12  # of 50 the first two cost no velocity
+    settings = [(10, 2.0), (4, 3.5), (1, 1.0), (most, 1.5)]
     noise = mx.random.normal((len(settings), *a["c0_noise"].shape[1:]), key=mx.random.key(1))
     mu, cond = (
         mx.random.normal((len(settings), *x.shape[1:]), key=mx.random.key(2))
