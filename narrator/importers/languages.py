@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from narrator.importers.blocks import Block
 from narrator.text.alphabets import is_language
+from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
-from narrator.text.tongues import LEAST, SMALL_WORDS, recognised, strange
+from narrator.text.tongues import LEAST, recognised, strange
 
 
 def keep_foreign(blocks: Sequence[Block], main: str) -> list[str]:

@@ -17,7 +17,7 @@ _FEW_LETTERS = 20
 _FEW_WORDS = 12
 """Small words that a text in the Latin alphabet must have."""
 
-_SMALL_WORDS = {
+SMALL_WORDS = {
     "en": "the of and to in that was he it his with as had is for you not her she at on be him "
     "they which were have from by but this all there said what would been one out who them "
     "will when",
@@ -25,7 +25,8 @@ _SMALL_WORDS = {
     "für er sie es ist war zu hatte aber bei noch nur aus dass daß einen einer durch wenn "
     "was wir",
     "fr": "le la les de des et du un une est dans que qui il elle pas pour sur au avec ce se ne "
-    "je plus par mais vous lui nous son sa ses était comme avait tout cette où",
+    "je plus par mais vous lui nous son sa ses était comme avait tout cette où nos vos mes aux "
+    "leur leurs sous sans ils tu ton ta mon ma",
     "es": "el la los las de y que en un una se no con por su para es al lo como más pero sus le "
     "ya del había fue era muy sin sobre este cuando todo yo me si él dijo señor",
     "pt": "o a os as de e que em um uma não se com por para do da dos das no na ao mais como mas "
@@ -37,7 +38,7 @@ _SMALL_WORDS = {
     "da": "og i at det en den til er som på de med han af for ikke der var jeg sig men et har om "
     "vi havde hun nu over da fra du ud sin dem os op man hans hvor eller hvad skulle selv "
     "blev meget noget efter mig",
-    "nb": "og i at det en den til er som på de med han av for ikke der var jeg seg men et har om "
+    "no": "og i at det en den til er som på de med han av for ikke der var jeg seg men et har om "
     "vi hadde hun nå over da fra du ut sin dem oss opp man hans hvor eller hva skulle selv "
     "ble mye noe etter meg",
     "sv": "och i att det en den till är som på de med han av för inte där var jag sig men ett har "
@@ -135,12 +136,12 @@ def _by_small_words(text: str) -> str | None:
     words = Counter(re.findall(r"[^\W\d_]+", text.casefold()))
     found = sorted(
         ((sum(words[word] for word in small.split()), language)
-         for language, small in _SMALL_WORDS.items()),
+         for language, small in SMALL_WORDS.items()),
         reverse=True,
     )  # fmt: skip
     (most, language), (second, other) = found[:2]
     if most < _FEW_WORDS or 8 * most < words.total():
         return None
-    close = {language, other} in ({"da", "nb"}, {"id", "ms"})
+    close = {language, other} in ({"da", "no"}, {"id", "ms"})
     ahead = most > second if close else 10 * most >= 11 * second
     return language if ahead else None

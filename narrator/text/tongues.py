@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrator.text.alphabets import USUAL, alphabet_of, alphabets_of, is_written_in
+from narrator.text.recognise import SMALL_WORDS
 
 LEAST = 6
 """Letters from which on lines have a language of their own: fewer are a name, a sign, a cry, and
@@ -116,7 +117,7 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
     ]
     among = {_base(tag): tag for tag in reversed(likely)}
     if alphabet == "LATIN" and len(among) != 1:
-        found = recognised(" ".join(texts), among or SMALL_WORDS)
+        found = recognised(" ".join(texts), among or COMMON)
         if found is not None:
             return among.get(found, found)
     return likely[0] if likely else USUAL[alphabet]
@@ -131,28 +132,9 @@ def _base(tag: str) -> str:
     return tag.lower().partition("-")[0]
 
 
-SMALL_WORDS: Mapping[str, str] = {
-    "da": "og at det er en på ikke jeg den til med han af der et var hun som de vi",
-    "de": "der die das und ist nicht ein eine ich zu den mit sich auf er sie es dem auch von wie",
-    "en": "the and of to in that was is it for with his he as you not but on her at had they this "
-    "are be by have from what all my we she who which or so no when there their an will would",
-    "es": "el la los las de que en un una por con no se del al es lo su para como más",
-    "fi": "ja on ei se hän että oli minä mutta kun niin ole mitä kuin joka",
-    "fr": "le la les des et un une que qui dans il est pas pour vous je ne nous au ce sur avec "
-    "elle du de se mais son ma mon",
-    "id": "yang dan di itu dengan untuk tidak ini dari dia ada akan saya",
-    "it": "il la che di un una non per in con del della sono gli le mi si ma come nel ho",
-    "nl": "de het een en van is dat niet ik in op te zijn met voor hij ze maar naar wat",
-    "no": "og det er på ikke jeg en den til med han av som et var hun de vi meg",
-    "pl": "nie się na że jest to do jak ale co tak po za go od by przez",
-    "pt": "os as de que não um uma em do da para com por se no na mais ao eu",
-    "sv": "och att det som en är på inte jag den för med han av till ett var hon de vi",
-    "sw": "na ya wa kwa ni katika la za hii yake",
-    "tl": "ang ng mga sa ay na si ako hindi at ko",
-    "tr": "ve bir bu da de için ne ile çok ben gibi daha",
-    "vi": "và là của không một những trong người có được cho",
-}
-"""The most frequent words of languages in Latin letters, which say little and tell them apart."""
+COMMON = frozenset("da de en es fi fr id it nl no pl pt sv sw tl tr vi".split())
+"""Languages in Latin letters that lines are told apart in where their book declares none; others
+are rare in books, and few voices have them."""
 
 
 @functools.cache
