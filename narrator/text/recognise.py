@@ -26,7 +26,7 @@ SMALL_WORDS = {
     "was wir",
     "fr": "le la les de des et du un une est dans que qui il elle pas pour sur au avec ce se ne "
     "je plus par mais vous lui nous son sa ses était comme avait tout cette où nos vos mes aux "
-    "leur leurs sous sans ils tu ton ta mon ma",
+    "leur leurs sous sans ils mon ma",
     "es": "el la los las de y que en un una se no con por su para es al lo como más pero sus le "
     "ya del había fue era muy sin sobre este cuando todo yo me si él dijo señor",
     "pt": "o a os as de e que em um uma não se com por para do da dos das no na ao mais como mas "
