@@ -365,7 +365,7 @@ def published(root: Path, *words: str) -> list[tuple[str, list[str]]]:
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = books.MANIFEST.replace("formats: [wav]", "companions: [vtt], formats: [mp3]")
-    path = books.write(tmp_path_factory.mktemp("rendered"), text)
+    path = books.brief(tmp_path_factory.mktemp("rendered"), text)
     books.run(path, HumEngine())
     for name in ("voices/me.mp3", "music/theme.mp3"):
         sound(path.parent / name, title="Private", track="1")
