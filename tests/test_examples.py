@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,16 +19,6 @@ PROJECTS = sorted(path.parent for path in ROOT.glob("projects/*/book.yaml"))
 
 def copy(folder: Path, to: Path) -> Path:
     return Path(shutil.copytree(folder, to / folder.name, ignore=lambda *_: ["build"]))
-
-
-def render(folder: Path) -> dict[str, object]:
-    """Render with the draft voice, and what the run says of itself."""
-    done = subprocess.run(
-        [sys.executable, "-m", "narrator", "render", str(folder), "--draft", "--json"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("folder", EXAMPLES + PROJECTS, ids=lambda folder: folder.name)
@@ -58,9 +47,13 @@ def test_every_example_is_in_the_list() -> None:
 
 
 @pytest.mark.parametrize("name", ["single-narrator", "two-languages", "output-formats"])
-def test_an_example_renders_to_the_end(name: str, tmp_path: Path) -> None:
+def test_an_example_renders_to_the_end(
+    name: str, tmp_path: Path, narrator: Callable[..., tuple[int, str, str]]
+) -> None:
     folder = copy(ROOT / "examples" / name, tmp_path)
-    report = render(folder)
+    code, said, errors = narrator("render", folder, "--draft", "--json")
+    assert code == 0, said + errors
+    report = json.loads(said)
     suffixes = {Path(str(path)).suffix for path in report["files"]}
     wanted = read(folder).project.manifest.output.formats
     assert suffixes == {f".{kind}" for kind in wanted}
