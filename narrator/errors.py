@@ -119,6 +119,9 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
     word, size = word.casefold(), len(word)
     if size > _LONGEST_NAME:
         return None
+    begun = [choice for choice in choices if choice.casefold().startswith(word)]
+    if len(begun) == 1 and size > 2:
+        return begun[0]
     alike = (c for c in choices if 3 * len(c) <= 7 * size and 3 * size <= 7 * len(c))
     folded = {choice.casefold(): choice for choice in alike}
     found = difflib.get_close_matches(word, folded, n=1, cutoff=0.6)

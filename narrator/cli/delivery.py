@@ -103,7 +103,7 @@ def _verdict(seen: Inspection) -> str:
 
 def _profile(name: str | None, book: Path | None) -> Profile | None:
     """A profile by name, of a project where one is given. Raises UsageError."""
-    from narrator.errors import UsageError, nearest
+    from narrator.errors import UsageError
     from narrator.project import load
     from narrator.project.profiles import PROFILES
 
@@ -115,7 +115,5 @@ def _profile(name: str | None, book: Path | None) -> Profile | None:
     known = [*PROFILES, *(project.manifest.profiles if project else ())]
     if name in known:
         return project.profile(name) if project else PROFILES[name]
-    guess = nearest(name, known)
-    hint = f"did you mean '{guess}'?" if guess else f"there are {', '.join(known)}"
-    own = "" if project else "; for one of your own give --book"
-    raise UsageError(f"no profile '{name}'; {hint}{own}")
+    own = "your own go under `profiles` in it" if project else "for one of your own give --book"
+    raise UsageError(load.unknown_profile(name, known, own))

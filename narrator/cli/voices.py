@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -222,9 +221,12 @@ def language_of(root: Path | None, given: str | None) -> str:
     """The language that was given, or the project's. Raises UsageError for what is no tag."""
     if given is None:
         return speech_of(root).language
-    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", given):
-        raise UsageError(f'--language {given}: not a language tag, as "en" or "en-GB" are')
-    return given
+    from narrator.project import languages
+
+    try:
+        return languages.checked(given)
+    except ValueError as error:
+        raise UsageError(f"--language: {error}") from None
 
 
 def root_of(given: Path | None) -> Path | None:

@@ -65,7 +65,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     """
     project = manuscript.project
     kind, draft = ENGINES[project.engine.name], ENGINES["draft"]
-    for odd in (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript))):
+    texts = (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript)))
+    for odd in (*project.remarks, *texts):
         tell(str(odd))
     for one in dict.fromkeys((kind, draft)):
         for lacking in _lacking(manuscript, one):

@@ -6,8 +6,10 @@ Holds one value against another, and against the files that it names.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import (
@@ -37,14 +39,23 @@ def load(path: Path) -> Project:
         problems += problems_of(path, lines, error)
         rest = without_faults(data, error)
         if rest is not None:
-            problems += _cross_checks(Project(path, rest, lines))
-        raise ManifestError(sorted(set(problems), key=_order)) from None
+            problems += _cross_checks(Project(path, rest, lines)).problems
+        raise ManifestError(_in_order(problems, reader.remarks)) from None
     unseen = tuple((c, path, line, n) for c, (line, n) in reader.unseen.items())
     project = Project(path, manifest, lines, unseen)
-    problems += _cross_checks(project)
+    checks = _cross_checks(project)
+    problems += checks.problems
     if problems:
-        raise ManifestError(sorted(set(problems), key=_order))
-    return project
+        raise ManifestError(_in_order(problems, reader.remarks))
+    remarks = sorted([*reader.remarks, *checks.remarks], key=_order)
+    return replace(project, remarks=tuple(remarks))
+
+
+def _in_order(problems: Iterable[Problem], remarks: Iterable[Problem]) -> list[Problem]:
+    """Problems by their lines, each with what may be its cause."""
+    lines = {problem.line for problem in problems}
+    causes = [remark for remark in remarks if remark.line in lines]
+    return sorted({*problems, *causes}, key=_order)
 
 
 def load_speech(path: Path) -> SpeechSettings:
@@ -85,7 +96,7 @@ def preset_path(root: Path, name: str) -> Path | None:
     return None
 
 
-def _cross_checks(project: Project) -> list[Problem]:
+def _cross_checks(project: Project) -> _CrossChecks:
     """One value held against another, and against the files that it names."""
     checks = _CrossChecks(project)
     checks.speakers()
@@ -95,7 +106,7 @@ def _cross_checks(project: Project) -> list[Problem]:
     checks.profiles()
     checks.output()
     checks.credits()
-    return checks.problems
+    return checks
 
 
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
@@ -109,6 +120,7 @@ class _CrossChecks:
         self.project = project
         self.manifest = project.manifest
         self.problems: list[Problem] = []
+        self.remarks: list[Problem] = []
         self._allowed = list(self._folders())
 
     # -- what is said --
@@ -152,6 +164,8 @@ class _CrossChecks:
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
+        if re.search(r"[\\\0-\x1f]", name):  # of Windows, or what a \n in double quotes became
+            hint = "; write / between folders, and no \\"
         self._wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 
@@ -200,9 +214,30 @@ class _CrossChecks:
         for i, chapter in enumerate(self.manifest.chapters):
             self._exists(chapter.file, "chapters", i, "file")
             self._known_speaker(chapter.speaker, "chapters", i, "speaker")
+        self._note_doubles()
         for i, entry in enumerate(self.project.lexicon):
             self._known_speaker(entry.speaker, "lexicon", i, "speaker")
         self._exists(self.manifest.source, "source")
+
+    def _note_doubles(self) -> None:
+        """Chapters that speak the same file, or that listeners cannot tell apart."""
+        chapters = self.manifest.chapters
+        titles = {i: " ".join(one.title.split()).casefold() for i, one in enumerate(chapters)}
+        texts = {i: os.path.normpath(one.file) for i, one in enumerate(chapters) if one.file}
+        for what, mend, values, key in (
+            ("file", "it is spoken again", texts, "file"),
+            ("title", "listeners see them by their titles", titles, "title"),
+        ):
+            groups: dict[str, list[int]] = {}
+            for i, value in values.items():
+                groups.setdefault(value, []).append(i)
+            for group in groups.values():
+                if len(group) > 1:
+                    shown = quoted(str(getattr(chapters[group[0]], key)))
+                    numbers = ", ".join(str(i + 1) for i in group[:20])
+                    line = self.project.line("chapters", group[1], key)
+                    said = f"chapters {numbers} have the same {what}, '{shown}': {mend}"
+                    self.remarks.append(Problem(self.project.path, line, said))
 
     def music(self) -> None:
         first: dict[str, int] = {}
@@ -245,8 +280,10 @@ class _CrossChecks:
         output = self.manifest.output
         self._template(output.name, self.project.facts.in_names().keys(), "output", "name")
         for name in output.profile or ():
-            choices = profiles.PROFILES.keys() | self.manifest.profiles.keys()
-            self._known("profile", name, choices, "output", "profile")
+            choices = [*profiles.PROFILES, *self.manifest.profiles]
+            if name not in choices:
+                what = unknown_profile(name, choices, "your own go under `profiles`")
+                self._wrong(what, "output", "profile")
         titles = [chapter.title for chapter in self.manifest.chapters]
         sample = output.sample or Sample()
         numbers = {str(number) for number in range(1, len(titles) + 1)}
@@ -290,6 +327,14 @@ class _CrossChecks:
             name = error.args[0]
             what = f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`"
             self._wrong(what, "credits")
+
+
+def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
+    """What is said of a profile that does not exist; `own`: where one's own ones are."""
+    called = {"amazon": "acx", "audible": "acx", "itunes": "apple-podcasts", "ebu": "ebu-r128"}
+    guess = called.get(name.casefold()) or nearest(name, choices)
+    hint = f"did you mean '{guess}'? " if guess else ""
+    return f"unknown profile '{quoted(name)}'; {hint}there are {', '.join(choices)}; {own}"
 
 
 def _is_folder(path: Path) -> bool:

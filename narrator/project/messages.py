@@ -110,6 +110,8 @@ def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> 
         return "has no value"
     if kind == "string_type" and isinstance(value, bool):
         return "YAML reads this word as true or false; put it in quotes"
+    if kind == "tuple_type" and isinstance(value, dict):
+        return "must be a list: begin each of its items with a hyphen and a space, `- `"
     if kind in _SAID:
         return _SAID[kind]
     if kind == "literal_error":
@@ -125,6 +127,11 @@ def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> 
 def _unknown_key(loc: Loc, lines: Mapping[Loc, int], guess: bool) -> str:
     key, around = str(loc[-1]), _spell(loc[:-1], lines)
     valid = _keys_at(loc[:-1])
+    if found := re.match(r"([\w-]+):\S", key):
+        spaced = f"{found[1]}: {quoted(key[found.end(1) + 1 :])}"
+        return f"a space is missing after the colon: write `{spaced}`"
+    if key.startswith("-") and key[1:] in valid:
+        return f"a space is missing after the hyphen: write `- {key[1:]}`"
     close = nearest(key, valid) if guess else None
     hint = f"did you mean '{close}'?" if close else f"valid keys: {', '.join(valid)}"
     return f"unknown key '{quoted(key)}'{f' in {around}' if around else ''}; {hint}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.engines.kind import EngineSettings
+from narrator.errors import Problem
 from narrator.project import profiles
 from narrator.project.facts import BookFacts, facts_of
 from narrator.project.profiles import Profile
@@ -37,6 +38,8 @@ class Project:
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
     """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
     first place, and in how many it stands."""
+    remarks: tuple[Problem, ...] = ()
+    """What is valid in the manifest, but was perhaps meant otherwise."""
     _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(
         default_factory=list, init=False, repr=False, compare=False
     )

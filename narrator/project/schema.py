@@ -20,7 +20,7 @@ from pydantic import (
 from narrator.characters import seen
 from narrator.engines.kind import EngineSettings
 from narrator.engines.registry import ENGINES
-from narrator.project import profiles
+from narrator.project import languages, profiles
 from narrator.settings import Described, Strict, Text, Written
 from narrator.text.normalize.lexicon import LexiconEntry
 
@@ -78,6 +78,11 @@ def _dated(text: str) -> str:
 Date = Annotated[Text, AfterValidator(_dated)]
 
 
+Language = Annotated[
+    Text, AfterValidator(languages.checked), Field(json_schema_extra={"pattern": languages.TAG})
+]
+
+
 def _kind(value: object) -> str:
     """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
     return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
@@ -107,7 +112,7 @@ class VoiceSettings(Strict):
     """A reference clip with its exact transcript, or a description to cast a voice from."""
 
     reference: Text | None = None
-    """A clip of the voice, 8 to 15 seconds of it."""
+    """A clip of the voice, 5 to 10 seconds of it."""
     transcript: Text | None = None
     """Exactly what the clip says."""
     description: Text | None = None
@@ -160,7 +165,7 @@ class _SpeakerOfAnyEngine(Strict):
     """dB, on top of the levelling between speakers."""
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
     """1.1 is ten per cent faster, at the same pitch."""
-    language: Text | None = None
+    language: Language | None = None
     """Where it is not the chapter's."""
     aliases: tuple[Text, ...] = ()
     """Other names that the script may use."""
@@ -210,7 +215,7 @@ class ChapterSettings(Strict):
     """Its text in place: strings as in a chapter's file, or `name: text`."""
     speaker: Text | None = None
     """Speaks what has no name before it, instead of `narrator`."""
-    language: Text | None = None
+    language: Language | None = None
     """Where it is not the book's."""
     engine: EngineOverrides = EngineOverrides()
     """Of this chapter only."""
@@ -487,7 +492,6 @@ else:
         Discriminator(_kind),
         AfterValidator(lambda one: AnyEngineSettings(name=one) if isinstance(one, str) else one),
     ]
-Language = Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 
 
 class SpeechSettings(Strict, extra="ignore"):

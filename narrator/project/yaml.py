@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 from narrator import files
 from narrator.characters import ODD, quoted
 from narrator.errors import ManifestError, Problem
+from narrator.project.mends import explain, explain_text
 from narrator.settings import Decimal, Integer
 
 SIZE_LIMIT = 4_000_000
@@ -19,6 +21,8 @@ NODE_LIMIT = 200_000
 """Nodes after aliases are followed; a few lines of YAML can otherwise ask for gigabytes."""
 NUMBER_LIMIT = 64
 """Characters of a number. What is longer is read as text: Python needs hours for the longest."""
+
+_TIGHT_COMMENT = re.compile(r"[ \t]+(#\w[^\n\r\0]*)")
 
 Loc = tuple[str | int, ...]
 
@@ -28,7 +32,17 @@ class _Loader(yaml.SafeLoader):
 
     composed = 0
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.idle: dict[str, int] = {}
+        """Anchors that nothing refers to, and their lines."""
+
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent):
+            self.idle.pop(str(event.anchor), None)
+        elif event.anchor is not None:
+            self.idle[event.anchor] = event.start_mark.line + 1
         self.composed += 1
         if self.composed > NODE_LIMIT:
             raise yaml.MarkedYAMLError(
@@ -53,7 +67,8 @@ def read_yaml(path: Path) -> tuple[_Nodes, Any]:
     except RecursionError:
         raise ManifestError(Problem(path, at, "nested too deeply")) from None
     except yaml.MarkedYAMLError as error:
-        raise ManifestError(_not_yaml(path, text, error)) from None
+        line, message = explain(text, error)
+        raise ManifestError(Problem(path, line, quoted(message, 400))) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         found = text[error.position : error.position + 1]
@@ -65,8 +80,22 @@ def read_yaml(path: Path) -> tuple[_Nodes, Any]:
         message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
         raise ManifestError(Problem(path, at, message)) from None
     if not isinstance(data, dict):
-        raise ManifestError(Problem(path, 1, "empty, or not a mapping of keys to values"))
+        raise ManifestError(_no_mapping(path, text, data))
+    for name, line in loader.idle.items():
+        what = f"`&{quoted(name)}` names what follows, for `*{quoted(name)}`, which nowhere stands"
+        reader.remarks.append(Problem(path, line, f"{what}: {_MEANT_AS_TEXT}"))
     return reader, data
+
+
+_MEANT_AS_TEXT = "if it is text, put all of it in quotes"
+
+
+def _no_mapping(path: Path, text: str, data: object) -> Problem:
+    if isinstance(data, str):
+        line, message = explain_text(text)
+        return Problem(path, line, quoted(message, 400))
+    what = "empty" if data is None else "not a mapping of keys to values"
+    return Problem(path, 1, f"{what}: a manifest begins with keys, as `title: The Ferry`")
 
 
 def _text_of(path: Path) -> str:
@@ -95,25 +124,6 @@ def _text_of(path: Path) -> str:
         raise ManifestError(f"no path: {quoted(str(path))}") from None
 
 
-def _not_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    message = (error.problem or error.context or "not valid YAML").replace("\\t", "tab")
-    if "'\\t'" in str(error) or (error.problem and "token" in error.problem and _tab(text, mark)):
-        message = "a tab: YAML wants spaces for indentation"
-    elif "mapping values are not allowed" in message:
-        message += "; put a text that has a colon in quotes"
-    elif "found another document" in message:
-        message = "a second document begins here (---): a manifest is one, take the line out"
-    return Problem(path, mark.line + 1 if mark else None, quoted(message, 300))
-
-
-def _tab(text: str, mark: yaml.Mark | None) -> bool:
-    if mark is None:
-        return False
-    lines = text.splitlines()
-    return mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]
-
-
 class _Nodes:
     """Turns YAML nodes into plain values, noting the line of each and keys that stand twice."""
 
@@ -124,6 +134,8 @@ class _Nodes:
         self.problems: list[Problem] = []
         self.unseen: dict[str, tuple[int, int]] = {}
         """Character that cannot be seen -> line of its first place, number of places."""
+        self.remarks: list[Problem] = []
+        """What can be read, but was perhaps meant otherwise."""
         self._count = 0
         self._open: set[int] = set()
 
@@ -189,6 +201,8 @@ class _Nodes:
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
         node.value = self._readable(node, line)
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind in ("str", "null") and not node.style:
+            self._note_comment(node)
         if kind == "timestamp" or (kind in ("int", "float") and len(node.value) > NUMBER_LIMIT):
             return node.value
         if kind not in ("str", "null", "bool", "int", "float"):
@@ -204,6 +218,13 @@ class _Nodes:
             value = Decimal(value)
             value.written = node.value
         return value
+
+    def _note_comment(self, node: yaml.ScalarNode) -> None:
+        """`title: Agent #7` is "Agent", and a comment; which usually begins with a space."""
+        mark = node.end_mark
+        if found := _TIGHT_COMMENT.match(mark.buffer or "", mark.pointer):
+            what = f"`{quoted(found[1])}` is a comment to YAML, which nobody reads"
+            self.remarks.append(Problem(self.path, mark.line + 1, f"{what}: {_MEANT_AS_TEXT}"))
 
     def _unread(self, node: yaml.ScalarNode, line: int) -> ManifestError:
         """A value that is not what its tag says, whether written (`!!int x`) or found (`<<`)."""

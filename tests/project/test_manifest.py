@@ -175,10 +175,13 @@ CASES = {
         "book.yaml:6: output.name: no field {titel}; use {title}, {author}, {narrator}, {series}, "
         "{part}, {year}, {publisher}, {language}",
     ),
-    "tabs": ("title:\n\tx: 1\n", "book.yaml:2: a tab: YAML wants spaces for indentation"),
+    "tabs": (
+        "title:\n\tx: 1\n",
+        "book.yaml:2: a tab, where YAML wants spaces; write it 2 spaces in: `x: 1`",
+    ),
     "a colon without quotes": (
         "title: One: Smoke\n",
-        "book.yaml:1: mapping values are not allowed here; put a text that has a colon in quotes",
+        'book.yaml:1: a text with a colon in it needs quotes; write `title: "One: Smoke"`',
     ),
     "a name that no file system takes": (
         GOOD + f"cover: {'x' * 5000}.png\n",
@@ -197,7 +200,7 @@ CASES = {
         "book.yaml:6: lexicon[1].pattern: not a regular expression: the repetition number is too "
         "large",
     ),
-    "an empty file": ("", "book.yaml:1: empty, or not a mapping of keys to values"),
+    "an empty file": ("", "book.yaml:1: empty: a manifest begins with keys, as `title: The Ferry`"),
 }  # fmt: skip
 
 
