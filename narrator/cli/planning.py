@@ -14,7 +14,9 @@ from rich.table import Table
 from narrator.cli.shared import (
     AsJson,
     Book,
+    BookOption,
     Chapters,
+    Chunks,
     Draft,
     Force,
     Speakers,
@@ -22,6 +24,7 @@ from narrator.cli.shared import (
     counted,
     err,
     near,
+    one_chunk,
     out,
     short,
     sized,
@@ -46,10 +49,13 @@ def plan(
     chapter: Chapters = None,
     speaker: Speakers = None,
     force: Force = False,
+    chunks: Annotated[
+        bool, typer.Option("--chunks", help="Each chunk: name, speaker, why, first words.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
-    print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
+    print_plan(plan_of(book, draft, chapter, speaker, force), as_json, chunks)
 
 
 def plan_of(
@@ -68,13 +74,16 @@ def plan_of(
     return bookplan.plan(manuscript, engine, selection)
 
 
-def print_plan(book: BookPlan, as_json: bool) -> None:
+def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     from narrator.pipeline import bookplan, estimate
 
     costs = estimate.estimate(book)
     if as_json:
-        out.print_json(data=_plan_json(book, costs))
+        rows = {"chunks": [asdict(row) for row in _chunk_rows(book)]} if chunks else {}
+        out.print_json(data={**_plan_json(book, costs), **rows})
         return
+    if chunks:
+        _print_chunks(_chunk_rows(book))
     table = Table("", "chapter", "chunks", "cached", "audio", box=None)
     for row in _chapter_rows(book):
         table.add_row(str(row.number), row.title, str(row.chunks), str(row.cached),
@@ -141,6 +150,46 @@ class _SpeakerRow:
     speaker: str
     chunks: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkRow:
+    id: str
+    chapter: int
+    speaker: str
+    reason: str
+    render: bool
+    source: str
+    text: str
+    seconds: float
+    key: str
+
+
+def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
+    """Every chunk that is chosen, in reading order."""
+    return [
+        _ChunkRow(
+            id=step.id,
+            chapter=step.chapter + 1,
+            speaker=step.chunk.speaker,
+            reason=str(book.why[step.key].reason),
+            render=book.why[step.key].render,
+            source=source(step.chunk),
+            text=step.chunk.text,
+            seconds=round(step.expected, 1),
+            key=step.key,
+        )
+        for step in book.steps
+        if step in book.selection
+    ]
+
+
+def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
+    """Lines in columns: a table of rich takes a second for each thousand of them."""
+    wide = max((len(row.id) for row in rows), default=0)
+    named = max((len(row.speaker) for row in rows), default=0)
+    for row in rows:
+        out.print(f"{row.id:>{wide}}  {row.speaker:{named}}  {row.reason:8}  {short(row.text)}")
 
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
@@ -228,18 +277,17 @@ def _state(row: _ChapterRow, held_back: bool) -> str:
 
 @app.command()
 def why(
-    chunk: Annotated[
-        str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")
-    ],
-    book: Book = Path("book.yaml"),
+    chunk: Chunks,
+    book: BookOption = None,
     draft: Draft = False,
     as_json: AsJson = False,
 ) -> None:
     """Say why a chunk will or will not be rendered, and what went into it."""
     from narrator.pipeline import bookplan
 
-    planned = plan_of(book, draft)
-    step = bookplan.find_step(planned, chunk)
+    name, where = one_chunk(chunk, book)
+    planned = plan_of(where, draft)
+    step = bookplan.find_step(planned, name)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
         out.print_json(

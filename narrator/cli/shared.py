@@ -8,6 +8,7 @@ import json
 import logging
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
@@ -37,7 +38,19 @@ PURPOSES = {
 
 
 class _ByPurpose(TyperGroup):
-    """Commands in the order in which a book needs them."""
+    """Commands in the order in which a book needs them; each takes its book with --book, too."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            _refuse_path(Path(args[0]))
+        name, command, rest = super().resolve_command(ctx, args)
+        parameters = command.params if command else []
+        known = {option for one in parameters for option in one.opts}
+        if "book" in known and "--book" not in known:
+            rest = _without_flag(rest)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.commands))
@@ -48,6 +61,26 @@ class _ByPurpose(TyperGroup):
             ]
             with formatter.section(purpose):
                 formatter.write_dl(rows)
+
+
+def _refuse_path(path: Path) -> None:
+    """Raises UsageError where a file or folder stands in the place of a command."""
+    texts = (".epub", ".md", ".txt")
+    if path.suffix.lower() in texts:
+        raise UsageError(f"what about {path}? A new project: narrator new DIR --from {path}")
+    if path.is_dir() or path.suffix in (".yaml", ".yml"):
+        raise UsageError(f"what about {path}? For example: narrator check {path}")
+
+
+def _without_flag(arguments: list[str]) -> list[str]:
+    """`--book X` as `X`, of commands to which it is an argument."""
+    left: list[str] = []
+    for argument in arguments:
+        if argument.startswith("--book="):
+            left.append(argument.removeprefix("--book="))
+        elif argument not in ("--book", "-b"):
+            left.append(argument)
+    return left
 
 
 app = typer.Typer(
@@ -136,6 +169,17 @@ out = _Console(highlight=False, markup=False, soft_wrap=True)
 err = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
+BookOption = Annotated[
+    Path | None, typer.Option("--book", "-b", help="The manifest, or its folder.")
+]
+Chunks = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CHUNK... [BOOK]",
+        help="Chunks, as messages and the report name them, 3.12, and their book, in any order.",
+        show_default=False,
+    ),
+]
 Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
 Chapters = Annotated[
     list[str] | None, typer.Option("--chapter", "-c", help="A chapter: 3, 2-5, or a title.")
@@ -143,6 +187,39 @@ Chapters = Annotated[
 Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
 Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+_CHUNK = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")
+"""A chunk's name, or the start of its key."""
+
+
+def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
+    """Chunks, and the book that they are of, in whatever order they were named.
+
+    Raises UsageError where it cannot be told which is which.
+    """
+    chunks = [word for word in words if _CHUNK.fullmatch(word)]
+    books = [word for word in words if word not in chunks]
+    if not books and option is None and not Path("book.yaml").exists():
+        there = [word for word in chunks if Path(word).exists()]
+        if len(there) == 1:  # a folder that is called as chunks are
+            chunks.remove(there[0])
+            books = there
+    named = [*map(Path, books), *([option] if option else [])]
+    if len(named) > 1:
+        names = " or ".join(str(path) for path in named)
+        raise UsageError(f"which is the book, {names}? Chunks are named chapter.number, as 3.12")
+    return chunks, named[0] if named else Path("book.yaml")
+
+
+def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
+    """A chunk and its book, as `parted`. Raises UsageError where it is none or several."""
+    chunks, book = parted(words, option)
+    if len(chunks) != 1:
+        what = f"which of {', '.join(chunks)}" if chunks else "which chunk"
+        where = "" if book == Path("book.yaml") else f" {book}"
+        raise UsageError(f"{what}? Name one, chapter.number, and its book: 3.12{where}")
+    return chunks[0], book
 
 
 MOST = 20

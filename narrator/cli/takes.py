@@ -13,21 +13,30 @@ from rich.table import Table
 from narrator.cli.planning import plan_of
 from narrator.cli.progress import LineProgress
 from narrator.cli.rendering import stop_on_signals
-from narrator.cli.shared import AsJson, Book, Draft, app, counted, err, near, out, source
+from narrator.cli.shared import (
+    AsJson,
+    BookOption,
+    Chunks,
+    Draft,
+    app,
+    counted,
+    err,
+    near,
+    one_chunk,
+    out,
+    parted,
+    source,
+)
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
     from narrator.pipeline.retakes import Retaken, Try
 
-Chunk = Annotated[str, typer.Argument(help="A chunk, as messages and the report name it: 3.12.")]
-Chunks = Annotated[list[str], typer.Argument(help="Chunks, by their names: 3.12 3.14.")]
-BookOption = Annotated[Path, typer.Option("--book", "-b", help="The manifest, or its folder.")]
-
 
 @app.command("takes")
 def list_takes(
-    chunk: Chunk,
-    book: Book = Path("book.yaml"),
+    chunk: Chunks,
+    book: BookOption = None,
     draft: Draft = False,
     sounds: Annotated[
         Path | None, typer.Option("--out", help="Write every try there as a WAV to listen to.")
@@ -37,8 +46,9 @@ def list_takes(
     """List what was spoken for a chunk, good and bad, with what the checks measured."""
     from narrator.pipeline import bookplan, retakes
 
-    planned = plan_of(book, draft)
-    step = bookplan.find_step(planned, chunk)
+    name, where = one_chunk(chunk, book)
+    planned = plan_of(where, draft)
+    step = bookplan.find_step(planned, name)
     tries = retakes.tries_of(planned, step)
     if as_json:
         out.print_json(data={"id": step.id, "text": step.text, "tries": [_row(t) for t in tries]})
@@ -97,7 +107,7 @@ def _table(tries: Sequence[Try]) -> Table:
 @app.command()
 def retake(
     chunks: Chunks,
-    book: BookOption = Path("book.yaml"),
+    book: BookOption = None,
     draft: Draft = False,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=32, help="Tries each.")] = 1,
     seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of the noise.")] = None,
@@ -111,18 +121,19 @@ def retake(
     from narrator.pipeline import bookplan, retakes
     from narrator.pipeline.manuscript import read
 
-    if project := next((name for name in chunks if Path(name).is_dir()), None):
-        raise UsageError(f"{project} is no chunk; where a project is meant: --book {project}")
+    names, where = parted(chunks, book)
+    if not names:
+        raise UsageError(f"which chunks of {where}? Name them chapter.number, as 3.12")
     cancel = threading.Event()
     stop_on_signals(cancel)
-    manuscript = read(book)
+    manuscript = read(where)
     kind = bookplan.kind_of(manuscript.project, draft=draft)
     parameters = kind.typed(settings or ())
     seed = parameters.pop("seed", seed)
     engine = bookplan.engine_for(manuscript.project, draft=draft)
     with LineProgress(err) as progress:
         retaken = retakes.retake(
-            manuscript, engine, chunks, count=count, seed=seed,
+            manuscript, engine, names, count=count, seed=seed,
             parameters=parameters, observer=progress, cancel=cancel,
         )  # fmt: skip
     if as_json:
@@ -159,16 +170,26 @@ def _print_retaken(one: Retaken) -> None:
 
 @app.command()
 def pin(
-    chunk: Chunk,
-    number: Annotated[int, typer.Argument(metavar="TRY", help="As `takes` numbers them.", min=0)],
-    book: BookOption = Path("book.yaml"),
+    chunk: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHUNK TRY [BOOK]",
+            help="A chunk, 3.12, and a try of it, as `takes` numbers them: 2.",
+        ),
+    ],
+    book: BookOption = None,
     draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
     from narrator.pipeline import bookplan, retakes
 
-    planned = plan_of(book, draft)
-    step = bookplan.find_step(planned, chunk)
+    numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
+    name, where = one_chunk([word for word in chunk if word not in numbers], book)
+    if len(numbers) != 1:
+        raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
+    number = int(numbers[0])
+    planned = plan_of(where, draft)
+    step = bookplan.find_step(planned, name)
     retakes.pin(planned, step, number)
     out.print(f"{step.id}: try {number} is pinned; `narrator render` makes the files anew")
 
@@ -176,9 +197,12 @@ def pin(
 @app.command()
 def unpin(
     chunks: Annotated[
-        list[str] | None, typer.Argument(help="Chunks; none with --lost.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[CHUNK...] [BOOK]", help="Chunks; none with --lost.", show_default=False
+        ),
     ] = None,
-    book: BookOption = Path("book.yaml"),
+    book: BookOption = None,
     draft: Draft = False,
     lost: Annotated[
         bool, typer.Option("--lost", help="Forget pins whose text is no longer in the book.")
@@ -187,14 +211,15 @@ def unpin(
     """Let the manifest decide again how chunks sound."""
     from narrator.pipeline import bookplan, retakes
 
-    planned = plan_of(book, draft)
+    names, where = parted(chunks or (), book)
+    planned = plan_of(where, draft)
     if lost:
         retakes.forget(planned, planned.lost)
         out.print(f"{counted(len(planned.lost), 'pin')} forgotten")
         return
-    if not chunks:
+    if not names:
         raise UsageError("name the chunks to unpin, or --lost")
-    steps = [bookplan.find_step(planned, name) for name in chunks]
+    steps = [bookplan.find_step(planned, name) for name in names]
     held = retakes.unpin(planned, steps)
     for step in steps:
         out.print(f"{step.id}: {'no longer pinned' if step in held else 'was not pinned'}")

@@ -21,6 +21,7 @@ from narrator.characters import quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import profiles
 from narrator.project.messages import problems_of, without_faults
+from narrator.project.place import manifest_at
 from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
@@ -29,8 +30,7 @@ from narrator.project.yaml import read_yaml
 
 def load(path: Path) -> Project:
     """Read and validate a manifest. Raises ManifestError with every problem found."""
-    if path.is_dir():
-        path = path / "book.yaml"
+    path = manifest_at(path)
     reader, data = read_yaml(path)
     lines, problems = reader.lines, reader.problems
     try:

@@ -103,14 +103,7 @@ def _text_of(path: Path) -> str:
     try:
         return files.read_whole(path, SIZE_LIMIT).decode("utf-8-sig")
     except FileNotFoundError:
-        raise ManifestError(
-            Problem(
-                path,
-                None,
-                "no such file; name a project's folder or its book.yaml, or write one: "
-                "`narrator new DIR --from BOOK`",
-            )
-        ) from None
+        raise ManifestError(Problem(path, None, "no such file")) from None
     except files.TooLarge:
         raise ManifestError(
             Problem(path, None, "larger than 4 MB: put chapter text in files")
