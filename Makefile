@@ -22,6 +22,8 @@ DEMO := projects/eleven-minutes-fast
 
 demo: $(VENV)/.draft
 	$(BIN)/narrator render $(DEMO)/book.yaml --draft
+	@echo "Next: . $(BIN)/activate, then narrator new my-book --from BOOK"
+	@echo "      (or, without it, $(BIN)/narrator new my-book --from BOOK)"
 
 # A file's tests stay together: they share what they rendered.
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadfile

@@ -32,6 +32,21 @@ def test_its_make_targets_exist() -> None:
         assert done.returncode == 0, done.stderr
 
 
+def test_the_demo_says_next_how_the_command_is_called_as_the_page_does() -> None:
+    done = subprocess.run(
+        ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    said = subprocess.run(
+        ["sh", "-c", "\n".join(re.findall(r"^echo .*$", done.stdout, re.MULTILINE))],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert said.startswith("Next: . .venv/bin/activate, then narrator new my-book --from BOOK\n")
+    assert ".venv/bin/narrator new my-book" in said
+    page = PAGE.read_text("utf-8")
+    assert "`. .venv/bin/activate`" in page
+    assert "`.venv/bin/narrator`" in page
+
+
 def test_its_extras_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for line in commands(PAGE, "pip"):

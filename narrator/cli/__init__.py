@@ -10,6 +10,7 @@ file could not be encoded to its target; 70 a fault of narrator's own; 130 stopp
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import logging
@@ -34,6 +35,7 @@ from narrator.cli import (
     upkeep,
     voices,
 )
+from narrator.cli.progress import beating
 from narrator.cli.shared import app, err, out, short, tell
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
@@ -64,8 +66,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
+    silent = "--json" in sys.argv
+    command = " ".join(["narrator", *sys.argv[1:2]])
+    beats = contextlib.nullcontext() if silent else beating(err, command)
     try:
-        app()
+        with beats:
+            app()
     except NarratorError as error:
         tell("error", error.problems)
         sys.exit(error.exit_code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator.cli.planning import plan_of
+from narrator.cli.progress import stage
 from narrator.cli.shared import app, counted, err, near, out
 from narrator.errors import UsageError
 
@@ -116,8 +116,7 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
     from narrator.project import load
 
     finished: dict[Path, Collection[str]] = {}
-    waiting = err.status("reading projects") if err.is_terminal else contextlib.nullcontext()
-    with waiting:
+    with stage(err, "reading projects"):
         for path in manifests:
             project = load.load(path)
             kinds = feeds.COMPANIONS & set(project.manifest.output.companions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -39,10 +40,9 @@ def verify(
 
     wanted = _profile(profile, book)
     places = inspection.places(files)
-    line = StageLine(err)
-    told = partial(line, f"measuring {counted(len(places.files), 'file')}")
-    seen = places.inspect(wanted, None if as_json else told)
-    line.clear()
+    with contextlib.nullcontext() if as_json else StageLine(err) as line:
+        what = f"measuring {counted(len(places.files), 'file')}"
+        seen = places.inspect(wanted, partial(line, what) if line else None)
     if as_json:
         _print_json(seen, wanted)
     else:

@@ -20,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from narrator.cli.progress import StageLine, stage
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.engines import models
 
@@ -213,27 +214,19 @@ def _engine(spec: str) -> Engine:
 @contextlib.contextmanager
 def _working(what: str) -> Iterator[None]:
     """A sign of life where nothing can be counted."""
-    if err.is_terminal:
-        with err.status(what):
-            yield
-    else:
+    if not err.is_terminal:
         err.print(what)
+    with stage(err, what):
         yield
 
 
 @contextlib.contextmanager
 def _bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
-    """A bar that shows how far something is; a log gets a line for every tenth."""
+    """A bar that shows how far something is; a log gets its line at times."""
     if not err.is_terminal:
-        last = 0
-
-        def line(done: int, total: int) -> None:
-            nonlocal last
-            if total and 10 * done // total > last:
-                last = 10 * done // total
-                err.print(f"{what}: {10 * last} %")
-
-        yield line
+        with StageLine(err) as line:
+            yield lambda done, total: line(what, done / max(1, total))
+        err.print(f"{what}: 100 %")
         return
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli.progress import stage
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -68,7 +69,8 @@ def plan_of(
     from narrator.pipeline import bookplan
     from narrator.pipeline.manuscript import read
 
-    manuscript = read(book)
+    with stage(err, "reading the manuscript"):
+        manuscript = read(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
     engine = bookplan.engine_for(manuscript.project, draft=draft)
     return bookplan.plan(manuscript, engine, selection)

@@ -1,15 +1,17 @@
 """How far a command is: for a terminal, for a log, for nobody.
 
-Each class but `StageLine` is an observer of `pipeline.run`; what they say goes to the console they
-are given.
+A log gets a line every ten seconds, whatever is at work: `beat` asks it. `JsonProgress`,
+`LineProgress` and `LiveProgress` are observers of `pipeline.run`; what they say goes to the console
+they are given.
 """
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -25,6 +27,70 @@ if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
     from narrator.speech.plan import Step
     from narrator.speech.store import Record
 
+Clock = Callable[[], float]
+
+EVERY = 10.0
+"""Seconds between the lines of a log."""
+_said_by: list[Callable[[], str]] = []
+"""What is at work, and says how far it is; the last one is asked."""
+
+
+def beat(
+    console: Console, command: str, wait: Callable[[float], bool], now: Clock = time.monotonic
+) -> None:
+    """Say every ten seconds how far what is at work is, until `wait` is told to end.
+
+    What says nothing of itself is said to be at work, where nobody sees it on a terminal.
+    """
+    began = now()
+    while not wait(EVERY):
+        if _said_by:
+            line = _said_by[-1]()
+        else:
+            line = "" if console.is_terminal else f"{command}: {clock(now() - began)} so far"
+        if line:
+            console.print(line)
+
+
+@contextlib.contextmanager
+def beating(console: Console, command: str) -> Iterator[None]:
+    """`beat` beside all that a command does."""
+    end = threading.Event()
+    thread = threading.Thread(target=beat, args=(console, command, end.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def stage(console: Console, what: str, now: Clock = time.monotonic) -> Iterator[None]:
+    """Something of which only the time that it takes can be said."""
+    began = now()
+
+    def line() -> str:
+        return f"{what}: {clock(now() - began)} so far"
+
+    if console.is_terminal:
+        with console.status(what):
+            yield
+        return
+    _said_by.append(line)
+    try:
+        yield
+    finally:
+        _said_by.remove(line)
+
+
+def _left(share: float, spent: float) -> str:
+    """The time left of something, once it can be said."""
+    if not 0 < share < 1 or spent < 2:
+        return ""
+    return f", {clock(spent / share * (1 - share))} left"
+
+
 LINES = 8
 """Chapters shown at once on a terminal; finished ones move up into the scrollback."""
 
@@ -36,9 +102,10 @@ def _fitted(title: str, room: int) -> str:
 class _Tally:
     """What every kind of progress counts."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
         self.console = console
-        self.began = time.monotonic()
+        self.now = now
+        self.began = now()
         self.titles: list[str] = []
         self.total: Counter[int] = Counter()
         self.done: Counter[int] = Counter()
@@ -74,7 +141,8 @@ class _Tally:
         for step in book.todo:
             self.total[step.chapter] += 1
             self.left += step.expected
-        self.began = time.monotonic()
+        self.began = self.now()
+        self.making = None
 
     def rendered(self, step: Step, record: Record) -> None:
         self.speech += record.seconds
@@ -96,20 +164,17 @@ class _Tally:
         pass
 
     def exporting(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        self.ended = self.ended or now
+        now = self.now()
+        if self.titles:  # all that is spoken is there
+            self.ended = self.ended or now
         if self.making is None or self.making[0] != what:
             self.making = (what, now)
 
     def far(self, what: str, done: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
-        if what != "encode":
-            return f"{done} of {total}"
-        line = f"{clock(done)} of {clock(total)}"
-        spent = time.monotonic() - self.making[1] if self.making else 0.0
-        if done and done < total and spent > 2:
-            line += f"  {clock(spent / done * (total - done))} left"
-        return line
+        line = f"{clock(done)} of {clock(total)}" if what == "encode" else f"{done} of {total}"
+        spent = self.now() - self.making[1] if self.making else 0.0
+        return line + _left(done / max(1, total), spent)
 
     def _ended(self, step: Step) -> None:
         if step.key in self.keys:
@@ -122,14 +187,14 @@ class _Tally:
     @property
     def factor(self) -> float:
         """Seconds of speech a second of this run."""
-        return self.speech / max(1e-6, (self.ended or time.monotonic()) - self.began)
+        return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
 
     def whole(self) -> str:
         """One line on the whole run."""
         done, total = self.done.total(), self.total.total()
         line = f"{done}/{total}  {self.factor:.1f} x real time"
         if self.expected and done < total:
-            left = self.left * max(1e-6, time.monotonic() - self.began) / self.expected
+            left = self.left * max(1e-6, self.now() - self.began) / self.expected
             line += f"  {clock(left)} left"
             if left > 120:
                 end = datetime.now() + timedelta(seconds=left)
@@ -145,14 +210,34 @@ class JsonProgress(_Tally):
 
 
 class LineProgress(_Tally):
-    """For a log or a pipe: a line a chapter, and one for the whole every few seconds."""
+    """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
 
-    EVERY = 10.0
+    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
+        super().__init__(console, now)
+        self._started = ("", self.began)
+        self._far = ("", 0, 0)
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._next = time.monotonic() + self.EVERY
-        self._last = ("", 0, 0)
+    def __enter__(self) -> Self:
+        _said_by.append(self.line)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _said_by.remove(self.line)
+
+    def line(self) -> str:
+        """How far it is."""
+        if self.making:
+            what, done, total = self._far
+            return f"{what}: {self.far(what, done, total)}"
+        if self.done or (self.total and self.busy):
+            return self.whole()
+        what, since = self._started
+        return f"{what or 'planning'}: {clock(self.now() - since)} so far"
 
     def rendered(self, step: Step, record: Record) -> None:
         super().rendered(step, record)
@@ -173,19 +258,14 @@ class LineProgress(_Tally):
             )
 
     def starting(self, what: str) -> None:
+        self._started = (what, self.now())
         self.console.print(what)
-
-    def tick(self) -> None:
-        if self.total and time.monotonic() >= self._next:
-            self._next = time.monotonic() + self.EVERY
-            self.console.print(self.whole())
 
     def exporting(self, what: str, done: int, total: int) -> None:
         super().exporting(what, done, total)
-        if ((what, done, total) != self._last and done == total) or time.monotonic() >= self._next:
-            self._next = time.monotonic() + self.EVERY
-            self._last = (what, done, total)
+        if (what, done, total) != self._far and done == total:
             self.console.print(f"{what}: {self.far(what, done, total)}")
+        self._far = (what, done, total)
 
 
 class LiveProgress(_Tally):
@@ -270,30 +350,38 @@ class LiveProgress(_Tally):
 
 
 class StageLine:
-    """How far a share of something is: one line on a terminal; in a log a line for each stage that
-    takes long."""
+    """How far a share of something is: a line that changes on a terminal; in a log one at times."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.stage = ""
-        self.last = time.monotonic()
-        self.shown = 0
+    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
+        self._now = now
+        self._status = console.status("") if console.is_terminal else None
+        self._stage, self._began, self._share = "", now(), 0.0
+
+    def __enter__(self) -> Self:
+        _said_by.append(self.line)
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _said_by.remove(self.line)
+        if self._status:
+            self._status.stop()
 
     def __call__(self, what: str, share: float) -> None:
-        now = time.monotonic()
-        if what != self.stage:
-            self.stage, self.last = what, now
-        wait = 0.2 if sys.stderr.isatty() else 30.0
-        if now - self.last < wait:
-            return
-        self.last = now
-        said = f"{what}: {share:4.0%}"
-        if sys.stderr.isatty():
-            self.console.print(said.ljust(self.shown), end="\r")
-            self.shown = len(said)
-        else:
-            self.console.print(said)
+        if what != self._stage:
+            self._stage, self._began = what, self._now()
+        self._share = share
+        if self._status:
+            self._status.update(f"{what}: {share:4.0%}")
 
-    def clear(self) -> None:
-        if self.shown:
-            self.console.print(" " * self.shown, end="\r")
+    def line(self) -> str:
+        """For a log; on a terminal it is seen already."""
+        if self._status or not self._stage:
+            return ""
+        return f"{self._stage}: {self._share:.0%}{_left(self._share, self._now() - self._began)}"

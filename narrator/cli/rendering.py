@@ -23,7 +23,7 @@ from narrator.cli.planning import (
     print_plan,
     warn_of_unspoken,
 )
-from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress
+from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress, stage
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -101,11 +101,7 @@ def _run(
     stop_on_signals(cancel)
     _stay_awake()
     began = time.monotonic()
-    with (
-        err.status("reading the manuscript")
-        if err.is_terminal and not as_json
-        else contextlib.nullcontext()
-    ):
+    with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         manuscript = read(book)
         selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
         engine = bookplan.engine_for(manuscript.project, draft=draft, tell=err.print)

@@ -52,9 +52,8 @@ def report(
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.path_of(planned)
-    told = StageLine(err)
-    facts = reports.write(planned, path, spectrograms=chosen, on_progress=told)
-    told.clear()
+    with StageLine(err) as told:
+        facts = reports.write(planned, path, spectrograms=chosen, on_progress=told)
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")
     if facts.missing:
         err.print(f"{counted(facts.missing, 'chunk')} missing; the page says which chapters")

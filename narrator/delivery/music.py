@@ -12,7 +12,7 @@ anew, so memory does not grow with their length. Knows nothing of takes, stores 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,17 +46,21 @@ LONGEST = 180.0
 """Seconds of an intro or outro; a longer one is the wrong file."""
 
 
-def tunes(project: Project) -> tuple[Tune, ...]:
+def tunes(
+    project: Project, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[Tune, ...]:
     """The file of each entry of the manifest, measured.
 
     What was measured before is kept in `build`; an hour of music takes some seconds the first time.
-    Raises ManifestError, StorageError.
+    `on_progress` hears how many of how many are. Raises ManifestError, StorageError.
     """
     found: dict[Path, Tune] = {}
     problems: list[Problem] = []
     entries = project.manifest.music
     for number, entry in enumerate(entries):
         path = project.root / entry.file
+        if on_progress:
+            on_progress(number, len(entries))
         try:
             tune = found.get(path) or _tune(path, project.build / "music")
         except Unfit as error:

@@ -134,7 +134,7 @@ def _prepare(project: Project, observer: Observer) -> None:
     references.sweep(project)
     if project.manifest.music:
         observer.starting("measuring the music")
-        music.tunes(project)
+        music.tunes(project, partial(observer.exporting, "measure music"))
 
 
 def _remember(book: BookPlan) -> None:

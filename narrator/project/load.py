@@ -333,8 +333,8 @@ def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
     """What is said of a profile that does not exist; `own`: where one's own ones are."""
     called = {"amazon": "acx", "audible": "acx", "itunes": "apple-podcasts", "ebu": "ebu-r128"}
     guess = called.get(name.casefold()) or nearest(name, choices)
-    hint = f"did you mean '{guess}'? " if guess else ""
-    return f"unknown profile '{quoted(name)}'; {hint}there are {', '.join(choices)}; {own}"
+    hint = f"did you mean '{guess}'? There" if guess else "there"
+    return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(choices)}; {own}"
 
 
 def _is_folder(path: Path) -> bool:

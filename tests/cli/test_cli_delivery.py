@@ -62,7 +62,7 @@ def test_a_program_gets_json(good: Path) -> None:
 
 
 def test_an_unknown_profile_names_the_nearest(good: Path) -> None:
-    with pytest.raises(UserError, match="no profile 'spotfy'; did you mean 'spotify'"):
+    with pytest.raises(UserError, match="unknown profile 'spotfy'; did you mean 'spotify'"):
         verify(good, "--profile", "spotfy")
 
 

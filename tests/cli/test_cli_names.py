@@ -156,6 +156,6 @@ def test_an_unknown_profile_names_those_there_are(narrator, here):
     text = books.MANIFEST.replace("{formats: [wav], files: chapters}", "{profile: Audible}")
     code, _, errors = narrator("check", books.write(here, text))
     assert code == 2
-    assert "unknown profile 'Audible'; did you mean 'acx'? there are acx, audiobookshelf" in errors
+    assert "unknown profile 'Audible'; did you mean 'acx'? There are acx, audiobookshelf" in errors
     code, _, errors = narrator("verify", here, "--profile", "apple")
     assert (code, "did you mean 'apple-podcasts'?" in errors) == (2, True)

@@ -177,7 +177,7 @@ def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
 WRONG = {
     "an unknown profile": (
         "output: {profile: acxx}\n",
-        "book.yaml:9: unknown profile 'acxx'; did you mean 'acx'? there are acx, audiobookshelf, "
+        "book.yaml:9: unknown profile 'acxx'; did you mean 'acx'? There are acx, audiobookshelf, "
         "apple-podcasts, spotify, ebu-r128, archive; your own go under `profiles`",
     ),
     "other keys beside a profile": (
