@@ -32,8 +32,9 @@ RATE = 48_000
 
 SHORTEST, LONGEST = 3.0, 30.0
 """Seconds of speech. Less shows too little of a voice; the model was trained within about 30 s."""
-SLOW = 15.0
-"""Seconds from which on a clip costs more time than it gives likeness: it is read at every take."""
+ADVISED = (5.0, 10.0)
+"""Seconds of speech, least and most. Reference, prompt and speech may share the 30 s: with a clip
+of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
 MOST = 600.0
 """Seconds of a recording that are read at all."""
 
@@ -126,7 +127,11 @@ def load(path: Path, transcript: str, language: str) -> Clip:
 
     Raises UserError with all that speaks against it: no such file, no sound, or refusals.
     """
-    clip = prepare(read(path), transcript, language)
+    return accepted(prepare(read(path), transcript, language), path)
+
+
+def accepted(clip: Clip, path: Path) -> Clip:
+    """A clip of a file, unless it is refused. Raises UserError with all that speaks against it."""
     if clip.refusals:
         raise UserError([Problem(path, None, finding.message) for finding in clip.refusals])
     return clip
@@ -176,8 +181,7 @@ def _read_ffmpeg(path: Path) -> Recording:
 def _check_length(seconds: float) -> None:
     if seconds > MOST:
         raise Unfit(
-            f"more than {MOST / 60:.0f} minutes of sound; cut {SHORTEST:.0f} to {SLOW:.0f} s of "
-            "clear speech out of it"
+            f"more than {MOST / 60:.0f} minutes of sound; cut {_ADVISED} of clear speech out of it"
         )
 
 
@@ -210,6 +214,21 @@ def prepare(recording: Recording, transcript: str, language: str) -> Clip:
     samples, gain = _levelled(_trimmed(mono, start, stop), level)
     figures = ClipFigures(sound.seconds, level, gain, sound.noise, band)
     return Clip(samples, transcript, figures, tuple(findings))
+
+
+def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
+    """Where speech begins and ends in a recording, and the pauses inside of it, in seconds."""
+    if not len(recording.channels) or not np.isfinite(recording.channels).all():
+        return 0.0, 0.0, []
+    mono, _ = _mixed(recording.channels)
+    mono = _without_rumble(audio.resample(mono, recording.rate, RATE))
+    start, stop = audio.speech_bounds(mono, RATE)
+    if stop <= start:
+        return 0.0, 0.0, []
+    sound = _Levels.of(mono, start, stop)
+    inner = [(a, b) for a, b in sound.pauses() if sound.first < a and b < sound.last]
+    pauses = [(a * FRAME, b * FRAME) for a, b in inner]
+    return start / RATE + audio.BEFORE, stop / RATE - audio.AFTER, pauses
 
 
 def _refused(transcript: str, message: str, *findings: ClipFinding) -> Clip:
@@ -320,25 +339,35 @@ class _Levels:
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
+_ADVISED = f"{ADVISED[0]:.0f} to {ADVISED[1]:.0f} s"
+_CUTS = "`narrator voices add NAME CLIP --cut` cuts it at a pause"
+
+
+def too_long(seconds: float) -> str:
+    """What is said of more speech than is advised; "" of less."""
+    if seconds <= ADVISED[1]:
+        return ""
+    return (
+        f"{seconds:.1f} s of speech, {_ADVISED} are advised: reference, prompt and speech may "
+        f"share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUTS}"
+    )
+
+
 def _length(sound: _Levels, transcript: str, language: str) -> list[ClipFinding]:
     seconds, findings = sound.seconds, list[ClipFinding]()
     if seconds < SHORTEST:
         message = (
             f"{seconds:.1f} s of speech, too short to show a voice; "
-            f"{SHORTEST:.0f} s are the least, 8 to {SLOW:.0f} s are best"
+            f"{SHORTEST:.0f} s are the least, {_ADVISED} are best"
         )
         findings.append(ClipFinding("refuse", message))
     elif seconds > LONGEST:
         message = (
             f"{seconds:.1f} s of speech, more than the model can hold ({LONGEST:.0f} s); "
-            f"cut 8 to {SLOW:.0f} s out of it, with their transcript"
+            f"cut {_ADVISED} out of it, with their transcript: {_CUTS}"
         )
         findings.append(ClipFinding("refuse", message))
-    elif seconds > SLOW:
-        message = (
-            f"{seconds:.1f} s of speech: every take reads it again, so rendering is slower than "
-            f"with {SLOW:.0f} s or less; the likeness hardly gains by more"
-        )
+    elif message := too_long(seconds):
         findings.append(ClipFinding("warn", message))
     findings += _fit(seconds, transcript, language)
     inner = [b - a for a, b in sound.pauses() if sound.first < a and b < sound.last]

@@ -192,6 +192,8 @@ def reference_of(
     if path.suffix == SUFFIX:
         preset = read(path)
         _check_transcript(path, voice.transcript, preset.transcript)
+        if tell and (said := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
+            tell(f"{path.name}: {said}")
         return preset.to_reference()
     clip = clips.load(path, voice.transcript or "", voice.language or language)
     for finding in clip.warnings if tell else ():

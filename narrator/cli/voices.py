@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from typer.core import TyperGroup
 
 from narrator.cli.shared import AsJson, app, err, near, out, short
 from narrator.errors import Problem, UsageError, UserError
 
 if TYPE_CHECKING:
+    from typer import _click as click  # as typer carries it
+
+    from narrator.cast.clips import Clip
     from narrator.cast.presets import Preset
     from narrator.project.schema import SpeechSettings
 
+
+class _Voices(TyperGroup):
+    """`--cut` may stand without a number."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if "--cut" in rest:
+            place = rest.index("--cut") + 1
+            if not re.fullmatch(r"[\d.]+", "".join(rest[place : place + 1])):
+                rest = [*rest[:place], _ANYWHERE, *rest[place:]]
+        return name, command, rest
+
+
+_ANYWHERE = "auto"
+"""Where a clip is cut that is cut nowhere in particular."""
+
 voices = typer.Typer(
+    cls=_Voices,
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -109,6 +135,15 @@ def add(
     transcript_file: Annotated[
         Path | None, typer.Option("--transcript-file", help="A text file with the transcript.")
     ] = None,
+    cut: Annotated[
+        str | None,
+        typer.Option(
+            "--cut",
+            metavar="[SECONDS]",
+            help="Cut the clip at a pause after 5 to 10 s, and its transcript; with SECONDS there, "
+            "and the transcript is what is said before.",
+        ),
+    ] = None,
     language: Language = None,
     style: Style = None,
     library: InLibrary = False,
@@ -133,7 +168,7 @@ def add(
     said = _transcript(transcript, transcript_file)
     spoken = language_of(root, language)
     voice.check()
-    sound = clips.load(clip, said, spoken)
+    sound = clips.accepted(_prepared(voice.name, clip, said, spoken, cut), clip)
     for finding in sound.warnings:
         err.print(f"warning: {near(clip)}: {finding}")
     figures = sound.figures
@@ -143,6 +178,67 @@ def add(
     )
     source = f"clip {clip.name}"
     voice.keep(presets.of_clip(voice.name, sound, spoken, style=style, source=source))
+
+
+def _prepared(name: str, path: Path, said: str, language: str, cut: str | None) -> Clip:
+    """A clip, or the part of it that is wanted or agreed to; what is cut is said.
+
+    Raises UserError, UsageError where a cut is asked for and cannot be told.
+    """
+    from narrator.cast import clips, cuts
+
+    recording = clips.read(path)
+    if cut is not None and cut != _ANYWHERE:
+        recording = cuts.until(recording, _seconds(cut, len(recording.channels) / recording.rate))
+        return clips.prepare(recording, said, language)
+    whole = clips.prepare(recording, said, language)
+    if not clips.too_long(whole.figures.seconds):
+        return whole
+    found = cuts.find(recording, said, language)
+    if found is None:
+        if cut is not None:
+            raise UsageError(
+                f"{near(path)}: no pause at the end of a sentence in it after 5 to 10 s; listen "
+                'where one is, and say it: --cut SECONDS --transcript "what is said before"'
+            )
+        return whole
+    place = f"cut at {found.seconds:g} s, after {found.speech:g} s of speech"
+    proposal = f"{place}: “{found.transcript}”"
+    command = (
+        f"narrator voices add {shlex.quote(name)} {shlex.quote(str(path))} --cut {found.seconds:g} "
+        f"--transcript {shlex.quote(found.transcript)}"
+    )
+    if cut is None and sys.stdin.isatty() and err.is_terminal:
+        doubt = "" if found.sure else " (not sure: is this what is heard before it?)"
+        err.print(f"{near(path)}: {clips.too_long(whole.figures.seconds)}")
+        err.print(f"{proposal}{doubt}")
+        agreed = typer.confirm("Cut it there?", default=found.sure)
+    elif cut is None:
+        doubt = "" if found.sure else ", if these are the words that are heard before it"
+        err.print(f"warning: {near(path)}: it can be cut{doubt}: {command}")
+        agreed = False
+    elif not found.sure:
+        raise UsageError(
+            f"{near(path)}: several places come near, and a wrong transcript makes every take "
+            f"ramble: listen to it up to {found.seconds:g} s, mend the words, and say: {command}"
+        )
+    else:
+        agreed = True
+    if not agreed:
+        return whole
+    out.print(proposal)
+    return clips.prepare(cuts.until(recording, found.seconds), found.transcript, language)
+
+
+def _seconds(text: str, most: float) -> float:
+    """Raises UsageError for what is no place within a clip."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < most:
+        raise UsageError(f"--cut {text}: seconds from its beginning, less than its {most:.1f}")
+    return seconds
 
 
 @voices.command()

@@ -228,8 +228,8 @@ def test_a_narrow_band_in_a_file_of_high_rate_is_heard_too(speech):
     warned(judged(dull, rate=48000), "no sound above 4", "the file has 48 kHz")
 
 
-def test_more_than_fifteen_seconds_is_a_warning_about_speed(speech):
-    warned(judged(np.tile(speech, 2), text=f"{TEXT} {TEXT}"), "rendering is slower")
+def test_more_than_ten_seconds_is_a_warning_that_says_how_to_cut(speech):
+    warned(judged(np.tile(speech, 2), text=f"{TEXT} {TEXT}"), "5 to 10 s are advised", "--cut")
 
 
 def test_an_end_inside_a_word_is_a_warning(speech):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 import soundfile
 
-from narrator.cast import auditions, presets
+from narrator.cast import auditions, cuts, presets
 from narrator.cli import casting
 from narrator.engines import Request, Speech
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, Problem
-from tests import spoken
+from narrator.text.pace import expected_seconds
+from tests import sounds, spoken
 from tests.spoken import TEXT
 from tests.stage import StageEngine, says
 
@@ -66,6 +68,65 @@ def book() -> Path:
     """A project here, which names a voice that is still to be made."""
     Path("book.yaml").write_text(MANIFEST, encoding="utf-8")
     return Path()
+
+
+# -- clips that are too long --------------------------------------------------------------------
+
+FIRST = "Early in the morning a cool wind came over the hills, and the village smelled of bread."
+REST = "Nobody was in a hurry, for there was time enough for everything that had to be done."
+
+
+@pytest.fixture
+def long(tmp_path) -> Path:
+    """A clip of some 13 s, with a pause between its two sentences."""
+    parts = [sounds.silence(0.3)]
+    for text in (FIRST, REST):
+        words = text.replace(",", "").replace(".", "")
+        said = sounds.voice(expected_seconds(words, "en"), seed=len(text))
+        parts += [said, sounds.silence(0.6)]
+    soundfile.write(tmp_path / "long.wav", np.concatenate(parts), sounds.RATE)
+    return tmp_path / "long.wav"
+
+
+def test_a_long_clip_is_cut_at_a_pause_with_its_transcript_s_part(narrator, long, home):
+    code, said, errors = narrator("add", "Ada", long, "--cut", "--transcript", f"{FIRST} {REST}")
+    assert (code, "advised" in errors) == (0, False)
+    assert f"s of speech: “{FIRST}”" in said
+    preset = presets.read(home / "Ada.voice")
+    assert preset.transcript == FIRST
+    assert 5 < preset.seconds < 10
+
+
+def test_unasked_and_without_a_terminal_it_is_kept_whole_and_the_command_is_said(
+    narrator, long, home
+):
+    code, _, errors = narrator("add", "Ada", long, "--transcript", f"{FIRST} {REST}")
+    assert code == 0
+    assert "5 to 10 s are advised" in errors
+    assert presets.read(home / "Ada.voice").transcript == f"{FIRST} {REST}"
+    command = shlex.split(errors.partition(": narrator voices ")[2].splitlines()[0])
+    assert narrator(*command, "--replace")[0] == 0
+    assert presets.read(home / "Ada.voice").transcript == FIRST
+
+
+def test_a_cut_that_is_not_sure_is_proposed_and_not_made(narrator, long, home, monkeypatch):
+    real = cuts.find
+    monkeypatch.setattr(cuts, "find", lambda *given: replace(real(*given), sure=False))
+    code, _, errors = narrator("add", "Ada", long, "--cut", "--transcript", f"{FIRST} {REST}")
+    assert code == 2
+    assert "several places come near" in errors
+    assert f"--transcript '{FIRST}'" in errors
+    assert not home.exists()
+
+
+def test_a_cut_outside_of_the_clip_is_an_error(narrator, long):
+    code, _, errors = narrator("add", "Ada", long, "--cut", "99", "--transcript", FIRST)
+    assert (code, "--cut 99: seconds from its beginning" in errors) == (2, True)
+
+
+def test_the_whole_transcript_does_not_pass_for_a_part(narrator, long):
+    code, _, errors = narrator("add", "Ada", long, "--cut", "4", "--transcript", f"{FIRST} {REST}")
+    assert (code, "it says more than the clip" in errors) == (2, True)
 
 
 # -- add -------------------------------------------------------------------------------------------
@@ -143,7 +204,10 @@ def test_a_voice_is_not_replaced_unasked(narrator, clip, home):
         (["Ada"], "which clip?"),
         (["Ada", "none.wav", "--transcript", "x"], "none.wav: cannot be read"),
         (["Ada", "none.wav", "--transcript-file", "none.txt"], "none.txt: cannot be read"),
-        (["Ada", "none.wav", "--transcript", "x", "--language", "English"], "not a language tag"),
+        (
+            ["Ada", "none.wav", "--transcript", "x", "--language", "English"],
+            "did you mean 'en'?",
+        ),
         (["Ada", "none.wav", "--transcript", "x", "--project", "none"], "no project there"),
         (["none.voice"], "none.voice: cannot be read"),
     ],
