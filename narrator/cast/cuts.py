@@ -8,6 +8,7 @@ nearly as well, a cut is not sure, and whoever listens decides. Hears no words.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from narrator.cast import clips
@@ -36,50 +37,61 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pause:
+class _Gap:
+    """A pause of a recording, in seconds."""
+
     start: float
     stop: float
-    said: float
-    """Seconds of speech before it, without pauses."""
+    before: float
+    """Of words, without pauses, before it."""
+
+    @property
+    def length(self) -> float:
+        return self.stop - self.start
 
 
 def find(recording: Recording, transcript: str, language: str) -> Cut | None:
     """The best place to cut a recording within what is advised; None where none is known."""
     transcript = " ".join(transcript.split())
     first, last, silent = clips.speech_of(recording)
-    pauses, quiet = list[_Pause](), 0.0
+    gaps = _gaps(first, silent)
+    words = last - first - sum(gap.length for gap in gaps)
+    ends = _ends(transcript, language, words)
+    within = [gap for gap in gaps if clips.ADVISED[0] <= gap.start - first <= clips.ADVISED[1]]
+    if not within or not ends:
+        return None
+    off, end, gap = min(
+        ((abs(gap.before - ends[end]), end, gap) for end in ends for gap in within),
+        key=lambda found: found[:2],
+    )
+    near = DRIFT * words
+    gaps.remove(gap)
+    alike = (other for other in gaps if other.length > 0.6 * gap.length)
+    places = [other.before - ends[end] for other in alike]
+    places += [ends[other] - gap.before for other in ends if other != end]
+    return Cut(
+        seconds=round((gap.start + gap.stop) / 2, 2),
+        speech=round(gap.start - first, 1),
+        transcript=transcript[:end].strip(),
+        sure=off <= near and all(abs(place) >= off + 2 * near for place in places),
+    )
+
+
+def _gaps(first: float, silent: Sequence[tuple[float, float]]) -> list[_Gap]:
+    """Pauses that are no part of a word, of a recording whose speech begins at `first`."""
+    gaps, quiet = list[_Gap](), 0.0
     for start, stop in silent:
         if stop - start >= SHORTEST_PAUSE:
-            pauses.append(_Pause(start, stop, start - first - quiet))
+            gaps.append(_Gap(start, stop, start - first - quiet))
             quiet += stop - start
-    spoken = last - first - quiet
-    ends = [end for _, end in sentences(transcript, language)][:-1]
+    return gaps
+
+
+def _ends(transcript: str, language: str, words: float) -> dict[int, float]:
+    """Ends of sentences but the last, each with the seconds of words before it, of `words`."""
     whole = _weight(transcript, language)
-    if not pauses or not ends or whole <= 0:
-        return None
-    shares = {end: _weight(transcript[:end], language) / whole * spoken for end in ends}
-    within = [
-        pause for pause in pauses if clips.ADVISED[0] <= pause.start - first <= clips.ADVISED[1]
-    ]
-    pairs = [(abs(pause.said - share), end, pause) for end, share in shares.items()
-             for pause in within]  # fmt: skip
-    if not pairs:
-        return None
-    off, end, pause = min(pairs, key=lambda pair: (pair[0], pair[1]))
-    near = DRIFT * spoken
-    length = pause.stop - pause.start
-    rivals = [
-        other for other in pauses
-        if other is not pause and abs(other.said - shares[end]) < off + 2 * near
-        and other.stop - other.start > 0.6 * length
-    ]  # fmt: skip
-    others = [e for e in ends if e != end and abs(shares[e] - pause.said) < off + 2 * near]
-    return Cut(
-        seconds=round((pause.start + pause.stop) / 2, 2),
-        speech=round(pause.start - first, 1),
-        transcript=transcript[:end].strip(),
-        sure=off <= near and not rivals and not others,
-    )
+    ends = [end for _, end in sentences(transcript, language)][:-1]
+    return {end: _weight(transcript[:end], language) / whole * words for end in ends if whole > 0}
 
 
 def _weight(text: str, language: str) -> float:

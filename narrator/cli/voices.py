@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from narrator.project.schema import SpeechSettings
 
 
-class _Voices(TyperGroup):
+class _ByVoice(TyperGroup):
     """`--cut` may stand without a number."""
 
     def resolve_command(
@@ -42,7 +42,7 @@ _ANYWHERE = "auto"
 """Where a clip is cut that is cut nowhere in particular."""
 
 voices = typer.Typer(
-    cls=_Voices,
+    cls=_ByVoice,
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
     no_args_is_help=True,
     rich_markup_mode=None,
