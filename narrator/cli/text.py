@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from narrator.cli.shared import AsJson, Book, app, counted, near, out, short, source, tell
+from narrator.cli.progress import stage
+from narrator.cli.shared import AsJson, Book, app, counted, err, near, out, short, source, tell
 from narrator.errors import UsageError
 from narrator.sound.clock import clock
 
@@ -55,7 +56,9 @@ def new(
     from narrator import importers
 
     choices = _choices(title, author, language, encoding, chapter_heading, notes)
-    book = importers.import_book(source, choices) if source else importers.starter(folder, choices)
+    with stage(err, f"importing {source or folder}"):
+        book = (importers.import_book(source, choices) if source
+                else importers.starter(folder, choices))  # fmt: skip
     original = source if source and source.suffix.lower() == ".epub" else None
     original = original if original and original.is_file() else None
     written = importers.write_project(book, folder, original)
@@ -88,7 +91,7 @@ def _choices(
 ) -> Choices:
     """What the options of `new` say. Raises UsageError."""
     from narrator.importers import Choices
-    from narrator.importers.package import LANGUAGE
+    from narrator.project import languages
 
     if notes not in ("in-place", "end", "omit"):
         raise UsageError(f"--notes {notes}: in-place, end or omit")
@@ -96,8 +99,10 @@ def _choices(
         pattern = re.compile(heading) if heading else None
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"--chapter-heading: no regular expression: {error}") from None
-    if language is not None and not LANGUAGE.fullmatch(language):
-        raise UsageError(f"--language {language}: no tag of a language; write en, en-GB, zh")
+    try:
+        language = language and languages.checked(language)
+    except ValueError as error:
+        raise UsageError(f"--language: {error}") from None
     return Choices(
         title=title or None,
         authors=tuple(filter(None, authors or ())),
@@ -159,7 +164,8 @@ def check(
     from narrator.pipeline import bookplan
     from narrator.pipeline.manuscript import characters, read, source_and_left_out
 
-    manuscript = read(book)
+    with stage(err, "reading the manuscript"):
+        manuscript = read(book)
     warnings: list[str] = []
     try:
         manuscript = bookplan.check(manuscript, warnings.append)

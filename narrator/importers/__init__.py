@@ -26,6 +26,7 @@ from narrator.importers.markdown import read_markdown
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
 from narrator.importers.text import read_plain_text
+from narrator.project.languages import mended
 from narrator.text.alphabets import alphabet_of, alphabets_of
 from narrator.text.pace import expected_seconds
 from narrator.text.patterns import Slow
@@ -78,6 +79,8 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = proofread(book)
+    if book.language:
+        book = replace(book, language=mended(book.language))
     if not book.chapters:
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
     told = {"title": choices.title, "authors": choices.authors}

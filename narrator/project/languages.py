@@ -104,6 +104,14 @@ def meant_by(text: str) -> str | None:
     return _MEANT[guess] if guess else None
 
 
+def mended(text: str) -> str:
+    """A tag that a manifest takes, of one that a book was published with, as far as it is known."""
+    try:
+        return checked(text)
+    except ValueError:
+        return meant_by(text) or text
+
+
 def _as_usual(part: str) -> str:
     """A region in capitals, a script with one."""
     return part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part

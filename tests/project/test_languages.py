@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.errors import ManifestError
-from narrator.project.languages import checked
+from narrator.project.languages import checked, mended
 from narrator.project.load import load
 
 MEANT = {
@@ -29,6 +29,10 @@ def test_a_tag_is_as_it_was_written(tag):
 def test_a_code_of_three_letters_is_the_one_of_two(tmp_path):
     assert checked("eng") == "en"
     assert checked("ger-AT") == "de-AT"
+
+
+def test_a_book_that_was_published_with_another_is_imported_with_the_one_meant():
+    assert [mended(tag) for tag in ("eng", "jp", "en-GB", "qqz")] == ["en", "ja", "en-GB", "qqz"]
 
 
 @pytest.mark.parametrize(
