@@ -233,7 +233,6 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         _chapter(book, number, timeline, records, files)
         for number, timeline in enumerate(timelines)
     )
-    times = [file.path.stat().st_mtime for file in files if file.sound]
     return ProjectFacts(
         title=project.manifest.title,
         author=", ".join(project.manifest.author),
@@ -242,7 +241,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         engine=tuple(_flat(book.engine.identity())),
         draft=book.folders.draft,
         written=now or datetime.now(UTC),
-        delivered=datetime.fromtimestamp(max(times), UTC) if times else None,
+        delivered=_delivered(files),
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
@@ -260,6 +259,12 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         files=files,
         folder=book.folders.finished,
     )
+
+
+def _delivered(files: Sequence[File]) -> datetime | None:
+    """When the newest file with sound was written."""
+    times = [file.path.stat().st_mtime for file in files if file.sound]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

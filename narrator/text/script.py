@@ -24,6 +24,7 @@ from markdown_it.token import Token
 
 from narrator.characters import ODD, quoted, seen
 from narrator.errors import GUESSES, Problem, ScriptError, nearest
+from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
 from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
 from narrator.text.markup import MARKDOWN, squeeze, visible
 from narrator.text.slips import Slip, brackets, opening
@@ -153,9 +154,6 @@ _LABEL = re.compile(
 )
 _OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
 
-_FIXED = "\0"
-"""Stands for a character that was escaped or is code: no label, no markup."""
-
 _TAGS = re.compile(
     r"</?(a|abbr|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|font|h[1-6]|i|"
     r"ins|kbd|li|mark|ol|p|q|s|samp|section|small|span|strike|strong|su[bp]|time|tt|ul?|var|wbr)\b",
@@ -165,98 +163,6 @@ _TAGS = re.compile(
 
 _Attribution = tuple[str, str | None]
 """Speaker and style."""
-
-
-_Sign = float | MusicMark
-"""A pause of so many seconds, or a mark."""
-
-
-@dataclass(frozen=True, slots=True)
-class _LanguageMark:
-    """From here on lines are said in a language; None: in that of their chapter again."""
-
-    tag: str | None
-    number: int
-    """Of its line in the source."""
-    written: str
-
-
-@dataclass(slots=True)
-class _Flat:
-    """A paragraph without its markup, or what one speaker says of it; offsets are into `text`."""
-
-    starts: list[tuple[int, int]]
-    """Offset at which a line of the source begins, and the number of that line."""
-    text: str = ""
-    shadow: str = ""
-    """`text`, with _FIXED for what was escaped or is code."""
-    label: str = ""
-    """What names the speaker, where it stands in the text."""
-    says: list[Say] = field(default_factory=list)
-    rests: list[Rest] = field(default_factory=list)
-    signs: list[tuple[int, _Sign]] = field(default_factory=list)
-    """In order, with their offsets."""
-    languages: list[tuple[int, _LanguageMark]] = field(default_factory=list)
-    """Likewise."""
-
-    def part(self, begin: int, content: int, end: int) -> _Flat:
-        """What stands from `begin` to `end`, with single spaces; text begins at `content`."""
-
-        def holds(at: int) -> bool:
-            return begin <= at < end or at == end == len(self.text)
-
-        text, where = _collapse(self.text, content, end)
-        line = self.starts[bisect_right(self.starts, (begin, 1 << 62)) - 1][1]
-        return _Flat(
-            [(0, line)],
-            text,
-            label=squeeze(self.text[begin:content]),
-            says=[
-                Say(where(say.start), where(say.stop - 1) + 1, say.spoken)
-                for say in self.says
-                if content <= say.start < end
-            ],
-            rests=[
-                Rest(where(max(rest.at, content)), rest.seconds)
-                for rest in self.rests
-                if holds(rest.at)
-            ],
-            signs=[(where(max(at, content)), sign) for at, sign in self.signs if holds(at)],
-            languages=[(where(max(at, content)), mark) for at, mark in self.languages if holds(at)],
-        )
-
-    def numbered(self, number: str) -> _Flat:
-        """The same after the number of a list item."""
-        shift = len(number) + 1 if self.text else len(number)
-        return _Flat(
-            self.starts,
-            f"{number} {self.text}" if self.text else number,
-            says=[Say(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
-            rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
-            signs=[(at + shift, sign) for at, sign in self.signs],
-            languages=self.languages,
-        )
-
-
-class _ListNumbers:
-    """Numbers and lines of the open list items; a number goes to its item's first paragraph."""
-
-    def __init__(self) -> None:
-        self.items: list[tuple[str, int]] = []
-
-    def open(self, token: Token, line: int) -> None:
-        self.items.append((token.info + token.markup if token.info else "", line))
-
-    def take(self) -> str:
-        """The numbers that no paragraph has taken yet."""
-        taken = " ".join(number for number, _ in self.items if number)
-        self.items = [("", line) for _, line in self.items]
-        return taken
-
-    def close(self) -> _Flat | None:
-        """The number of an item that has no paragraph, as one."""
-        number, line = self.items.pop()
-        return _Flat([(0, line)], number, _FIXED * len(number)) if number else None
 
 
 class _ScriptReader:
@@ -274,7 +180,7 @@ class _ScriptReader:
         """Speaker of the last label."""
         self.early_rest = 0.0
         """Seconds of pauses that stand before the first line of a scene."""
-        self.gap: list[_Sign] = []
+        self.gap: list[Sign] = []
         """Since the last words."""
         self.undeclared: dict[str, list[int]] = {}
         """Label -> lines."""
@@ -328,7 +234,7 @@ class _ScriptReader:
             self._problem(line_of(begin), f"{what}; part it with blank lines")
             return
         lines = text.split("\n")
-        items = _ListNumbers()
+        items = ListNumbers()
         tokens = iter(MARKDOWN().parse(text))
         for token in tokens:
             first, last = token.map or (0, 0)
@@ -393,7 +299,7 @@ class _ScriptReader:
     # -- paragraphs
 
     def _paragraph(
-        self, flat: _Flat, attribution: _Attribution | None, number: str, heading: int
+        self, flat: Flat, attribution: _Attribution | None, number: str, heading: int
     ) -> None:
         """Add the lines of one paragraph; `number` is that of its list item."""
         if "<!--" in flat.shadow:
@@ -421,7 +327,7 @@ class _ScriptReader:
 
     def _look_for_slips(
         self,
-        flat: _Flat,
+        flat: Flat,
         turns: Sequence[tuple[int, int, _Attribution | None]],
         heading: int,
     ) -> None:
@@ -443,7 +349,7 @@ class _ScriptReader:
     def _is_speaker(self, name: str) -> bool:
         return folded(squeeze(name)) in self.roles.speakers
 
-    def _silence(self, flat: _Flat) -> None:
+    def _silence(self, flat: Flat) -> None:
         """Keep the pauses and marks of what says nothing."""
         if flat.rests:
             self._rest(sum(rest.seconds for rest in flat.rests))
@@ -451,14 +357,14 @@ class _ScriptReader:
         for _, mark in flat.languages:
             self._set_language(mark)
 
-    def _set_language(self, mark: _LanguageMark) -> None:
+    def _set_language(self, mark: LanguageMark) -> None:
         if mark.tag is None and self.spoken is None:
             self._warn(mark.number, f"{mark.written}, but no language is on here")
         elif mark.tag is not None:
             self.declared.append(mark.tag)
         self.spoken = mark.tag
 
-    def _turns(self, flat: _Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
+    def _turns(self, flat: Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
         """Where speakers begin: offset of the label and after it, and who it names, if anybody.
 
         A label within a paragraph counts where it begins a line of the source, so that a script
@@ -493,7 +399,7 @@ class _ScriptReader:
                 yield 0, 0, None
 
     def _line(
-        self, part: _Flat, attribution: _Attribution | None, number: str, heading: int
+        self, part: Flat, attribution: _Attribution | None, number: str, heading: int
     ) -> None:
         """Add what one speaker says of a paragraph, after the number of its list item."""
         line = part.starts[0][1]
@@ -534,7 +440,7 @@ class _ScriptReader:
         for mark in after:
             self._set_language(mark)
 
-    def _set_languages(self, part: _Flat) -> list[_LanguageMark]:
+    def _set_languages(self, part: Flat) -> list[LanguageMark]:
         """Obey the language marks before a line's words, and return those after them."""
         after = []
         for at, mark in part.languages:
@@ -558,19 +464,19 @@ class _ScriptReader:
         else:
             self.early_rest += seconds
 
-    def _marks(self, text: str, signs: Sequence[tuple[int, _Sign]]) -> Iterator[MusicMark]:
+    def _marks(self, text: str, signs: Sequence[tuple[int, Sign]]) -> Iterator[MusicMark]:
         """The marks of a line; those after its last words, or without any, wait for the next."""
         first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
         self.gap += (sign for at, sign in signs if at <= first)
         if first == len(text):
             return
-        yield from _resolved(self.gap, 0)
+        yield from resolved(self.gap, 0)
         self.gap = []
         inside = [(at, sign) for at, sign in signs if at > first]
         for at, group in groupby(inside, key=lambda placed: placed[0]):
             here = [sign for _, sign in group]
             if any(map(str.isalnum, text[at:])):
-                yield from _resolved(here, at)
+                yield from resolved(here, at)
             else:
                 self.gap += here
 
@@ -583,7 +489,7 @@ class _ScriptReader:
             if any(map(str.isalnum, scene[i].text))
         )
         scene, i = next(spoken)
-        late = _resolved(self.gap, len(scene[i].text))
+        late = resolved(self.gap, len(scene[i].text))
         rests = [Rest(len(scene[i].text), self.early_rest)] if self.early_rest else []
         scene[i] = replace(
             scene[i], marks=(*scene[i].marks, *late), rests=(*scene[i].rests, *rests)
@@ -623,63 +529,55 @@ class _ScriptReader:
 
     # -- inline markup
 
-    def _flat(self, token: Token, line_of: Callable[[int], int]) -> _Flat:
+    def _flat(self, token: Token, line_of: Callable[[int], int]) -> Flat:
         """A paragraph's text without its markup."""
         first = token.map[0] if token.map else 0
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
-        flat = _Flat([(0, line_of(first))])
-        texts: list[str] = []
-        shadows: list[str] = []
-        size = 0
-
-        def add(written: str, seen: str) -> None:
-            nonlocal size
-            texts.append(written)
-            shadows.append(seen)
-            size += len(written)
-
-        def line_at(child: Token) -> int:
-            if "pos" not in child.meta:
-                return flat.starts[-1][1]
-            return line_of(first + bisect_left(newlines, child.meta["pos"]))
-
+        flat = Flat([(0, line_of(first))])
         for child in token.children or ():
-            line = line_at(child)
-            match child.type:
-                case "text":
-                    add(child.content, child.content)
-                case "text_special" | "code_inline":
-                    add(child.content, _FIXED * len(child.content))
-                case "softbreak" | "hardbreak":
-                    add("\n", "\n")
-                    number = first + bisect_right(newlines, child.meta["pos"])
-                    flat.starts.append((size, line_of(number)))
-                case "pause":
-                    flat.rests.append(Rest(size, child.meta["seconds"]))
-                    flat.signs.append((size, child.meta["seconds"]))
-                case "music":
-                    flat.signs.append((size, MusicMark(size, child.meta["name"], line)))
-                case "language":
-                    self._language_mark(flat, size, child, line)
-                case "say":
-                    flat.says.append(Say(size, size + len(child.content), child.meta["spoken"]))
-                    add(child.content, _FIXED * len(child.content))
-                case "html_inline":
-                    space = self._tag(child.content, line)
-                    add(space, space)
-                case "image":
-                    self._leave_out(line, _image(child), "image")
-                case "left_out":
-                    self._leave_out(line, child.content, child.info)
-                case "slip":
-                    self.slips.append(Slip(child.content, child.info, self.path, line))
-        flat.text, flat.shadow = "".join(texts), "".join(shadows)
+            if child.type in ("softbreak", "hardbreak"):
+                flat.add("\n", "\n")
+                number = first + bisect_right(newlines, child.meta["pos"])
+                flat.starts.append((flat.size, line_of(number)))
+            elif "pos" in child.meta:
+                self._add(flat, child, line_of(first + bisect_left(newlines, child.meta["pos"])))
+            else:
+                self._add(flat, child, flat.starts[-1][1])
+        flat.join()
         return flat
 
-    def _language_mark(self, flat: _Flat, at: int, child: Token, line: int) -> None:
+    def _add(self, flat: Flat, child: Token, line: int) -> None:
+        """What one token says to the text, or sets in it."""
+        match child.type:
+            case "text":
+                flat.add(child.content, child.content)
+            case "text_special" | "code_inline":
+                flat.add(child.content, FIXED * len(child.content))
+            case "pause":
+                flat.rests.append(Rest(flat.size, child.meta["seconds"]))
+                flat.signs.append((flat.size, child.meta["seconds"]))
+            case "music":
+                flat.signs.append((flat.size, MusicMark(flat.size, child.meta["name"], line)))
+            case "language":
+                self._language_mark(flat, child, line)
+            case "say":
+                end = flat.size + len(child.content)
+                flat.says.append(Say(flat.size, end, child.meta["spoken"]))
+                flat.add(child.content, FIXED * len(child.content))
+            case "html_inline":
+                space = self._tag(child.content, line)
+                flat.add(space, space)
+            case "image":
+                self._leave_out(line, _image(child), "image")
+            case "left_out":
+                self._leave_out(line, child.content, child.info)
+            case "slip":
+                self.slips.append(Slip(child.content, child.info, self.path, line))
+
+    def _language_mark(self, flat: Flat, child: Token, line: int) -> None:
         """A language mark, or what was meant as one."""
         if child.meta["right"]:
-            flat.languages.append((at, _LanguageMark(child.meta["tag"], line, child.content)))
+            flat.languages.append((flat.size, LanguageMark(child.meta["tag"], line, child.content)))
             return
         self._warn(
             line,
@@ -736,39 +634,11 @@ def _more(lines: Sequence[int]) -> str:
     return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
 
 
-def _resolved(signs: Sequence[_Sign], at: int) -> Iterator[MusicMark]:
-    """The marks among signs that stand at one place, each with the pauses on either side."""
-    pauses = [0.0 if isinstance(sign, MusicMark) else sign for sign in signs]
-    for i, sign in enumerate(signs):
-        if isinstance(sign, MusicMark):
-            yield replace(sign, at=at, before=sum(pauses[:i]), after=sum(pauses[i:]))
-
-
 def _tamed(control: re.Match[str]) -> str:
     """What a control character is meant as: a space, a letter of Windows-1252, or nothing."""
     if control[0].isspace():
         return " "
     return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
-
-
-def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:
-    """`text[start:stop]` with single spaces, and a map of offsets in `text` to offsets in it.
-
-    An offset within whitespace goes to the next word, or to the end.
-    """
-    words = [run.span() for run in re.finditer(r"\S+", text[start:stop])]
-    places: list[int] = []
-    place = 0
-    for first, last in words:
-        places.append(place)
-        place += last - first + 1
-    squeezed = " ".join(text[start + first : start + last] for first, last in words)
-
-    def where(offset: int) -> int:
-        i = bisect_right(words, offset - start, key=lambda word: word[1])
-        return places[i] + max(0, offset - start - words[i][0]) if i < len(words) else len(squeezed)
-
-    return squeezed, where
 
 
 def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:

@@ -69,25 +69,27 @@ def strange(text: str, language: str) -> Strange | None:
     if expected is None or (text.isascii() and "LATIN" in expected):
         return None
     alphabets = {c: alphabet_of(c) for c in set(text) if c.isalpha()}
-    odd = {c for c, alphabet in alphabets.items() if alphabet and alphabet not in expected}
-    if not odd:
-        return None
-    own = sum(text.count(c) for c, alphabet in alphabets.items() if alphabet in expected)
-    others: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for word in text.split():
-        if odd.isdisjoint(word):
-            continue
-        for alphabet, letters in Counter(alphabets[c] for c in word if c in odd).items():
-            if letters > 1 and not _is_sign(word, alphabet):  # one is a symbol
-                others[alphabet] += letters
-                first.setdefault(alphabet, word)
+    odd = {c: name for c, name in alphabets.items() if name and name not in expected}
+    others, first = _odd_letters(text, odd)
     if not others:
         return None
+    own = sum(text.count(c) for c, alphabet in alphabets.items() if alphabet in expected)
     own = _japanese(text, others, own)
     alphabet, letters = others.most_common(1)[0]
     mostly = others.total() > own
     return Strange(alphabet, letters, mostly, first.get(alphabet) or next(iter(first.values())))
+
+
+def _odd_letters(text: str, odd: Mapping[str, str]) -> tuple[Counter[str], dict[str, str]]:
+    """How many letters of each alphabet a text has, of those in `odd`, and the first word in it."""
+    letters: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for word in text.split():
+        for alphabet, count in Counter(odd[c] for c in word if c in odd).items():
+            if count > 1 and not _is_sign(word, alphabet):  # one is a symbol
+                letters[alphabet] += count
+                first.setdefault(alphabet, word)
+    return letters, first
 
 
 def _is_sign(word: str, alphabet: str) -> bool:
