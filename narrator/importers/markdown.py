@@ -210,7 +210,7 @@ def _blocks(source: _Source, tokens: Sequence[Token], begin: int) -> list[Block]
 
 
 _NOTE = re.compile(r" {0,3}\[\^([^\]\s]+)\]:")
-_MARK = re.compile(r"\[\^([^\]\s]+)\](?!:)")
+_MARK = re.compile(r"\[\^([^\[\]\s]{1,200})\](?!:)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from narrator.importers.book import Book, ImportedChapter, Skipped
 from narrator.text import script
@@ -54,7 +55,9 @@ def _silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped:
 
 def _mended(markdown: str, roles: script.Roles) -> tuple[str, bool]:
     """A text without faults, and whether anything in it is spoken."""
-    text = _MUSIC.sub(r"\[", _parted(markdown))
+    # a row of spaces that Markdown takes for words hides in which row a fault is
+    rows = [row if row.strip() else "" for row in _parted(markdown).split("\n")]
+    text = _MUSIC.sub(r"\[", "\n".join(rows))
     for number in range(_ROUNDS):
         faults = script.faults(text, roles)
         if not faults:
@@ -66,6 +69,7 @@ def _mended(markdown: str, roles: script.Roles) -> tuple[str, bool]:
         for place in sorted(faults.others):
             _mend(rows, min(place, len(rows) - 1), hard=number >= _ROUNDS // 2)
         text = "\n".join(rows)
+    text = "\n".join(_literal(row) for row in text.split("\n"))
     return text, script.faults(text, roles).is_spoken
 
 
@@ -96,9 +100,23 @@ def _mend(rows: list[str], place: int, hard: bool) -> None:
     mended = _DEFINED.sub(r"\1\\[", mended)
     if mended == row and (label := re.match(r"[\s>*_-]*(\w[^:：]{0,59})[:：]", row)):
         mended = _without_label(row, label[1])
-    if hard or mended == row:
-        mended = _PUNCTUATION.sub(r"\\\1", row.lstrip("> \t"))
-    rows[place] = mended
+    if mended == row and _COMMENT.search(paragraph := _paragraph(rows, place)):
+        # a comment that nothing ends is told of at its paragraph's first row
+        rows[place : place + paragraph.count("\n") + 1] = _COMMENT.sub(r"\\<", paragraph).split(
+            "\n"
+        )
+        return
+    rows[place] = _literal(row) if hard or mended == row else mended
+
+
+def _paragraph(rows: Sequence[str], place: int) -> str:
+    """What stands from a row to the next blank one."""
+    return "\n".join(takewhile(str.strip, rows[place:]))
+
+
+def _literal(row: str) -> str:
+    """A row in which nothing means anything but itself."""
+    return _PUNCTUATION.sub(r"\\\1", row.lstrip("> \t"))
 
 
 def _parted(markdown: str) -> str:

@@ -76,6 +76,8 @@ def brackets(shadow: str) -> Iterator[Found]:
         return
     for found in _BRACKET.finditer(shadow):
         inside = " ".join(found[1].split())
+        if not inside:
+            continue  # a box to tick
         matter = _meant(inside)
         if matter is None and _is_direction(inside):
             matter = DIRECTION

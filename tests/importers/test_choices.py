@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, doubts_of, import_book, write_project
 from narrator.importers.doubts import Shape, doubts
+from narrator.importers.hyphens import join, words_of
+from narrator.text.script import Roles, faults
 from tests.build_epub import build_epub
 
 PROSE = "It was so, and it was not so, as the ferryman said to all of them in the morning.\n"
@@ -111,6 +114,48 @@ def test_notes_are_spoken_where_a_user_says(
     assert -1 not in places
     assert ("Not quite" in said) == (notes != "omit")
     assert book.characters == book.characters_kept + book.characters_left_out
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("They went on horseback", "They went on horseback"),
+        ("He never came back", "He never came back"),
+        ("See the Return", "See the Return"),
+        ("A note. Back", "A note."),
+        ("A note (back)", "A note"),
+        ("A note. ↩︎", "A note."),
+        ("1805 was a bad year.", "1805 was a bad year."),
+    ],
+)
+def test_words_of_a_note_are_no_way_back_from_it(tmp_path: Path, note: str, said: str) -> None:
+    text = f"# One\n\nSo it was.[^2]\n\n{PROSE}\n\n[^2]: {note}\n"
+    book = imported(tmp_path, text, Choices(notes="in-place"), "door.md")
+    rows = [row for row in book.chapters[0].markdown.split("\n") if row]
+    assert said in rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A form: [ ] yes [ ] no.",
+        "- [ ] one\n- [x] two",
+        "\xa0\nTable 3-1: The list.",
+        "\u3000\n注意：这是一个。",
+        "Hello there all\n<!-- never closed",
+    ],
+)
+def test_odd_rows_are_read_as_they_were_written(tmp_path: Path, text: str) -> None:
+    book = imported(tmp_path, f"# One\n\n{text}\n\n{PROSE}\n", Choices(), "door.md")
+    roles = Roles({"narrator": "narrator"}, "narrator")
+    assert not faults(book.chapters[0].markdown, roles)
+
+
+@pytest.mark.parametrize("unit", ["1", "1-", "Mon-", "ha-"])
+def test_runs_without_a_space_take_time_in_proportion(unit: str) -> None:
+    start = time.process_time()
+    assert join(unit * 40_000, words_of(unit * 40_000)) == unit * 40_000
+    assert time.process_time() - start < 5  # minutes, where each character begins a search
 
 
 @pytest.mark.parametrize("notes", ["in-place", "end", "omit"])

@@ -16,12 +16,16 @@ from narrator.importers.prose import Span, tidy
 
 _HEAD = re.compile(
     r"\[\^[^\]\s]+\]:\s*|\[?footnote\s*[^:\]]{0,8}[:\]]\s*|"
-    r"[\[({]?\s*(?:\d{1,4}|[a-z](?=[\].)])|[*†‡§¶#]{1,4})\s*[\])}.:]*\s+",
+    r"(?:[\[({]?\s*(?:\d{1,3}|\d{4}(?=\s*[\])}.:])|[a-z](?=[\].)])|[*†‡§¶#]{1,4}))"
+    r"\s*[\])}.:]*\s+",
     re.IGNORECASE,
 )
 _BACK = re.compile(
-    r"\s*(?:[\[(]?(?:↩|↑|⏎|\^|back|return)[\ufe0e\ufe0f]?[\])]?\s*)+$", re.IGNORECASE
+    r"(?:\s*(?:[\[(]?[↩↑⏎^][\ufe0e\ufe0f]?[\])]?|[\[(](?:back|return)[\])]"
+    r"|(?<=[.!?…\"”’)\]]\s)(?:back|return)))+\s*$",
+    re.IGNORECASE,
 )
+"""What leads back from a note. The bare words do where a sentence has ended before them."""
 
 
 def place_notes(pieces: Sequence[Division], notes: Notes, kept: Sequence[bool]) -> None:
