@@ -95,6 +95,8 @@ def _choices(
 
     if notes not in ("in-place", "end", "omit"):
         raise UsageError(f"--notes {notes}: in-place, end or omit")
+    if heading is not None and not heading.strip():
+        raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
     try:
         pattern = re.compile(heading) if heading else None
     except (re.error, OverflowError, RecursionError) as error:
