@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import mlx.core as mx
 import numpy as np
@@ -36,6 +38,13 @@ OUT = "[metal::malloc] Attempting to allocate 123 bytes which is greater than th
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hubs.checkpoint(tmp_path_factory.mktemp("models") / "small")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once() -> Iterator[None]:
+    """A checkpoint is read from its files once for all engines of these tests."""
+    with mock.patch.object(voxcpm2, "load", functools.cache(voxcpm2.load)):
+        yield
 
 
 Make = Callable[..., VoxCPM2Engine]
@@ -501,8 +510,19 @@ WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def encoded(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of three seconds that were encoded."""
+    folder = tmp_path_factory.mktemp("encoded")
+    VoxCPM2Engine(VoxCPM2Settings(model=str(checkpoint)), cache=folder).encode(clip(3.0))
+    return folder
+
+
 @pytest.mark.parametrize("kind", WRONG)
-def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(make: Make, kind: str) -> None:
+def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(
+    make: Make, encoded: Path, tmp_path: Path, kind: str
+) -> None:
+    shutil.copytree(encoded, tmp_path / "voices")
     engine, voice, told = make(), clip(3.0), list[str]()
     own = engine.encode(voice)
     wrong = replace(voice, latents={engine.encoder_fingerprint: WRONG[kind](own)})
@@ -510,7 +530,10 @@ def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(make: Make, ki
     assert any("not of its sound" in line for line in told)
 
 
-def test_latents_of_our_own_that_do_not_fit_are_made_anew(make: Make, tmp_path: Path) -> None:
+def test_latents_of_our_own_that_do_not_fit_are_made_anew(
+    make: Make, encoded: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(encoded, tmp_path / "voices")
     own = make().encode(clip(3.0))
     (path,) = (tmp_path / "voices").iterdir()
     np.savez(path, latents=own[:5])
