@@ -9,8 +9,6 @@ import resource
 import shutil
 import signal
 import struct
-import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -18,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import mutagen
@@ -45,6 +44,7 @@ from narrator.project.profiles import PLAIN, Profile
 from narrator.sound.assemble import Region, lay, sound_key, stream
 from narrator.sound.audio import Samples, decoded
 from narrator.sound.loudness import measure
+from tests import forks
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
 FORMATS = ("m4b", "mp3", "opus", "flac", "wav")
@@ -67,7 +67,7 @@ def chapter(number: int, title: str, sounds: Sequence[Samples]) -> ChapterAudio:
 
 def chapters(count: int = 3) -> list[ChapterAudio]:
     return [
-        chapter(n + 1, TITLES[n], [voice(1.0 + 0.37 * n, seed=10 * n + i) for i in range(3)])
+        chapter(n + 1, TITLES[n], [voice(1.3 + 0.25 * n, seed=10 * n + i) for i in range(2)])
         for n in range(count)
     ]
 
@@ -330,6 +330,7 @@ def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path
     assert not any(f.fresh for f in again.files)
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_file_without_a_genre_gets_its_profiles(tmp_path: Path) -> None:
     facts = replace(tags(), genre="")
     exported = run(tmp_path, chapters(1), ["mp3"], facts=facts, genre="Podcast")
@@ -420,6 +421,7 @@ def large(path: Path, width: int, height: int) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_cover_that_is_too_large_is_scaled_down_for_its_profile(tmp_path: Path) -> None:
     facts = tags(large(tmp_path / "c.png", 300, 300))
     exported = run(
@@ -503,6 +505,7 @@ def test_a_sample_without_words_is_an_error(start: float, seconds: float) -> Non
         export.excerpt(sound, "S", start, seconds)
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path) -> None:
     sounds = chapters(2)
     sample = export.excerpt(sounds[0], "Retail sample", 0, 5)
@@ -640,6 +643,7 @@ def test_an_m4b_carries_the_tags_that_audiobookshelf_reads(book: Book) -> None:
     assert found["composer"] == "Voice One, Голос"
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_part_of_an_m4b_carries_its_number_and_its_books_title(tmp_path: Path) -> None:
     sounds = chapters()
     longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.3
@@ -695,12 +699,14 @@ def test_wav_carries_title_and_author(book: Book) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.usefixtures("encoded")
 def test_a_book_without_facts_is_written_too(tmp_path: Path, format: str) -> None:
     exported = run(tmp_path, chapters(1), [format], facts=BookFacts(title="Bare"))
     assert exported.files[0].path.name == f"Bare.{format}"
     assert len(sound_of(exported.files[0].path)[0])
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_png_cover_is_kept_as_it_is(tmp_path: Path) -> None:
     cover = tmp_path / "cover.png"
     cover.write_bytes(png(8, 6))
@@ -858,6 +864,7 @@ def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Pat
     assert facts["TRCK"].text == ["2/2"]
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path: Path) -> None:
     sounds = chapters()
     longest = sounds[0].timeline.seconds + sounds[1].timeline.seconds + 0.1
@@ -881,6 +888,7 @@ def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
             assert (container.duration or 0) / 1e6 <= longest + 0.03  # MP3: its coder's delay
 
 
+@pytest.mark.usefixtures("encoded")
 def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_made(
     tmp_path: Path,
 ) -> None:
@@ -1126,32 +1134,26 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
     assert run(tmp_path, chapters()).files[0].fresh
 
 
-KILLED = """
-import sys, time
-from pathlib import Path
-from tests.delivery import test_export as t
+def export_slowly(where: Path) -> None:
+    """In a process of its own: there is time to kill it."""
+    put = encode.put
 
-def slowly(*arguments):
-    print("block", flush=True)
-    time.sleep(0.5)
-    put(*arguments)
+    def slowly(*arguments: Any) -> None:
+        time.sleep(0.5)
+        put(*arguments)
 
-put, t.encode.put = t.encode.put, slowly
-t.run(Path(sys.argv[1]), t.chapters())
-"""
+    encode.put = slowly
+    run(where, chapters())
 
 
-def test_a_killed_export_leaves_what_the_next_one_clears(book: Book, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout
+def test_a_killed_export_leaves_what_the_next_one_clears(tmp_path: Path) -> None:
+    process = forks.forked(export_slowly, tmp_path)
     while not leftovers(tmp_path):
-        assert process.stdout.readline(), "ended too soon"
+        assert process.is_alive(), "ended too soon"
+        time.sleep(0.05)
     time.sleep(0.3)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    process.kill()
+    assert forks.code(process) == -signal.SIGKILL
     assert leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
     path = run(tmp_path, chapters(), facts=tags()).files[0].path
@@ -1161,24 +1163,22 @@ def test_a_killed_export_leaves_what_the_next_one_clears(book: Book, tmp_path: P
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("short", [1, 20_000])
-def test_a_file_that_does_not_fit_is_an_error_and_no_file(
-    tmp_path: Path, format: str, short: int
-) -> None:
+def test_a_file_that_does_not_fit_is_an_error_and_no_file(tmp_path: Path, format: str) -> None:
     sounds = [chapter(n, "t", [voice(2.5, seed=n)]) for n in (1, 2, 3)]
     file = run(tmp_path, sounds, [format], files="book").files[0]
     whole = file.path.read_bytes()
-    file.path.unlink()
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) - short, hard))
-    try:
-        with pytest.raises(StorageError, match="large"):
-            run(tmp_path, sounds, [format], files="book")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    assert not file.path.exists()
-    assert not leftovers(tmp_path)
-    assert run(tmp_path, sounds, [format], files="book").files[0].path.read_bytes() == whole
+    for short in (1, 20_000):
+        file.path.unlink()
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) - short, hard))
+        try:
+            with pytest.raises(StorageError, match="large"):
+                run(tmp_path, sounds, [format], files="book")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert not file.path.exists()
+        assert not leftovers(tmp_path)
+        assert run(tmp_path, sounds, [format], files="book").files[0].path.read_bytes() == whole
 
 
 def test_a_chapter_that_fails_stops_the_others(tmp_path: Path) -> None:
