@@ -25,8 +25,12 @@ from tests.sounds import RATE, tone
 PLAIN = books.MANIFEST.replace("output: {formats: [wav], files: chapters}\n", "")
 
 
-def project(folder: Path, more: str, two: str = books.BRIEF_TWO) -> Path:
-    return books.brief(folder, PLAIN + more, two=two)
+ONE = "# Morning\n\nThe ferry left at seven.\n\nann: Is there room?\n"
+TWO = "# Evening\n\nThe lamps were lit.\n\nNobody asked why.\n\nann: I did.\n"
+
+
+def project(folder: Path, more: str, one: str = ONE, two: str = TWO) -> Path:
+    return books.write(folder, PLAIN + more, one, two)
 
 
 def finished(report: run.Report) -> Finished:
@@ -84,7 +88,7 @@ def test_filters_of_a_speaker_encode_again_and_speak_nothing_again(tmp_path: Pat
     ]
     assert not set(keys[0]) & set(keys[1])
     own = PLAIN.replace("An old ferryman}", "An old ferryman}, mastering: {}")
-    books.brief(tmp_path, own + more)  # a speaker's own come first
+    books.write(tmp_path, own + more, ONE, TWO)  # a speaker's own come first
     third, _ = books.run(path, HumEngine())
     keys.append([chapter.key for chapter, _ in finished(third).exported.chapters])
     assert not set(keys[2]) & set(keys[1])
@@ -96,7 +100,7 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
         tmp_path,
         "output: {profile: mine, sample: {chapter: Evening, seconds: 28}}\n"
         "profiles: {mine: {base: acx, credits: false, sample: [5, 300]}}\n",
-        books.TWO,
+        two=books.TWO,
     )
     report, _ = books.run(path, HumEngine())
     (sample,) = finished(report).exported.samples
@@ -117,7 +121,7 @@ def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) 
         tmp_path,
         "output: {profile: mine, sample: {chapter: '2'}}\n"
         "profiles: {mine: {base: acx, credits: false, sample: [27, 300]}}\n",
-        books.TWO,
+        two=books.TWO,
     )
     report, _ = books.run(path, HumEngine())
     (remark,) = finished(report).remarks
@@ -130,6 +134,8 @@ def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_p
         tmp_path,
         "output: {profile: [archive, mine], companions: [vtt]}\n"
         "profiles: {mine: {base: acx, credits: false, sample: null, peak: -12, loudness: -13}}\n",
+        one="The ferry left at seven.\n",
+        two="The lamps were lit.\n",
     )
     report, _ = books.run(path, HumEngine())
     lines = [str(problem) for problem in finished(report).failures]
@@ -161,7 +167,7 @@ def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path)
     (epub,) = (tmp_path / "build" / "book").rglob("*.epub")
     whole = epub.read_bytes()
     old = tmp_path / "build" / "superseded" / epub.relative_to(tmp_path / "build")
-    books.brief(tmp_path, PLAIN + more, two=books.BRIEF_TWO.replace("aunt ", "uncle "))
+    project(tmp_path, more, two=TWO.replace("Nobody", "Everybody"))
     report, _ = books.run(path, HumEngine(), chapters=["1"])
     assert not epub.exists()
     assert old.read_bytes() == whole
@@ -189,7 +195,7 @@ def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
     books.run(path, HumEngine())
     assert len(beside()) == 4
     more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
-    books.brief(tmp_path, PLAIN.replace("Evening", "Night") + more)
+    books.write(tmp_path, PLAIN.replace("Evening", "Night") + more, ONE, TWO)
     books.run(path, HumEngine())
     assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
     project(tmp_path, "output: {formats: mp3, files: chapters}\n")
