@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,12 +22,27 @@ from narrator.cli import rendering
 from narrator.cli.shared import PURPOSES, out
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
-from tests import books, sounds
+from tests import books, faults, sounds
 
 
 @pytest.fixture
 def book(tmp_path):
     return books.brief(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def draft(tmp_path_factory):
+    """The folder of that book after its draft was rendered."""
+    path = books.brief(tmp_path_factory.mktemp("draft"))
+    assert faults.command(None, "render", path, "--draft")[0] == 0
+    return path.parent
+
+
+@pytest.fixture
+def drafted(draft, tmp_path):
+    """The manifest of a copy of it."""
+    shutil.copytree(draft, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
 
 
 def test_a_render_makes_files_and_says_which(narrator, book):
@@ -59,9 +75,8 @@ def test_json_takes_memory_in_proportion_to_its_length(capsys):
     assert most < 12 * len(said)
 
 
-def test_a_second_render_has_nothing_to_do(narrator, book):
-    narrator("render", book, "--draft")
-    code, said, _ = narrator("render", book, "--draft", "--json")
+def test_a_second_render_has_nothing_to_do(narrator, drafted):
+    code, said, _ = narrator("render", drafted, "--draft", "--json")
     facts = json.loads(said)
     assert (code, facts["rendered"]) == (0, 0)
     assert not any(chapter["encoded"] for chapter in facts["chapters"])
@@ -126,10 +141,9 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     assert narrator("render", book, "--draft")[0] == 0
 
 
-def test_why_tells_what_changed(narrator, book):
-    narrator("render", book, "--draft")
-    books.brief(book.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
-    _, said, _ = narrator("why", "1.2", book, "--draft")
+def test_why_tells_what_changed(narrator, drafted):
+    books.brief(drafted.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
+    _, said, _ = narrator("why", "1.2", drafted, "--draft")
     assert "at seven" in said
     assert "at eight" in said
     assert "changed" in said
@@ -141,23 +155,21 @@ def test_why_of_a_chunk_that_is_not_there_says_how_they_are_named(narrator, book
     assert "chunks are named chapter.number" in errors
 
 
-def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, book):
-    narrator("render", book, "--draft")
-    books.brief(book.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
-    assert narrator("gc", book)[1].startswith("1 take, ")
-    assert narrator("gc", book, "--delete")[1].startswith("deleted 1 take, ")
-    narrator("render", book, "--draft")
-    assert narrator("gc", book)[1].startswith("every take is in use")
-    (book.parent / "other.yaml").write_text(books.MANIFEST)
+def test_gc_is_dry_and_spares_what_any_manifest_uses(narrator, drafted):
+    books.brief(drafted.parent, one=books.BRIEF_ONE.replace("at seven", "at eight"))
+    assert narrator("gc", drafted)[1].startswith("1 take, ")
+    assert narrator("gc", drafted, "--delete")[1].startswith("deleted 1 take, ")
+    narrator("render", drafted, "--draft")
+    assert narrator("gc", drafted)[1].startswith("every take is in use")
+    (drafted.parent / "other.yaml").write_text(books.MANIFEST)
     shorter = books.MANIFEST.replace("  - {title: Evening, file: text/two.md}\n", "")
-    books.brief(book.parent, shorter, one=books.BRIEF_ONE.replace("at seven", "at eight"))
-    assert narrator("gc", book)[1].startswith("every take is in use")
+    books.brief(drafted.parent, shorter, one=books.BRIEF_ONE.replace("at seven", "at eight"))
+    assert narrator("gc", drafted)[1].startswith("every take is in use")
 
 
-def test_gc_refuses_while_a_manifest_of_the_folder_is_broken(narrator, book):
-    narrator("render", book, "--draft")
-    (book.parent / "other.yaml").write_text(books.MANIFEST + "outptu: 1\n")
-    code, _, errors = narrator("gc", book, "--delete")
+def test_gc_refuses_while_a_manifest_of_the_folder_is_broken(narrator, drafted):
+    (drafted.parent / "other.yaml").write_text(books.MANIFEST + "outptu: 1\n")
+    code, _, errors = narrator("gc", drafted, "--delete")
     assert code == 2
     assert "other.yaml" in errors
 
@@ -267,15 +279,14 @@ def test_importing_the_package_loads_no_engine_and_no_model():
     assert done.stdout.strip() == "set()"
 
 
-def test_status_tells_files_that_are_older_than_the_project(narrator, book):
-    narrator("render", book, "--draft")
-    assert len(json.loads(narrator("status", book, "--draft", "--json")[1])["files"]) == 2
-    book.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {head: 2}\n")
-    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+def test_status_tells_files_that_are_older_than_the_project(narrator, drafted):
+    assert len(json.loads(narrator("status", drafted, "--draft", "--json")[1])["files"]) == 2
+    drafted.write_text(books.MANIFEST.replace("Evening", "Dusk") + "pauses: {head: 2}\n")
+    facts = json.loads(narrator("status", drafted, "--draft", "--json")[1])
     assert (facts["files"], len(facts["other_files"])) == ([], 2)
-    said = narrator("render", book, "--draft")[1]
+    said = narrator("render", drafted, "--draft")[1]
     assert said.count("02 - Evening.wav  is delivered no more: moved to ") == 1
-    facts = json.loads(narrator("status", book, "--draft", "--json")[1])
+    facts = json.loads(narrator("status", drafted, "--draft", "--json")[1])
     assert len(facts["files"]) == 2
     assert facts["other_files"] == []
 
@@ -326,14 +337,13 @@ def test_what_a_voice_cannot_say_is_warned_of_and_listed_and_no_error(narrator, 
     assert "left out," not in said  # the model speaks it
 
 
-def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, book):
-    narrator("render", book, "--draft")
-    build = book.parent / "build"
+def test_small_files_of_ours_that_hold_nonsense_cost_nothing(narrator, drafted):
+    build = drafted.parent / "build"
     for path in (*build.glob("*.json"), *build.rglob("files.json")):
         path.write_text('{"x": [1], "draft": "fast"}')
-    assert narrator("plan", book, "--draft")[0] == 0
-    assert narrator("status", book, "--draft")[0] == 0
-    code, said, _ = narrator("render", book, "--draft", "--json")
+    assert narrator("plan", drafted, "--draft")[0] == 0
+    assert narrator("status", drafted, "--draft")[0] == 0
+    code, said, _ = narrator("render", drafted, "--draft", "--json")
     assert (code, json.loads(said)["rendered"]) == (0, 0)
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -217,10 +218,29 @@ def test_two_renders_at_once_do_the_work_once(tmp_path):
     assert products(path)
 
 
+@pytest.fixture(scope="module")
+def delivered(tmp_path_factory) -> Callable[[bool], Path]:
+    """`delivered(continues)`: the folder of a book of a few seconds that is all there."""
+
+    def deliver(continues: bool) -> Path:
+        path = books.brief(tmp_path_factory.mktemp("delivered"))
+        books.run(path, HumEngine(continues=continues))
+        return path.parent
+
+    return cache(deliver)
+
+
+@pytest.fixture
+def book(delivered, tmp_path) -> Path:
+    """The manifest of a copy of it."""
+    shutil.copytree(delivered(True), tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
+
+
 @pytest.mark.parametrize("harm", ["truncated", "altered", "altered behind the clock's back"])
-def test_a_damaged_take_is_reported_and_rendered_again(harm, tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine(continues=False)
-    books.run(path, engine)
+def test_a_damaged_take_is_reported_and_rendered_again(harm, delivered, tmp_path):
+    shutil.copytree(delivered(False), tmp_path, dirs_exist_ok=True)
+    path, engine = tmp_path / "book.yaml", HumEngine(continues=False)
     files = {p: p.read_bytes() for p in (tmp_path / "build" / "book").rglob("*.wav")}
     take = sorted((tmp_path / "build" / "store").glob("??/*.take"))[0]
     good, stat = take.read_bytes(), take.stat()
@@ -239,9 +259,8 @@ def test_a_damaged_take_is_reported_and_rendered_again(harm, tmp_path):
     assert {p: p.read_bytes() for p in files} == files
 
 
-def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
+def test_a_clock_that_was_set_back_changes_nothing(book, tmp_path):
+    path, engine = book, HumEngine()
     later = time.time() + 10 * 365 * 86400
     for file in tmp_path.rglob("*"):
         os.utime(file, (later, later))
@@ -253,39 +272,35 @@ def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
     assert "at eight" in (tmp_path / "build" / "timeline" / "book-book" / "001.json").read_text()
 
 
-def test_a_copied_project_needs_no_rendering(tmp_path):
-    path, engine = books.brief(tmp_path / "a"), HumEngine()
-    books.run(path, engine)
-    subprocess.run(["cp", "-r", tmp_path / "a", tmp_path / "b"], check=True)
+def test_a_copied_project_needs_no_rendering(delivered, tmp_path):
+    engine = HumEngine()
+    subprocess.run(["cp", "-r", delivered(True), tmp_path / "b"], check=True)
     assert books.todo(tmp_path / "b" / "book.yaml", engine) == {}
     report, watcher = books.run(tmp_path / "b" / "book.yaml", engine)
     assert (report.complete, watcher.takes) == (True, [])
 
 
-def test_a_lost_journal_and_ledger_cost_no_take(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
+def test_a_lost_journal_and_ledger_cost_no_take(book, tmp_path):
+    path, engine = book, HumEngine()
     for file in (*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("ledger-*.json")):
         file.write_text("{")
     report, watcher = books.run(path, engine)
     assert (report.complete, watcher.takes) == (True, [])
 
 
-def test_a_deleted_product_is_made_again_without_rendering(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    report, _ = books.run(path, engine)
-    product = report.finished.files[0]
+def test_a_deleted_product_is_made_again_without_rendering(book, tmp_path):
+    path, engine = book, HumEngine()
+    product = min((tmp_path / "build" / "book").rglob("*.wav"))
     good = product.read_bytes()
     product.unlink()
-    report, watcher = books.run(path, engine)
+    _, watcher = books.run(path, engine)
     assert watcher.takes == []
     assert product.read_bytes() == good
 
 
-def test_an_altered_product_is_made_again(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    report, _ = books.run(path, engine)
-    product = report.finished.files[0]
+def test_an_altered_product_is_made_again(book, tmp_path):
+    path, engine = book, HumEngine()
+    product = min((tmp_path / "build" / "book").rglob("*.wav"))
     good = product.read_bytes()
     product.write_bytes(good[:1000])
     books.run(path, engine)
@@ -329,9 +344,8 @@ def test_a_build_that_vanishes_in_the_middle_of_a_run_is_told(tmp_path):
     assert faults.command(HumEngine(continues=False), "render", path)[0] == 0
 
 
-def test_a_missing_take_is_never_silence(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
+def test_a_missing_take_is_never_silence(book, tmp_path):
+    path, engine = book, HumEngine()
     store = Store.open(tmp_path / "build" / "store", writing=True)
     gone = books.plan(path, engine).steps[-1].key
     store.remove([gone])
@@ -351,9 +365,8 @@ def spoil(take: Path) -> None:
     os.utime(take, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
+def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(book, tmp_path):
+    path, engine = book, HumEngine()
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     folder = tmp_path / "build" / "store"
     Store.open(folder, writing=True).remove([child.key])
@@ -365,19 +378,16 @@ def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(tmp_
     assert fresh.find(child.key).prompted_by == fresh.find(child.parent).content
 
 
-def test_a_take_found_damaged_stays_damaged_until_it_is_rendered(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
-    folder = tmp_path / "build" / "store"
+def test_a_take_found_damaged_stays_damaged_until_it_is_rendered(book):
+    folder = book.parent / "build" / "store"
     take = sorted(folder.glob("??/*.take"))[0]
     store = Store.open(folder)
     take.write_bytes(take.read_bytes() + b" ")
     assert [store.find(take.stem), store.find(take.stem)] == [None, None]
 
 
-def test_a_touched_store_is_hashed_once_and_remembered(tmp_path):
-    path, engine = books.brief(tmp_path), HumEngine()
-    books.run(path, engine)
+def test_a_touched_store_is_hashed_once_and_remembered(book, tmp_path):
+    path, engine = book, HumEngine()
     journal = tmp_path / "build" / "store" / "journal.jsonl"
     for take in journal.parent.glob("??/*.take"):
         os.utime(take, (1, 1))
