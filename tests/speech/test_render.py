@@ -90,6 +90,12 @@ def usual(tmp_path_factory):
 
 
 @pytest.fixture
+def copied(usual, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(usual.parent, tmp_path / "book") / "book.yaml"
+
+
+@pytest.fixture
 def altered(usual, tmp_path):
     """The same, with other words in the chunk that goes wrong."""
     shutil.copytree(usual.parent, tmp_path / "book")
@@ -295,10 +301,8 @@ def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
     assert [path.name for path in report.finished.files] == ["02 - Evening.wav"]
 
 
-def test_a_renewed_parent_with_other_sound_renews_its_child(tmp_path):
-    path = books.write(tmp_path)
-    engine = HumEngine()
-    books.speak(path, engine)
+def test_a_renewed_parent_with_other_sound_renews_its_child(copied):
+    path, engine = copied, HumEngine()
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     store = Store.open(path.parent / "build" / "store", writing=True)
     store.remove([child.parent])
@@ -307,9 +311,8 @@ def test_a_renewed_parent_with_other_sound_renews_its_child(tmp_path):
     assert child.key in {step.key for step, _ in watcher.takes}
 
 
-def test_a_renewed_parent_with_the_same_sound_keeps_its_child(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
+def test_a_renewed_parent_with_the_same_sound_keeps_its_child(copied):
+    path, engine = copied, HumEngine()
     child = next(step for step in books.plan(path, engine).steps if step.parent)
     Store.open(path.parent / "build" / "store", writing=True).remove([child.parent])
     _, watcher = books.speak(path, engine)
@@ -396,9 +399,8 @@ def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
     assert asked == list(range(3 * TRIES))
 
 
-def test_force_is_not_lost_where_a_take_proves_damaged(tmp_path):
-    path, engine = books.write(tmp_path), HumEngine()
-    books.speak(path, engine)
+def test_force_is_not_lost_where_a_take_proves_damaged(copied):
+    path, engine = copied, HumEngine()
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
     real = Store.state
@@ -539,14 +541,12 @@ def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
     assert [r.attempt for r in engine.requests if r.text == whole] == list(range(3 * TRIES))
 
 
-def test_what_is_forced_and_fails_leaves_a_good_take_in_place(tmp_path):
-    path = books.write(tmp_path)
-    books.speak(path, HumEngine())
-    report, watcher = books.speak(path, HumEngine(fault=hopeless), force=True)
+def test_what_is_forced_and_fails_leaves_a_good_take_in_place(copied):
+    report, watcher = books.speak(copied, HumEngine(fault=hopeless), force=True)
     assert [step.text[:7] for step in watcher.flags] == ["By noon"]
     assert report.doubtful == report.incomplete == ()
     assert not report.complete
-    assert books.speak(path, HumEngine())[0].complete
+    assert books.speak(copied, HumEngine())[0].complete
 
 
 def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_path):
