@@ -30,6 +30,8 @@ class LanguageMark:
     number: int
     """Of its line in the source."""
     written: str
+    right: bool = True
+    """Whether it is written as it should be; others are slips, and said already."""
 
 
 @dataclass(slots=True)

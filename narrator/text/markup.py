@@ -38,8 +38,13 @@ _DEEPEST = 40
 _PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
 _MUSIC = re.compile(r"\[music:([^\[\]\n]*)(\])?", re.IGNORECASE)
 _LANGUAGE = re.compile(
-    r"\[(?P<name>lan[a-z]{1,7})[^\S\n]*(?P<sign>[:=]?)(?P<tag>[^\[\]\n]*\])?", re.IGNORECASE
+    r"\[(?P<close>[^\S\n]*/|[^\S\n]*end\b(?:[^\S\n]+of\b)?)?[^\S\n]*(?P<name>[a-z]{4,12})"
+    r"[^\S\n]*(?P<sign>[:=;：]?)"
+    r"(?P<tag>[^\[\]\n]*\]|[^\S\n]*off?[^\S\n]*(?=\n|\Z))?",
+    re.IGNORECASE,
 )
+_ENDS = frozenset("off of end".split())
+"""What plainly means the end of a language, where its mark is mistyped."""
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
 _SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
@@ -191,27 +196,42 @@ def _music(state: StateInline, silent: bool) -> bool:
 def _language(state: StateInline, silent: bool) -> bool:
     """`[language: el]` and `[language: off]`; what is like them, and none, is odd.
 
-    Brackets that begin with the word alone are text.
+    Brackets that begin with the word alone are text. What means the end, ends a language even if
+    it is mistyped: else all that follows would be said in it.
     """
     mark = _LANGUAGE.match(state.src, state.pos, state.posMax)
-    if not mark:
+    if not mark or not slips.is_language_word(mark["name"]):
         return False
     tag = squeeze(mark["tag"] or "").rstrip("] ")
     off, named = tag.casefold() == "off", is_language(tag)
     exact = mark["name"].casefold() == "language"
-    meant = (mark["sign"] and exact) or off or named
+    ends = _ends(mark, tag.casefold(), state.src)
+    meant = (mark["sign"] and exact) or off or named or ends
     if not meant or not (exact or mark["tag"]):
         return False
     if not silent:
         if mark["tag"] is None:  # the rest of the line is no part of it
             token = state.push("text", "", 0)
             token.content = mark[0]
-        right = exact and mark["sign"] == ":" and (off or named)
+        right = exact and mark["sign"] == ":" and (named or off) and not mark["close"]
+        right = right and mark[0].endswith("]")
         token = state.push("language", "", 0)
-        token.content = mark[0]
-        token.meta = {"pos": state.pos, "tag": None if off else tag, "right": right}
+        token.content = mark[0].rstrip()
+        token.meta = {"pos": state.pos, "tag": None if ends else tag, "right": right, "ends": ends}
     state.pos = mark.end()
     return True
+
+
+def _ends(mark: re.Match[str], tag: str, source: str) -> bool:
+    """Whether a mark, perhaps a mistyped one, means the end of a language."""
+    if mark["close"]:
+        return bool(mark["tag"]) and (not tag or tag in _ENDS or is_language(tag))
+    if tag not in _ENDS or tag == "off" or mark["sign"]:
+        return tag in _ENDS
+    # an editor's words, "the [language of] birds", stand within a line
+    before = source[source.rfind("\n", 0, mark.start()) + 1 : mark.start()].strip()
+    after = source[mark.end() :].partition("\n")
+    return not after[0].strip() and not (before and after[1])
 
 
 def _say(state: StateInline, silent: bool) -> bool:

@@ -27,7 +27,7 @@ from narrator.errors import GUESSES, Problem, ScriptError, nearest
 from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
 from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
 from narrator.text.markup import MARKDOWN, squeeze, visible
-from narrator.text.slips import Slip, brackets, opening
+from narrator.text.slips import LANGUAGE, LANGUAGE_END, Slip, brackets, opening
 from narrator.text.tongues import Strange, said_in, strange
 
 LONGEST_PARAGRAPH = 1_000_000
@@ -358,7 +358,7 @@ class _ScriptReader:
             self._set_language(mark)
 
     def _set_language(self, mark: LanguageMark) -> None:
-        if mark.tag is None and self.spoken is None:
+        if mark.tag is None and self.spoken is None and mark.right:
             self._warn(mark.number, f"{mark.written}, but no language is on here")
         elif mark.tag is not None:
             self.declared.append(mark.tag)
@@ -576,15 +576,15 @@ class _ScriptReader:
 
     def _language_mark(self, flat: Flat, child: Token, line: int) -> None:
         """A language mark, or what was meant as one."""
-        if child.meta["right"]:
-            flat.languages.append((flat.size, LanguageMark(child.meta["tag"], line, child.content)))
+        right, tag = child.meta["right"], child.meta["tag"]
+        if right or child.meta["ends"]:
+            mark = LanguageMark(tag, line, child.content, right)
+            flat.languages.append((flat.size, mark))
+        if right:
             return
-        self._warn(
-            line,
-            f"“{quoted(child.content)}” is no language mark: write [language: el], with a tag as "
-            "in book.yaml, and [language: off] after the lines that it is for",
-        )
-        if child.content.endswith("]"):
+        matter = LANGUAGE_END if child.meta["ends"] else LANGUAGE
+        self.slips.append(Slip(child.content, matter, self.path, line))
+        if child.content.endswith("]") or child.meta["ends"]:
             self._leave_out(line, child.content, "language mark that is none")
 
     def _tag(self, written: str, line: int) -> str:

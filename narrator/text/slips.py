@@ -40,6 +40,11 @@ NO_COLON = f"{_SPOKEN}: a label ends in a colon, “Ada: …”"
 BRACE = (
     "begins no {written|spoken}: give both words, or write \\{ for text; the brace is left as text"
 )
+LANGUAGE = (
+    "is no language mark: write [language: el], with a tag as in book.yaml, and [language: off] "
+    "after the lines that it is for"
+)
+LANGUAGE_END = "is taken for [language: off]; write it so"
 
 _BRACKET = re.compile(r"\[([^\[\]]{1,80})\]")
 _AMOUNT = re.compile(r"(\d{1,4}(?:[.,]\d{1,3})?)\s?(?:(m(?:illi)?s(?:ec\w*)?)|s(?:ec\w*)?)?\.?")
@@ -99,6 +104,12 @@ def _meant(inside: str) -> str | None:
     if not rest and folded != "music" and sorted(folded) in (sorted("pause"), sorted("music")):
         return f"{_SPOKEN}; did you mean [pause 1s] or [music: name]?"
     return None
+
+
+def is_language_word(word: str) -> bool:
+    """Whether a word is the one that begins language marks, or a mistyped one."""
+    folded = word.casefold()
+    return folded.startswith("lang") or _near(folded, "language")
 
 
 @functools.lru_cache(maxsize=1 << 10)

@@ -706,16 +706,41 @@ def test_language_marks_may_stand_at_the_ends_of_a_paragraph() -> None:
 def test_what_is_like_a_language_mark_is_warned_of_and_ignored(mark: str, left: bool) -> None:
     text = f"{mark}\n\nOne."
     assert tongues(text)[-1] == "en"
-    [(line, message)] = warned(text)
-    assert line == 1
-    assert "write [language: el]" in message
+    [slip] = read(text).slips
+    assert slip.line == 1
+    assert mark.startswith(slip.written)
+    assert "write [language: el]" in slip.matter
     assert [found[2] for found in left_out(text)] == [mark] * left
 
 
-@pytest.mark.parametrize("text", ["[language barrier]", "[languages]", "[Language of the birds]"])
-def test_brackets_that_begin_with_the_word_are_text(text: str) -> None:
-    assert texts(f"A {text} it was.") == [f"A {text} it was."]
+@pytest.mark.parametrize(
+    "mark",
+    ["[language of]", "[langage: off]", "[lang off]", "[language: of]", "[language: off",
+     "[lang:end]", "[lnaguage: off]", "[/language]", "[language; off]", "[ language = off ]",
+     "[end language]", "[/language: el]"],
+)  # fmt: skip
+def test_a_mistyped_end_of_a_language_ends_it_and_is_named(mark: str) -> None:
+    text = f"[language: el]\n\nΚαλημέρα κόσμε.\n\n{mark}\n\nBack to English."
+    assert tongues(text) == ["el", "en"]
+    assert texts(text) == ["Καλημέρα κόσμε.", "Back to English."]
+    assert [(slip.line, slip.written) for slip in read(text).slips] == [(5, mark)]
+    assert [found[2] for found in left_out(text)] == [mark]
     assert not warned(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[language barrier]", "[languages]", "[Language of the birds]", "[language\nof]", "[the end]",
+     "[luggage: off]", "[end of the language]"],
+)  # fmt: skip
+def test_brackets_that_begin_with_the_word_are_text(text: str) -> None:
+    assert texts(f"A {text} it was.") == [f"A {text} it was.".replace("\n", " ")]
+    assert not read(f"A {text} it was.").slips
+
+
+def test_an_editors_words_are_no_mistyped_end_of_a_language() -> None:
+    for text in ("The [language of] birds.", "The [language of]\nbirds."):
+        assert texts(text) == ["The [language of] birds."]
 
 
 def test_a_language_mark_within_a_sentence_is_ignored_and_one_that_ends_nothing_too() -> None:
