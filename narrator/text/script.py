@@ -27,11 +27,13 @@ from narrator.errors import GUESSES, Problem, ScriptError, nearest
 from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
 from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
 from narrator.text.markup import MARKDOWN, squeeze, visible
-from narrator.text.slips import LANGUAGE, LANGUAGE_END, Slip, brackets, opening
-from narrator.text.tongues import Strange, said_in, strange
+from narrator.text.slips import LANGUAGE, LANGUAGE_END, STILL_ON, Slip, brackets, opening
+from narrator.text.tongues import Strange, denied, said_in, strange
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
+FEW_LINES = 5
+"""After a language mark without an end that nothing is said of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,17 @@ _Attribution = tuple[str, str | None]
 """Speaker and style."""
 
 
+@dataclass(slots=True)
+class _Marked:
+    """What follows a language mark."""
+
+    tag: str
+    mark: LanguageMark
+    lines: int = 0
+    denied: bool = False
+    """Whether a line has spoken against the mark."""
+
+
 class _ScriptReader:
     """Collects the scenes and the problems of a chapter from one or more texts."""
 
@@ -187,8 +200,8 @@ class _ScriptReader:
         self.unattributed: list[int] = []
         self.unseen: dict[str, tuple[int, int]] = {}
         """Character -> line of its first place, number of places."""
-        self.spoken: str | None = None
-        """The language that a mark has set for what follows."""
+        self.marked: _Marked | None = None
+        """The language that is on."""
         self.declared = [*roles.declared, language, *roles.languages.values()]
         self.strange: list[tuple[int, int, Strange]] = []
         """Places of lines in `scenes` that nobody has set a language for, and that are in letters
@@ -205,6 +218,8 @@ class _ScriptReader:
         if self.problems:
             raise ScriptError(sorted(set(self.problems)))
         self._place_last_marks()
+        if (on := self.marked) and on.lines > FEW_LINES and not on.denied:
+            self.slips.append(Slip(on.mark.written, STILL_ON, self.path, on.mark.number))
         foreign = tuple(self._foreign())
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
@@ -358,11 +373,25 @@ class _ScriptReader:
             self._set_language(mark)
 
     def _set_language(self, mark: LanguageMark) -> None:
-        if mark.tag is None and self.spoken is None and mark.right:
+        if mark.tag is None and self.marked is None and mark.right:
             self._warn(mark.number, f"{mark.written}, but no language is on here")
         elif mark.tag is not None:
             self.declared.append(mark.tag)
-        self.spoken = mark.tag
+        self.marked = None if mark.tag is None else _Marked(mark.tag, mark)
+
+    def _under_mark(self, line: Line, on: _Marked) -> Line:
+        """A line after a language mark, in the language around it if it can be in no other; that
+        one seems to be in another is said once for each mark."""
+        on.lines += 1
+        denial = denied(line.text, on.tag, line.language)
+        if denial and not on.denied:
+            on.denied = True
+            self._warn(
+                line.line,
+                f"after {on.mark.written} in line {on.mark.number} the text seems to be in "
+                f"{denial.seems}: was [language: off] forgotten?",
+            )
+        return replace(line, language=denial.language if denial else on.tag)
 
     def _turns(self, flat: Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
         """Where speakers begin: offset of the label and after it, and who it names, if anybody.
@@ -427,14 +456,16 @@ class _ScriptReader:
             part.text,
             self.path,
             line,
-            self.spoken or self.roles.languages.get(speaker, self.language),
+            self.roles.languages.get(speaker, self.language),
             style,
             heading,
             says=tuple(part.says),
             rests=(*early, *part.rests),
             marks=tuple(self._marks(part.text, part.signs)),
         )
-        if self.spoken is None and (found := strange(made.text, made.language)):
+        if self.marked:
+            made = self._under_mark(made, self.marked)
+        elif found := strange(made.text, made.language):
             self.strange.append((len(self.scenes) - 1, len(self.scenes[-1]), found))
         self.scenes[-1].append(made)
         for mark in after:

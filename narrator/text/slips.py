@@ -44,6 +44,10 @@ LANGUAGE = (
     "is no language mark: write [language: el], with a tag as in book.yaml, and [language: off] "
     "after the lines that it is for"
 )
+STILL_ON = (
+    "is on to the end of its chapter: was [language: off] forgotten? For a whole chapter set its "
+    "`language`"
+)
 LANGUAGE_END = "is taken for [language: off]; write it so"
 
 _BRACKET = re.compile(r"\[([^\[\]]{1,80})\]")

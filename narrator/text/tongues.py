@@ -36,6 +36,8 @@ class Strange:
     """In it."""
     mostly: bool
     """Whether most of the text is in such letters, and not some words of it."""
+    wholly: bool
+    """Whether nothing of it is in its own."""
     word: str
     """The first one."""
 
@@ -52,9 +54,46 @@ def said_in(texts: Sequence[tuple[str, Strange]], declared: Sequence[str]) -> st
         return None
     kana = next((one.alphabet for one in found if one.alphabet in _KANA), None)
     alphabet = kana or found[0].alphabet
-    if sum(one.letters for one in found) < _LEAST_OF.get(alphabet, LEAST):
+    if not _suffices(alphabet, sum(one.letters for one in found)):
         return None
     return _language_of(alphabet, [text for text, _ in texts], declared)
+
+
+def _suffices(alphabet: str, letters: int) -> bool:
+    return letters >= _LEAST_OF.get(alphabet, LEAST)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a text is hardly in the language that a mark says it is in."""
+
+    seems: str
+    """What it seems to be in, for people."""
+    language: str
+    """What it is said in all the same."""
+
+
+def denied(text: str, marked: str, around: str) -> Denial | None:
+    """What a text's letters or small words say against the language that it is marked with.
+
+    It is said in the language around it where the marked one has none of its letters.
+    """
+    found = strange(text, marked)
+    if found and found.mostly and _suffices(found.alphabet, found.letters):
+        if not is_written_in(around, found.alphabet):
+            return Denial(called(found.alphabet), marked)
+        return Denial(f"“{around}”", around if found.wholly else marked)
+    return Denial(f"“{around}”", marked) if _plainly(text, around, marked) else None
+
+
+def _plainly(text: str, language: str, other: str) -> bool:
+    """Whether a text's small words speak for one language, and hardly for the other."""
+    ours, theirs = _base(language), _base(other)
+    if ours == theirs:
+        return False
+    scores = _scores(text, {ours, theirs} if theirs in SMALL_WORDS else {*COMMON, ours})
+    own = scores.pop(ours, 0.0)
+    return own >= PLAIN and all(3 * score < own for score in scores.values())
 
 
 def called(alphabet: str) -> str:
@@ -76,8 +115,8 @@ def strange(text: str, language: str) -> Strange | None:
     own = sum(text.count(c) for c, alphabet in alphabets.items() if alphabet in expected)
     own = _japanese(text, others, own)
     alphabet, letters = others.most_common(1)[0]
-    mostly = others.total() > own
-    return Strange(alphabet, letters, mostly, first.get(alphabet) or next(iter(first.values())))
+    word = first.get(alphabet) or next(iter(first.values()))
+    return Strange(alphabet, letters, others.total() > own, own == 0, word)
 
 
 def _odd_letters(text: str, odd: Mapping[str, str]) -> tuple[Counter[str], dict[str, str]]:
@@ -134,6 +173,9 @@ def _base(tag: str) -> str:
     return tag.lower().partition("-")[0]
 
 
+PLAIN = 2.0
+"""Small words of another language that deny a mark: one may be part of a name."""
+
 COMMON = frozenset("da de en es fi fr id it nl no pl pt sv sw tl tr vi".split())
 """Languages in Latin letters that lines are told apart in where their book declares none; others
 are rare in books, and few voices have them."""
@@ -150,18 +192,22 @@ def _speakers() -> Mapping[str, Sequence[str]]:
 
 
 def recognised(text: str, among: Collection[str]) -> str | None:
-    """The language in Latin letters that a text's small words speak for; None in doubt.
-
-    A word speaks for each of them that has it, the less, the more they are.
-    """
-    scores: dict[str, float] = defaultdict(float)
-    for word in re.findall(r"[^\W\d_]{2,}", text.casefold()):
-        languages = [one for one in _speakers().get(word, ()) if one in among]
-        for language in languages:
-            scores[language] += 1 / len(languages)
+    """The language in Latin letters that a text's small words speak for; None in doubt."""
+    scores = _scores(text, among)
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:2]
     if not best or scores[best[0]] < 1:
         return None
     if len(best) > 1 and scores[best[1]] > 0.7 * scores[best[0]]:
         return None
     return best[0]
+
+
+def _scores(text: str, among: Collection[str]) -> dict[str, float]:
+    """How many small words speak for each language: one for each that has it, the less, the more
+    they are."""
+    scores: dict[str, float] = defaultdict(float)
+    for word in re.findall(r"[^\W\d_]{2,}", text.casefold()):
+        languages = [one for one in _speakers().get(word, ()) if one in among]
+        for language in languages:
+            scores[language] += 1 / len(languages)
+    return scores

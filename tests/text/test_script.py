@@ -751,6 +751,43 @@ def test_a_language_mark_within_a_sentence_is_ignored_and_one_that_ends_nothing_
     assert (line, message) == (3, "[language: off], but no language is on here")
 
 
+ENGLISH = "He went to the door, and said that it was late."
+
+
+@pytest.mark.parametrize(
+    ("text", "said_in", "seems"),
+    [
+        (f"[language: el]\n\nΚαλημέρα κόσμε.\n\n{ENGLISH}\n\n{ENGLISH}", "el en en", "“en”"),
+        (f"[language: el]\n\nΚαλημέρα κόσμε.\n\n{ENGLISH} Ναι.", "el el", "“en”"),
+        (f"[language: fr]\n\nBonjour, madame.\n\n{ENGLISH}", "fr fr", "“en”"),
+        (f"[language: la]\n\nGallia est omnis divisa.\n\n{ENGLISH}", "la la", "“en”"),
+        (f"[language: fr]\n\nBonjour, madame.\n\n{CYRILLIC}", "fr fr", "Cyrillic letters"),
+    ],
+)
+def test_a_line_that_denies_its_language_mark_is_said_once(
+    text: str, said_in: str, seems: str
+) -> None:
+    assert tongues(text) == said_in.split()
+    [(line, message)] = warned(text)
+    assert line == 5
+    assert f"in line 1 the text seems to be in {seems}: was [language: off] forgotten?" in message
+
+
+def test_names_and_cries_do_not_deny_a_language_mark() -> None:
+    text = "[language: el]\n\nΝαι.\n\nOK!\n\nBond.\n\n[language: fr]\n\nLes Beatles et The Who."
+    assert tongues(text) == ["el", "el", "el", "fr"]
+    assert not warned(text)
+
+
+def test_a_language_that_is_on_to_the_end_of_a_long_chapter_is_remarked() -> None:
+    few = "[language: fr]\n\n" + "Bonjour, madame.\n\n" * 5
+    assert not read(few).slips
+    [slip] = read(few + "Au revoir.").slips
+    assert (slip.line, slip.written) == (1, "[language: fr]")
+    assert "to the end of its chapter" in slip.matter
+    assert not read(few + "Au revoir.\n\n[language: off]").slips
+
+
 # -- pauses that stand alone
 
 
