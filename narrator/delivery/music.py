@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import av
@@ -30,7 +30,8 @@ from narrator.sound.loudness import BOTH, measure
 from narrator.sound.media import Unfit
 from narrator.sound.mix import Layer, Tune, curve_at, readable
 from narrator.speech.plan import Utterance
-from narrator.text.lines import Chapter
+from narrator.text import slips
+from narrator.text.lines import Chapter, MusicMark
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
 """LU above speech, while nobody speaks."""
@@ -121,7 +122,7 @@ def problem_of(project: Project, message: str, number: int, *loc: str) -> Proble
 
 
 def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
-    """What is wrong with the manifest's music and the script's marks; of files only the header."""
+    """What is wrong with the manifest's music; of files only the header."""
     problems: list[Problem] = []
     titles = [chapter.title for chapter in chapters]
     taken: dict[tuple[str, int], int] = {}
@@ -133,8 +134,6 @@ def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
             if first != number:
                 what = f"chapter {chapter + 1} has an {entry.place} already, music[{first + 1}]"
                 problems.append(problem_of(project, f"{what}; set `chapters`", number))
-    names = _names(project)
-    problems += (problem for chapter in chapters for problem in _marks_problems(chapter, names))
     return [*problems, *_credits_problems(project)]
 
 
@@ -189,28 +188,48 @@ def _names(project: Project) -> Mapping[str, str]:
     return {name.casefold(): name for name in names}
 
 
-def _marks_problems(chapter: Chapter, names: Mapping[str, str]) -> Iterator[Problem]:
-    lines = [
-        line
-        for scene in chapter.scenes
-        for line in scene.lines
-        if any(map(str.isalnum, line.text))  # others hold no marks
-    ]
-    playing = False
-    for line in lines:
-        for mark in line.marks:
-            if mark.name is None:
-                if not playing:
-                    yield Problem(line.path, mark.number, "[music: off], but none is on here")
-            elif mark.name.casefold() not in names:
-                guess = nearest(mark.name, list(names.values()))
-                hint = f"did you mean “{guess}”?" if guess else "give a bed this `name`"
-                what = f"no music is called “{mark.name}”; {hint} (\\[ for a bracket that is text)"
-                yield Problem(line.path, mark.number, what)
-            elif line is lines[-1] and mark.at >= len(line.text):
-                what = f"[music: {mark.name}], but no words come after it in this chapter"
-                yield Problem(line.path, mark.number, what)
+def obeyed(project: Project, chapter: Chapter) -> Chapter:
+    """The chapter without the marks that no music can follow, which are slips."""
+    lines = [line for scene in chapter.scenes for line in scene.lines]
+    marked = [(line, mark) for line in lines for mark in line.marks]
+    if not marked:
+        return chapter
+    spoken = [line for line in lines if any(map(str.isalnum, line.text))]  # others hold no marks
+    found: list[slips.Slip] = []
+    obeys: list[bool] = []
+    playing = ignored = False
+    for line, mark in marked:
+        matter = _matter(mark, _names(project), playing)
+        if not matter and mark.name and line is spoken[-1] and mark.at >= len(line.text):
+            matter = "is ignored: no words come after it in this chapter"
+        obeys.append(matter is None)
+        if matter and (mark.name or not ignored):  # the end of what is ignored is no slip
+            written = f"[music: {mark.name or 'off'}]"
+            found.append(slips.Slip(written, matter, line.path, mark.number))
+        ignored = matter is not None and mark.name is not None
+        if not matter:
             playing = mark.name is not None
+    keep = iter(obeys)
+    scenes = (
+        replace(scene, lines=tuple(
+            replace(line, marks=tuple(mark for mark in line.marks if next(keep)))
+            for line in scene.lines
+        ))
+        for scene in chapter.scenes
+    )  # fmt: skip
+    return replace(chapter, scenes=tuple(scenes), slips=(*chapter.slips, *found))
+
+
+def _matter(mark: MusicMark, names: Mapping[str, str], playing: bool) -> str | None:
+    """What is the matter with a mark, wherever it stands."""
+    if mark.name is None:
+        return None if playing else "is ignored: no music is on here"
+    if mark.name.casefold() in names:
+        return None
+    guess = nearest(mark.name, list(names.values()))
+    hint = f"did you mean “{guess}”?" if guess else "give a bed this `name`"
+    what = f"is ignored: no music is called “{quoted(mark.name)}”; {hint}"
+    return f"{what} ({slips.AS_TEXT})"
 
 
 def _chapter(name: str, titles: Sequence[str]) -> int | None:

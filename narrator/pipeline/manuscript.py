@@ -62,7 +62,8 @@ def read(path: Path) -> Manuscript:
     if len(chapters) == len(project.chapters):
         problems += music.problems(project, [chapters[n] for n in project.numbered])
     if problems:
-        raise ScriptError(problems)
+        raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
+    chapters = [music.obeyed(project, chapter) for chapter in chapters]
     try:
         apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
         spoken, silent = utterances(chapters, lexicon=lexicon, apart=apart)

@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from narrator.delivery import music
 from narrator.delivery.export.encode import Encoding, write_sound
 from narrator.errors import ManifestError, UserError
+from narrator.pipeline import manuscript
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
@@ -279,12 +280,6 @@ def test_a_mark_changes_no_chunk() -> None:
          "book.yaml:7: music[1]: text.wav: not a sound file"),
         ("{file: long.wav, place: intro}", SCENES,
          "book.yaml:7: music[1]: an intro of 3.1 min, which is longer than 3 min: set `seconds`"),
-        ("{file: a.wav, place: bed, name: rain}", f"One.\n\n[music: rein]\n\n{SENTENCE}",
-         "1.md:3: no music is called “rein”; did you mean “rain”?"),
-        ("{file: a.wav, place: bed, name: rain}", f"One.\n\n{SENTENCE} [music: off]",
-         "1.md:3: [music: off], but none is on here"),
-        ("{file: a.wav, place: bed, name: rain}", f"{SENTENCE}\n\n[music: rain]",
-         "1.md:3: [music: rain], but no words come after it"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_told_with_its_place(
@@ -297,6 +292,38 @@ def test_what_does_not_go_together_is_told_with_its_place(
     found = [str(problem) for problem in music.problems(project, chapters(project))]
     assert len(found) == 1
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (f"One.\n\n[music: rein]\n\n{SENTENCE} [music: off] Two.", 3,
+         "“[music: rein]” is ignored: no music is called “rein”; did you mean “rain”?"),
+        (f"One.\n\n{SENTENCE} [music: off]", 3,
+         "“[music: off]” is ignored: no music is on here"),
+        (f"{SENTENCE}\n\n[music: rain]", 3,
+         "“[music: rain]” is ignored: no words come after it"),
+    ],
+)  # fmt: skip
+def test_a_mark_that_no_music_can_follow_is_ignored_and_told(
+    tmp_path: Path, text: str, line: int, said: str
+) -> None:
+    wav(tmp_path / "a.wav", tone(1))
+    project = book(tmp_path, "  - {file: a.wav, place: bed, name: rain}", [text, SCENES])
+    read = manuscript.read(project.path)
+    assert not [mark for one in read.spoken for mark in one.chunk.marks]
+    [slip] = manuscript.slips(read)
+    assert slip.line == line
+    assert said in slip.message
+
+
+def test_marks_go_on_around_one_that_is_ignored(tmp_path: Path) -> None:
+    wav(tmp_path / "a.wav", tone(1))
+    text = "[music: rain]\n\nOne.\n\n[music: snow]\n\nTwo.\n\n[music: off][music: off]\n\nThree."
+    project = book(tmp_path, "  - {file: a.wav, place: bed, name: rain}", [text, SCENES])
+    read = manuscript.read(project.path)
+    assert [mark.name for one in read.spoken for mark, _ in one.chunk.marks] == ["rain", None]
+    assert [slip.line for slip in manuscript.slips(read)] == [5, 9]
 
 
 @pytest.mark.parametrize(
