@@ -179,8 +179,7 @@ def check(
         return
     if spoken:
         _print_changes(manuscript)
-    for item in left_out:
-        out.print(f"{near(item.path)}:{item.line}: left out, {item.reason}: {short(item.text)}")
+    _print_left_out(left_out)
     counts = source_and_left_out(manuscript)
     said = sum(characters(u.chunk.text) for u in manuscript.spoken)
     words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
@@ -196,6 +195,18 @@ def check(
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
+
+
+def _print_left_out(items: Sequence[LeftOut]) -> None:
+    """A line for each reason: how many places, and the first; --json has them all."""
+    reasons: dict[str, list[LeftOut]] = {}
+    for item in dict.fromkeys(items):  # a file may be two chapters
+        reasons.setdefault(item.reason, []).append(item)
+    for reason, alike in reasons.items():
+        first, others = alike[0], len(alike) - 1
+        more = f" (and {counted(others, 'more place')}; --json lists all)" if others else ""
+        where = f"{near(first.path)}:{first.line}"
+        out.print(f"{where}: left out, {reason}{more}: {short(first.text)}")
 
 
 def _print_changes(manuscript: Manuscript) -> None:

@@ -183,6 +183,15 @@ def test_check_counts_words_and_spoken_shows_changes(narrator, tmp_path):
     assert "text/two.md:1" in said.replace(str(tmp_path) + "/", "")
 
 
+def test_check_shows_what_is_left_out_once_for_each_kind(narrator, tmp_path):
+    book = books.write(tmp_path, two="One.[^1] Two.[^2]\n\nThree.[^3]\n")
+    _, said, _ = narrator("check", book)
+    assert said.count("left out, footnote mark") == 1
+    assert "left out, footnote mark (and 2 more places; --json lists all): [^1]" in said
+    _, said, _ = narrator("check", book, "--json")
+    assert [item["text"] for item in json.loads(said)["left_out"]] == ["[^1]", "[^2]", "[^3]"]
+
+
 def test_help_names_every_command_once_by_what_it_is_for(narrator):
     grouped = [name for names in PURPOSES.values() for name in names]
     assert sorted(grouped) == sorted(typer.main.get_command(cli.app).commands)
