@@ -51,7 +51,7 @@ def read(path: Path) -> Manuscript:
     project = load.load(path)
     cast = resolve(project)
     languages = {name: voice.language for name, voice in cast.items() if voice.language}
-    roles = script.Roles(_labels(project), project.narrator, languages, _declared(project))
+    roles = _roles(project, languages)
     chapters: list[Chapter] = []
     lexicon, problems = _lexicon(project)
     for number in range(len(project.chapters)):
@@ -88,12 +88,14 @@ def read(path: Path) -> Manuscript:
     return Manuscript(project, whole, cast, spoken)
 
 
-def _labels(project: Project) -> dict[str, str]:
-    return {
-        script.folded(label): name
-        for name, speaker in project.speakers.items()
-        for label in (name, *speaker.aliases)
-    }
+def _roles(project: Project, languages: Mapping[str, str]) -> script.Roles:
+    speakers: dict[str, str] = {}
+    spelt: dict[str, str] = {}
+    for name, speaker in project.speakers.items():
+        for label in (name, *speaker.aliases):
+            speakers[script.folded(label)] = name
+            spelt[script.folded(label)] = label
+    return script.Roles(speakers, project.narrator, languages, _declared(project), spelt)
 
 
 def _declared(project: Project) -> list[str]:

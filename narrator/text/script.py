@@ -48,6 +48,8 @@ class Roles:
     """Name of a speaker -> language, for those who do not speak their chapter's."""
     declared: Sequence[str] = ()
     """All languages that the book names, its own first."""
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """Label, `folded` -> as the manifest has it."""
 
 
 def decode(data: bytes, path: Path) -> str:
@@ -640,7 +642,8 @@ class _ScriptReader:
         """One problem for what is wrong in many lines in the same way."""
         for count, (label, lines) in enumerate(self.undeclared.items()):
             close = nearest(label, list(self.roles.speakers)) if count < GUESSES else None
-            guess = f"; did you mean “{self.roles.speakers[close]}”?" if close else "."
+            meant = self.roles.spelt.get(close, self.roles.speakers[close]) if close else None
+            guess = f"; did you mean “{meant}”?" if meant else "."
             label = quoted(label)
             self._problem(
                 lines[0],
