@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -215,10 +215,9 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
 def unspoken(manuscript: Manuscript) -> list[Problem]:
     """What `spoken_by` has left out, once for each language."""
     found: dict[str, list[LeftOut]] = {}
-    for chapter in manuscript.chapters:
-        for item in chapter.left_out:
-            if item.of_line and item.reason != SILENT:
-                found.setdefault(item.reason, []).append(item)
+    for item in dict.fromkeys(item for chapter in manuscript.chapters for item in chapter.left_out):
+        if item.of_line and item.reason != SILENT:
+            found.setdefault(item.reason, []).append(item)
     main = main_language(manuscript)
     return [
         Problem(
@@ -244,14 +243,12 @@ def oddities(manuscript: Manuscript, spells: Collection[str]) -> Iterator[Proble
     `spells` are the alphabets of which the draft voice says single letters within other text.
     """
     yield from unseen(manuscript)
-    for chapter in manuscript.chapters:
-        yield from chapter.warnings
+    yield from dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.warnings)
     yield from slips(manuscript)
     said = _seconds_in(manuscript)
     found: dict[tuple[str, str, str | None], list[Foreign]] = {}
-    for chapter in manuscript.chapters:
-        for one in chapter.foreign:
-            found.setdefault((one.alphabet, one.around, one.said_in), []).append(one)
+    for one in dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.foreign):
+        found.setdefault((one.alphabet, one.around, one.said_in), []).append(one)
     for (alphabet, around, said_in), places in found.items():
         first, more = places[0], _more_lines(sum(one.count for one in places) - 1)
         what = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more}"
@@ -273,6 +270,15 @@ def oddities(manuscript: Manuscript, spells: Collection[str]) -> Iterator[Proble
         yield Problem(first.path, first.line, what)
 
 
+def _once(chapters: Sequence[Chapter]) -> list[Chapter]:
+    """Chapters without those that read again what another has read."""
+    first: dict[tuple[Path, int, str], Chapter] = {}
+    for chapter in chapters:
+        line = chapter.scenes[0].lines[0]
+        first.setdefault((line.path, line.line, line.text), chapter)
+    return list(first.values())
+
+
 def _more_lines(count: int) -> str:
     return f" (and {count:,} more line{'s' * (count > 1)})" if count > 0 else ""
 
@@ -281,7 +287,7 @@ def unseen(manuscript: Manuscript) -> list[Problem]:
     """Characters that cannot be seen in texts and the manifest, each once, with its first place."""
     first: dict[str, tuple[Path, int]] = {}
     places: Counter[str] = Counter()
-    chapters = (found for chapter in manuscript.chapters for found in chapter.unseen)
+    chapters = (found for chapter in _once(manuscript.chapters) for found in chapter.unseen)
     for character, path, line, count in (*manuscript.project.unseen, *chapters):
         first.setdefault(character, (path, line))
         places[character] += count
@@ -300,7 +306,7 @@ def slips(manuscript: Manuscript) -> list[Problem]:
     """What was meant as markup and would be spoken: each kind once, with its first place."""
     first: dict[str, Slip] = {}
     places: Counter[str] = Counter()
-    for chapter in manuscript.chapters:
+    for chapter in _once(manuscript.chapters):
         for slip in chapter.slips:
             first.setdefault(slip.matter, slip)
             places[slip.matter] += 1
