@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 
 from narrator.text.normalize.english_calendar import CALENDAR, SPANS
-from narrator.text.normalize.english_figures import MONEY, NUMBERS, SHILLINGS
+from narrator.text.normalize.english_figures import MONEY, NUMBERS, PLURALS, SHILLINGS
 from narrator.text.normalize.english_measures import MEASURES, VULGAR, WORDED
 from narrator.text.normalize.english_places import STATE_NAMES, STREET_NUMBERS, TELEPHONES
 from narrator.text.normalize.english_words import (
     ABBREVIATIONS,
     ADDRESSES,
     CAPITALS,
+    FORMULAS,
     GREEK,
     LIGATURES,
     ROMANS,
@@ -30,10 +31,11 @@ from narrator.text.normalize.rules import Group, Setting
 
 RULES = (
     ADDRESSES,
+    FORMULAS,
     SPANS,
     Group(
         re.compile(rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]"),
-        TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS + MEASURES + NUMBERS,
+        TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS + PLURALS + MEASURES + NUMBERS,
     ),
     WORDED,
     STATE_NAMES,

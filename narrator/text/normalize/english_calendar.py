@@ -250,21 +250,52 @@ def _british_time(match: Match, how: Setting) -> str | None:
     return _time(match, how) if how.british else None
 
 
-_BOOK = re.compile(
-    r"\b(?:Gen|Exod|Lev|Num|Deut|Josh|Judg|Sam|Kings|Chron|Neh|Ps|Prov|Eccl|Isa|Jer|Ezek|Dan|Hos|Mic"
-    r"|Matt|Mark|Luke|John|Acts|Rom|Cor|Gal|Eph|Phil|Col|Thess|Tim|Tit|Heb|Jas|Pet|Jude|Rev|Job|Ruth"
-    r"|Genesis|Exodus|Leviticus|Numbers|Deuteronomy|Joshua|Judges|Samuel|Chronicles|Psalms?|Proverbs"
-    r"|Ecclesiastes|Isaiah|Jeremiah|Ezekiel|Daniel|Hosea|Micah|Matthew|Romans|Corinthians|Galatians"
-    r"|Ephesians|Philippians|Colossians|Thessalonians|Timothy|Titus|Hebrews|James|Peter|Revelation)"
-    r"\.? $"
+_BOOKS = (
+    "Genesis Exodus Leviticus Numbers Deuteronomy Joshua Judges Ruth Samuel Kings Chronicles Ezra "
+    "Nehemiah Esther Job Psalm Psalms Proverbs Ecclesiastes Song Isaiah Jeremiah Lamentations "
+    "Ezekiel Daniel Hosea Joel Amos Obadiah Jonah Micah Nahum Habakkuk Zephaniah Haggai Zechariah "
+    "Malachi Matthew Mark Luke John Acts Romans Corinthians Galatians Ephesians Philippians "
+    "Colossians Thessalonians Timothy Titus Philemon Hebrews James Peter Jude "
+    "Revelation Songs Solomon"
+).split()
+_BOOK_SHORT = dict(
+    pair.split(":")
+    for pair in (
+        "Gen:Genesis Exod:Exodus Lev:Leviticus Num:Numbers Deut:Deuteronomy Josh:Joshua "
+        "Judg:Judges Sam:Samuel Chron:Chronicles Neh:Nehemiah Ps:Psalm Prov:Proverbs "
+        "Eccl:Ecclesiastes Isa:Isaiah Jer:Jeremiah Lam:Lamentations Ezek:Ezekiel "
+        "Dan:Daniel Hos:Hosea Mic:Micah "
+        "Hab:Habakkuk Zeph:Zephaniah Hag:Haggai Zech:Zechariah Mal:Malachi Matt:Matthew Rom:Romans "
+        "Cor:Corinthians Gal:Galatians Eph:Ephesians Phil:Philippians Col:Colossians "
+        "Thess:Thessalonians Tim:Timothy Tit:Titus Philem:Philemon Heb:Hebrews Jas:James Pet:Peter "
+        "Rev:Revelation"
+    ).split()
 )
+_BOOK = re.compile(rf"\b(?:{either([*_BOOKS, *_BOOK_SHORT])})\.? $")
+_FIRST_AND_SECOND = "Samuel Kings Chronicles Corinthians Thessalonians Timothy Peter John".split()
+_NTH_BOOK = either(
+    [
+        *_FIRST_AND_SECOND,
+        *(short for short, name in _BOOK_SHORT.items() if name in _FIRST_AND_SECOND),
+    ]
+)
+_OF_BOOKS = {
+    "1": "First",
+    "2": "Second",
+    "3": "Third",
+    "I": "First",
+    "II": "Second",
+    "III": "Third",
+}
+_PLACE = r"\d{1,3}:[1-9]"
 
 
 def _verse(match: Match, how: Setting) -> str | None:
-    """John 3:7"""
-    if not _BOOK.search(before(match)):
+    """John 3:7; Genesis 1:1-2:3"""
+    if not _BOOK.search(before(match)[-20:]):
         return None
-    return " ".join(numbers.cardinal(int(part), british=how.british) for part in match.groups())
+    said = [numbers.cardinal(int(part), british=how.british) for part in match.groups() if part]
+    return " to ".join(" ".join(said[at : at + 2]) for at in range(0, len(said), 2))
 
 
 def _military(match: Match, how: Setting) -> str:
@@ -380,10 +411,33 @@ CALENDAR = (
         _military,
     ),
     Rule(
+        "book",
+        re.compile(
+            rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:Cor|Thess|Chron)\.))"
+        ),
+        lambda match, how: _OF_BOOKS[match[1]],
+    ),
+    Rule(
+        "book",
+        re.compile(
+            rf"\b({either(_BOOK_SHORT)})\b\.?(?= {_PLACE})"
+            rf"|{behind('[123] ', 'I ')}(Cor|Thess|Chron)\."
+        ),
+        lambda match, how: _BOOK_SHORT[match[1] or match[2]],
+    ),
+    Rule(
+        "verse",
+        re.compile(
+            r"(?<=[a-z.] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
+            r"(?!\d|:|\s?[ap]\.?m)"
+        ),
+        _verse,
+    ),
+    Rule(
         "time",
         re.compile(
             r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
-            rf"(?![\d:])(?:{_HALF})?"
+            rf"(?![\d:]|,\d{{3}})(?:{_HALF})?"
         ),
         _time,
     ),
@@ -418,11 +472,6 @@ CALENDAR = (
             rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))"
         ),
         _british_time,
-    ),
-    Rule(
-        "verse",
-        re.compile(r"(?<=[a-z.] )(\d{1,3}):(\d{1,3})(?!\d)"),
-        _verse,
     ),
     Rule("year", re.compile(rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)"), _bare_year),
 )

@@ -12,9 +12,10 @@ from narrator.text.normalize.english_lists import (
     MONTH_SHORT,
     MONTHS,
     PAGED,
+    STREETS,
     UNITS,
 )
-from narrator.text.normalize.english_measures import VULGAR
+from narrator.text.normalize.english_measures import SECONDS, VULGAR
 from narrator.text.normalize.english_parts import (
     DOT,
     DOT_OR_END,
@@ -161,6 +162,19 @@ _POUNDS = rf"£\s?(?P<pounds>{INT})[.,]?\s?"
 _SHILLINGS = r"\b(?P<shillings>\d{1,3})"
 _PENCE = r"(?=[\d½¼¾])(?P<pence>\d{0,2})(?P<part>[½¼¾]?)d"
 
+_CASH_NEAR = re.compile(r"[£]|\d\s?[dl]\.|\d/-|\b(?:shillings?|pence|pounds?)\b")
+
+
+def _shillings(match: Match, how: Setting) -> str | None:
+    """6s.: shillings, but not in "He ran it in 10s."."""
+    if SECONDS.search(before(match)[-40:]) and not _CASH_NEAR.search(
+        before(match)[-80:] + after(match)[:80]
+    ):
+        number = int(match["shillings"])
+        return f"{in_words(number, how)} second{'s' * (number != 1)}"
+    return _old_money(match, how)
+
+
 MONEY = (
     Rule(
         "old money",
@@ -191,7 +205,7 @@ MONEY = (
     Rule("money", re.compile(rf"{FREE}(\d{{1,2}})(\s?¢|[pc]\b(?!\.?m))"), _coins),
 )
 SHILLINGS = (
-    Rule("old money", re.compile(rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}"), _old_money),
+    Rule("old money", re.compile(rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}"), _shillings),
 )
 """After decades, which are written like them."""
 
@@ -222,10 +236,18 @@ def _caption(match: Match, how: Setting) -> str:
     return f"{match['name']} {re.sub(r'(?<=[a-z])[-–](?=[a-z])', ' dash ', said)}"
 
 
+_RESULT = re.compile(
+    r"\b(?:by|won|lost|beat|votes?|voted|passed|defeated|score|scored|result|poll|tally)"
+    r"(?: (?:was|is|of|by|stood at|them|him|her))? $"
+)
+
+
 def _even(match: Match, how: Setting) -> str | None:
-    """50-50, 60-40: two shares of a hundred; 40-60 is a range"""
+    """50-50, 60-40: two shares of a hundred; 40-60 is a range, 52-48 a result"""
     first, second = int(match[1]), int(match[2])
-    if first + second != 100 or first < second:
+    if first + second != 100 or first < second or first % 5:
+        return None
+    if first != 50 and _RESULT.search(before(match)[-40:]):
         return None
     if re.match(r"\s?%|\s(?:votes?|victory|win|to|pages)\b", after(match)):
         return None
@@ -261,11 +283,35 @@ def _version(match: Match, how: Setting) -> str:
 
 def _code(match: Match, how: Setting) -> str:
     """Letters and digits in one word: A1, M25, 3D, H2O, 221B."""
+    if plural := _PLURAL_CODE.fullmatch(match[0]):  # A380s
+        return f"{'-'.join(plural[1])}-{numbers.plural(numbers.label(plural[2]))}"
     parts = re.findall(r"\d+|[A-Za-z]+", match[0])
     return "-".join(
         numbers.label(part) if part.isdecimal() else part.upper() if len(part) == 1 else part
         for part in parts
     )
+
+
+_PLURAL_CODE = re.compile(r"([A-Z]+)(\d+)s")
+_SUITE = re.compile(
+    r"(?:^|[,;:(\n]\s?|\b(?:in|into|to|at|of|from|outside"
+    rf"|{either({*STREETS, *STREETS.values()})})\.?\s)"
+    r"(?:[Ss]uite|Ste\.?) $"
+)
+
+
+def _label(match: Match, how: Setting) -> str | None:
+    """Room 101; Suite 210 where it is an address, not the Cello Suite."""
+    early = before(match)
+    if re.search(r"\b(?:[Ss]uite|Ste\.?) $", early[-8:]) and not _SUITE.search(early[-40:]):
+        return None
+    return numbers.label(match[0])
+
+
+def _jet(match: Match, how: Setting) -> str:
+    """747-400, 747s"""
+    said = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
+    return numbers.plural(said) if match[0].endswith("s") else said
 
 
 def _plain_number(match: Match, how: Setting) -> str:
@@ -308,7 +354,7 @@ NUMBERS = (
         ),
         _caption,
     ),
-    Rule("shares", re.compile(rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d)"), _even),
+    Rule("shares", re.compile(rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d|\s?=)"), _even),
     Rule("groups", re.compile(rf"{FREE}\d+(?:-\d+){{2,}}(?!\w)"), _groups),
     Rule("version", re.compile(rf"{FREE}\d+(?:\.\d+){{2,}}(?!\w)"), _version),
     Rule(
@@ -338,7 +384,7 @@ NUMBERS = (
             )
             + r"\d{3}(?!\w|[,.]\d)"
         ),
-        lambda match, how: numbers.label(match[0]),
+        _label,
     ),
     Rule(
         "times",
@@ -348,6 +394,7 @@ NUMBERS = (
         ),
         always(" times "),
     ),
+    Rule("times", re.compile(r"(?<=\d)\*(?=\d)"), always(" times ")),
     Rule("times", re.compile(rf"(?<=[\d{VULGAR}])\s?[x×]\s?(?=[\d{VULGAR}])"), always(" by ")),
     Rule(
         "times",
@@ -356,7 +403,7 @@ NUMBERS = (
     ),
     Rule("code", re.compile(r"(?<!\w)(?=\d*[A-Za-z])(?=[A-Za-z]*\d)[A-Za-z\d]+(?!\w)"), _code),
     Rule("minus", re.compile(rf"(?<![\w)\].,%°′″])[-−](?={_SIGN}?{NUM})"), always("minus ")),
-    Rule("minus", re.compile(r"(?<=\d) [-–] (?=\d+ ?=)"), always(" minus ")),
+    Rule("minus", re.compile(r"(?<=\d)(?: [-–] |[-–])(?=\d{1,15} ?=)"), always(" minus ")),
     Rule("number", re.compile(rf"{FREE}{NUM}"), _plain_number),
     Rule("number", re.compile(r"\d+"), _plain_number),
     # What is left between numbers:
@@ -371,3 +418,12 @@ NUMBERS = (
     Rule("point", re.compile(r"(?<=\d)\.(?=\d)"), always(" point ")),
     Rule("list", re.compile(r"(?<=\d),(?=\d)"), always(", ")),
 )
+PLURALS = (
+    Rule("label", re.compile(rf"{FREE}(?<!-)7\d7(?:-[1-9]00s?|s)(?![\w-]|[.,]\d)"), _jet),
+    Rule(
+        "code",
+        re.compile(rf"{behind('[A-Z]-', '[A-Z][A-Za-z]-')}\d{{1,3}}s\b"),
+        lambda match, how: numbers.plural(numbers.label(match[0][:-1])),
+    ),
+)
+"""Before units, for their "s" is no second."""

@@ -182,7 +182,24 @@ def _is_measure(match: Match, how: Setting) -> bool:
         return not gap
     if name in ("in", "h", "W", "V", "pt") and gap and not match[0].endswith("."):
         return False
-    return name != "st" or (gap == " " and text.isdecimal() and how.british)
+    return name != "st" or (how.british and text.isdecimal() and (gap == " " or _is_stone(match)))
+
+
+SECONDS = re.compile(
+    r"(?:\b(?:it|metres|meters|yards) in|\d ?m in|\bwithin|\bafter|\bevery|\bit t(?:ook|akes)"
+    r"|\blast(?:s|ed)?|\b(?:ran|run|wait(?:ed|s)?|paused?|held|hold|stopped|lasted) for)"
+    r"(?: (?:about|just|only|under|over|exactly|the first|the last))? $"
+)
+"""Before "10s": seconds, neither tens nor shillings."""
+
+
+def _is_stone(match: Match) -> bool:
+    """12st, 11st 4lb: no ordinal"""
+    text = match["number"]
+    if match["gap"] or len(text) not in (1, 2):
+        return False
+    beside_pounds = re.match(r"\s?\d{1,2}\s?lbs?\b", after(match))
+    return bool(beside_pounds) or text[-1] != "1" or text == "11"
 
 
 def _named(name: str, how: Setting) -> tuple[str, str]:
@@ -207,8 +224,11 @@ def _unit(match: Match, how: Setting) -> str | None:
     if not _is_measure(match, how):
         return None
     text, gap, name = match["number"], match["gap"], match["unit"]
-    if name == "s" and text.isdecimal() and (len(text) == 1 or int(text) % 10 == 0):
-        return numbers.plural(figure(text, how))  # "fours", "tens"
+    if name == "s" and text.isdecimal() and not SECONDS.search(before(match)[-40:]):
+        if len(text) == 1 or int(text) % 10 == 0:
+            return numbers.plural(figure(text, how))  # "fours", "tens"
+        if len(text) == 3:
+            return numbers.plural(numbers.label(text))  # Porsche 911s
     one, many = _named(name, how)
     if gap == "-" and _is_broken(text):
         joined = _compound(text, how)
@@ -269,8 +289,47 @@ def _length(text: str, mark: str, how: Setting, *, describing: bool = False) -> 
     return f"{said} {one if text == '1' or describing else many}"
 
 
+_BORED = re.compile(
+    r" (?:guns?|shells?|mortars?|howitzers?|rifles?|barrels?|pipes?|tubes?|hoses?|nails?|screws?"
+    r"|bolts?|boards?|planks?|blades?|knife|knives|discs?|disks?|records?|screens?|monitors?|tyres?|tires?"
+    r"|heels?|lenses|telescopes?)\b"
+)
+"""What is sized in inches; elsewhere the mark ends a quotation."""
+
+
 def _feet(match: Match, how: Setting) -> str | None:
-    return _length(match[1], match[2], how, describing=describes(match))
+    noun = match[2] in '"″' and _BORED.match(after(match))
+    return _length(match[1], match[2], how, describing=bool(noun) or describes(match))
+
+
+def _hours(match: Match, how: Setting) -> str:
+    """2h 30m, 5m 20s: minutes, not metres"""
+    said = []
+    for name in ("hour", "minute", "second"):
+        if number := match[name]:
+            said.append(f"{in_words(int(number), how)} {name}{'s' * (number != '1')}")
+    return " ".join(said)
+
+
+_COUNTED_IN_MILLIONS = (
+    "people|men|women|children|inhabitants|residents|citizens|users|readers|viewers|listeners|voters|votes"
+    "|workers|soldiers|refugees|customers|members|followers|subscribers|households|homes|jobs|copies"
+    "|dollars|pounds|euros|francs|marks|roubles|rubles|rupees|years|tons|tonnes"
+)
+
+
+def _counted(match: Match, how: Setting) -> str:
+    """5m people"""
+    scale = {"k": "thousand", "m": "million", "bn": "billion"}[match[2]]
+    return f"{figure(match[1], how)} {scale}"
+
+
+def _slashes(match: Match, how: Setting) -> str:
+    """1/2/3"""
+    parts = match[0].split("/")
+    if match[0] == "24/7/365":
+        return "twenty-four seven three sixty-five"
+    return ", ".join(in_words(int(part), how) for part in parts)
 
 
 def _area(match: Match, how: Setting) -> str | None:
@@ -332,11 +391,36 @@ MEASURES = (
         _area,
     ),
     Rule("feet", re.compile(rf"{FREE}({_LENGTH})(['′″])(?![\w'])"), _feet),
+    Rule("feet", re.compile(rf"{FREE}({_LENGTH})(\")(?={_BORED.pattern})"), _feet),
     # elsewhere this mark ends a quotation
     Rule("feet", re.compile(rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])"), _feet),
     Rule("temperature", re.compile(rf"{FREE}({NUM})\s?°\s?([CFK])\b"), _temperature),
     Rule("degrees", re.compile(r"(?<![\w.])1°(?!\w)"), always("one degree")),
+    Rule(
+        "unit",
+        re.compile(
+            rf"{FREE}(?P<hour>\d{{1,3}}) ?(?:h|hrs?) ?(?P<minute>\d{{1,2}}) ?m(?:ins?)?"
+            r"(?: ?(?P<second>\d{1,2}) ?s(?:ecs?)?)?\b"
+        ),
+        _hours,
+    ),
+    Rule(
+        "unit",
+        re.compile(
+            rf"{FREE}(?P<hour>)(?P<minute>\d{{1,2}}) ?m(?:ins?)? ?"
+            r"(?P<second>[0-5]?\d) ?s(?:ecs?)?\b"
+        ),
+        _hours,
+    ),
+    Rule(
+        "number",
+        re.compile(
+            rf"{FREE}({NUM})(k|m|bn)(?=(?:[-–]{NUM}(?:k|m|bn))? (?:{_COUNTED_IN_MILLIONS})\b(?!'))"
+        ),
+        _counted,
+    ),
     Rule("unit", re.compile(rf"{FREE}(?P<number>{_FRACTION}|{NUM}){_UNIT}{_UNIT_DOT}"), _unit),
+    Rule("list", re.compile(rf"{FREE}(?<!/)\d+(?:/\d+){{2,}}(?!\w)"), _slashes),
     Rule(
         "fraction",
         re.compile(rf"{FREE}({_SLASHED})(?:st|nd|rd|th)s?(?!\w)"),

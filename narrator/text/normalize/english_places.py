@@ -18,7 +18,7 @@ from narrator.text.normalize.english_lists import (
     STREETS,
 )
 from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE, figure
-from narrator.text.normalize.rules import Group, Match, Rule, Setting, before, behind, either
+from narrator.text.normalize.rules import Group, Match, Rule, Setting, after, before, behind, either
 
 # Telephones --------------------------------------------------------------------------------------
 
@@ -37,12 +37,27 @@ def _phone(match: Match, how: Setting) -> str | None:
     grouped = [len(group) for group in groups][-3:] == [3, 3, 4]
     if sum(map(len, groups)) < 7 or not (marked or grouped):
         return None
-    if len(groups) == 2 and all(re.fullmatch(YEAR, group) for group in groups):
+    if len(groups) == 2 and _is_span(match, *groups):
         return None
     said = ", ".join(map(_said, groups))
     said = f"plus {said}" if text[0] == "+" else said
     extension = match["extension"]
     return f"{said}, extension {numbers.label(extension)}" if extension else said
+
+
+_SPAN_BEFORE = re.compile(r"\b(?:years?|pages?|pp\.|lines?|from|between|about|AD) $")
+_SPAN_AFTER = re.compile(r" (?:people|men|women|children|years|feet|miles|pages|words|soldiers)\b")
+
+
+def _is_span(match: Match, first: str, second: str) -> bool:
+    """1914-1918; 300-4000 people"""
+    if all(re.fullmatch(YEAR, group) for group in (first, second)):
+        return True
+    if first[0] == "0" or int(first) >= int(second) or "-" not in match["number"]:
+        return False
+    if int(first) % 50 == int(second) % 50 == 0:
+        return True
+    return bool(_SPAN_BEFORE.search(before(match)[-12:]) or _SPAN_AFTER.match(after(match)))
 
 
 _EXTENSION = r"(?:,? ?(?:\b[xX]|[Ee]xt\b\.?|[Ee]xtension) ?(?P<extension>\d{1,6})(?!\w))?"

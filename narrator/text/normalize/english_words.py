@@ -194,6 +194,43 @@ SIGNS = Group(
 )
 
 
+# Formulas ----------------------------------------------------------------------------------------
+
+_SUBSCRIPTS = "₀-₉"
+
+
+def _formula(match: Match, how: Setting) -> str:
+    """H₂SO₄: by its letters"""
+    parts = re.findall(rf"[A-Z]|[a-z]|[{_SUBSCRIPTS}]+", match[0])
+    return " ".join(
+        part.upper() if part.isalpha() else numbers.label(_plain(part)) for part in parts
+    )
+
+
+FORMULAS = Group(
+    re.compile(rf"[{_SUBSCRIPTS}]|\b[fghFGH]\("),
+    (
+        Rule(
+            "formula",
+            re.compile(
+                rf"(?<!\w)(?=\w*[{_SUBSCRIPTS}])(?:[A-Z][a-z]?[{_SUBSCRIPTS}]{{0,3}})+(?!\w)"
+            ),
+            _formula,
+        ),
+        Rule(
+            "formula",
+            re.compile(rf"[{_SUBSCRIPTS}]+"),
+            lambda match, how: f" {numbers.label(_plain(match[0]))} ",
+        ),
+        Rule(
+            "formula",
+            re.compile(r"\b([fghFGH])\(([a-z](?:, ?[a-z]){0,3})\)"),
+            lambda match, how: f"{match[1]} of {match[2]}",
+        ),
+    ),
+)
+
+
 # Greek -------------------------------------------------------------------------------------------
 
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff\u0300-\u036f"
@@ -282,10 +319,11 @@ def _division(match: Match, how: Setting) -> str | None:
     """Chapter IV, page xii: a numeral after the name of what it counts."""
     numeral = match[0]
     value = numbers.roman(numeral)
-    paged = _PAGED.search(before(match))
+    near = before(match)[-24:]
+    paged = _PAGED.search(near)
     if numeral.islower():
         return numbers.cardinal(value, british=how.british) if value and paged else None
-    cue = _DIVISION.search(before(match))
+    cue = _DIVISION.search(near)
     if value is None or cue is None or numeral in ("C", "D", "L", "M"):
         return None
     if len(numeral) == 1 and cue[1][0].islower() and not paged:
@@ -321,7 +359,8 @@ def _regnal(match: Match, how: Setting) -> str | None:
     """Henry VIII, King Charles I, John D. Rockefeller III"""
     numeral, following = match[1], after(match)
     value = None if numeral in ("C", "D", "L", "M") else numbers.roman(numeral)
-    named = _NAMES.search(before(match))
+    near = before(match)[-160:]
+    named = _NAMES.search(near)
     if value is None or value > 39 or named is None:
         return None
     names = named[0].split()
@@ -331,7 +370,7 @@ def _regnal(match: Match, how: Setting) -> str | None:
     if not (ruler or any(name in REGNAL for name in names)):
         return None
     if numeral == "I" and not match[2]:
-        early = before(match)[: named.start()]
+        early = near[: named.start()]
         if not _is_first(match, early, ruler=ruler, regnal=names[0] in REGNAL):
             return None
     if len(numeral) == 1 and re.match(rf"\.\s+(?!(?:{STARTERS})\b)[A-Z]", following):
@@ -360,6 +399,17 @@ def _is_first(match: Match, early: str, *, ruler: bool, regnal: bool) -> bool:
     return regnal and bool(OPENS.search(early) and re.match(r"\s[a-z]", following))
 
 
+def _and_nth(match: Match, how: Setting) -> str | None:
+    """James I and VI, James VI and I"""
+    value = numbers.roman(match[1])
+    named = re.search(r"\b([A-Z]\w+) ([IVX]+) and $", before(match)[-40:])
+    if value is None or value > 39 or not named or named[1] not in REGNAL:
+        return None
+    if match[1] == "I" and (named[0] != "James VI and " or _pronoun_follows(match, FIRST_PERSON)):
+        return None
+    return _titled(value, how, nth=True)
+
+
 def _item(match: Match, how: Setting) -> str | None:
     value = numbers.roman(match[0])
     return None if value is None else numbers.cardinal(value, british=how.british)
@@ -375,7 +425,7 @@ def _bare_roman(match: Match, how: Setting) -> str | None:
     value = numbers.roman(match[0])
     if value is None or value > 39:
         return None
-    named = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", before(match))
+    named = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", before(match)[-40:])
     return _titled(value, how) if named or len(match[0]) > 2 else None
 
 
@@ -394,7 +444,7 @@ ROMANS = Group(
         Rule("roman", re.compile(r"\bWWII\b"), always("World War Two")),
         Rule("roman", re.compile(r"\bWWI\b"), always("World War One")),
         Rule("roman", re.compile(rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)"), _division),
-        Rule("roman", re.compile(r"(?<=\()[ivx]+(?=\))"), _item),
+        Rule("roman", re.compile(r"(?<![A-Za-z]\()(?<=\()[ivx]+(?=\))"), _item),
         Rule("roman", re.compile(r"\b(?!I(?:th|nd|rd)\b)([IVXLC]+)(?:th|st|nd|rd)\b"), _nth),
         Rule(
             "roman",
@@ -406,6 +456,7 @@ ROMANS = Group(
             re.compile(rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b(\.(?=[,;:']| [a-z]))?"),
             _regnal,
         ),
+        Rule("roman", re.compile(r"(?<=[IVX] and )([IVX]+)\b(?![.'-]?\w)"), _and_nth),
         Rule("roman", re.compile(r"(?<![\w.'-])[IVX]{2,}\b(?![.'-]?\w)"), _bare_roman),
     ),
 )
@@ -414,11 +465,18 @@ ROMANS = Group(
 # Abbreviations and initials ----------------------------------------------------------------------
 
 
+_DRIVE_ENDS = re.compile(rf"\s(?!No\b)(?:{STARTERS})\b|[\"')]*\s*$")
+
+
 def _title(match: Match, how: Setting) -> str | None:
     name = match[1] if match[1] in TITLES else match[1].capitalize()
     named = re.match(r"\s?[A-Z]", after(match))
     if name == "Dr" and not named and re.search(r"\d+ (?:[A-Z]\w+ )+$", before(match)):
         return "Drive"
+    if match[0] == "Dr." and _DRIVE_ENDS.match(after(match)):
+        early = before(match)[-60:]  # Elm Dr. He left.
+        if re.search(r"\b(?!Herr|Frau)[A-Z][\w']+ $", early) and not _NO_STREET.search(early):
+            return "Drive."
     return TITLES[name] + _space(match)
 
 
@@ -581,7 +639,7 @@ def _is_shouted(word: str) -> bool:
 
 
 def _is_beside_shouting(match: Match) -> bool:
-    neighbours = (_PREVIOUS_WORD.search(before(match)), _FOLLOWING_WORD.match(after(match)))
+    neighbours = (_PREVIOUS_WORD.search(before(match)[-80:]), _FOLLOWING_WORD.match(after(match)))
     return any(word and _is_shouted(word[1]) for word in neighbours)
 
 
