@@ -162,7 +162,9 @@ _POUNDS = rf"£\s?(?P<pounds>{INT})[.,]?\s?"
 _SHILLINGS = r"\b(?P<shillings>\d{1,3})"
 _PENCE = r"(?=[\d½¼¾])(?P<pence>\d{0,2})(?P<part>[½¼¾]?)d"
 
-_CASH_NEAR = re.compile(r"[£]|\d\s?[dl]\.|\d/-|\b(?:shillings?|pence|pounds?)\b")
+_CASH_NEAR = re.compile(
+    r"£|\d\s?[dl]\.|\d/-|\b(?:shillings?|pence|pounds?|paid|pay|cost|price|sold)\b"
+)
 
 
 def _shillings(match: Match, how: Setting) -> str | None:

@@ -46,6 +46,7 @@ def _phone(match: Match, how: Setting) -> str | None:
 
 
 _SPAN_BEFORE = re.compile(r"\b(?:years?|pages?|pp\.|lines?|from|between|about|AD) $")
+_DIALLED = re.compile(r"\b(?:[Tt]el\.?:?|[Pp]hone:?|[Cc]all|[Dd]ial|[Rr]ing) $")
 _SPAN_AFTER = re.compile(r" (?:people|men|women|children|years|feet|miles|pages|words|soldiers)\b")
 
 
@@ -56,7 +57,7 @@ def _is_span(match: Match, first: str, second: str) -> bool:
     if first[0] == "0" or int(first) >= int(second) or "-" not in match["number"]:
         return False
     if int(first) % 50 == int(second) % 50 == 0:
-        return True
+        return not _DIALLED.search(before(match)[-12:])
     return bool(_SPAN_BEFORE.search(before(match)[-12:]) or _SPAN_AFTER.match(after(match)))
 
 
