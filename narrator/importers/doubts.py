@@ -1,4 +1,4 @@
-"""What is odd about a book's chapters: lengths that no chapter has, numbers that do not count.
+"""What is odd about a book's chapters: lengths that no chapter has, numbers that do not run on.
 
 Said by `new` and by `check`, each kind once, with the mend: a heading that was not seen leaves a
 chapter of many hours and a gap in the numbers. Knows titles and lengths, no text.
@@ -46,7 +46,7 @@ def doubts(chapters: Sequence[Shape]) -> list[str]:
     if tiny:
         said.append(f"much shorter than the others: {_several(tiny)}; are they chapters?")
     if gaps := list(_uncounted(chapters)):
-        said.append(f"the numbers of chapters do not count: {_several(gaps)}")
+        said.append(f"chapter numbers do not run on: {_several(gaps)}")
     return [f"{what}. {_MEND}" for what in said]
 
 

@@ -64,7 +64,8 @@ def write(
     """
     if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
         raise EnvironmentFailed(
-            f"the report needs {' and '.join(missing)}: pip install 'narrator[report]'"
+            f"the report needs {' and '.join(missing)}, the extra `report`: pip install "
+            "'narrator[report]', or in a clone: pip install -e '.[report]'"
         )
     from narrator.report import page
 
