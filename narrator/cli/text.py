@@ -66,19 +66,33 @@ def new(
     if as_json:
         out.print_json(data=_new_json(book, written, doubts))
         return
-    out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {written.manifest}")
+    manifest = written.root / written.kept.get("book.yaml", "book.yaml")
+    out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {manifest}")
     for remark in book.remarks:
         out.print(remark)
-    if written.replaced:
-        out.print(f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged")
-    for name, fresh in written.kept.items():
-        out.print(f"kept: {name}, changed since it was imported; the new one is {fresh}")
+    for line in _again_lines(written):
+        out.print(line)
     for line in _left_out_lines(book):
         out.print(line)
     if book.left_out or book.remarks:
         out.print(f"More of it in {written.report}")
     tell("warning", doubts)
-    out.print(f"Next: narrator render {written.manifest} --draft")
+    out.print(f"Next: narrator check {written.manifest}")
+    out.print(f"then: narrator render {written.manifest} --draft")
+
+
+def _again_lines(written: Written) -> Iterator[str]:
+    """What became of the files of an import before."""
+    from narrator.importers.project import FRESH_MEND, UNNAMED_MEND
+
+    if written.replaced:
+        yield f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged"
+    for name, fresh in written.kept.items():
+        yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
+    if written.kept:
+        yield f"Files with .new in their names are not read: {FRESH_MEND}."
+    if written.unnamed:
+        yield f"{', '.join(written.unnamed)}: not in the book.yaml that is kept; {UNNAMED_MEND}."
 
 
 def _choices(
@@ -147,6 +161,7 @@ def _new_json(book: ImportedBook, written: Written, doubts: Sequence[str]) -> di
         ],
         "kept": dict(written.kept),
         "replaced": written.replaced,
+        "unnamed": list(written.unnamed),
         "remarks": list(book.remarks),
         "warnings": list(doubts),
         "lost": book.characters - book.characters_kept - book.characters_left_out,

@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -45,6 +45,8 @@ class Written:
     lie, beside them."""
     replaced: int = 0
     """Files of the import before that nobody had changed, and that say something else now."""
+    unnamed: tuple[str, ...] = ()
+    """Chapters that a manifest which stays does not name."""
 
 
 def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
@@ -52,7 +54,7 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
 
     In an import, files that were changed since stay, with the new ones beside them. `original` is
     an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError
-    where the folder is something else, StorageError where it cannot be written.
+    where the folder is something else or another book, StorageError where it cannot be written.
     """
     contents = _files(book, original)
     target = target.resolve()
@@ -65,9 +67,11 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
         if target.is_dir() and any(target.iterdir()):
             if not book.source or not _is_import(target):
                 raise UsageError(f"{target} is not empty; name a new folder for the project")
-            return _written_again(target, contents, report)
+            _require_same(target, book)
+            return _written_again(target, contents, report, book)
         if book.source:
-            contents[_RECORD] = _record({name: content_of(d) for name, d in contents.items()})
+            hashes = {name: content_of(data) for name, data in contents.items()}
+            contents[_RECORD] = _record(hashes, book)
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, data in contents.items():
             path = beside / name
@@ -87,12 +91,33 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
 # -- a second import -------------------------------------------------------------------------------
 
 _RECORD = ".imported.json"
-"""What an import wrote, by its hashes. It lies beside the manifest, not in `build`, which may be
-deleted and is in no copy of the project: without it nobody could tell what was changed."""
+"""What an import wrote, by its hashes, and of which book. It lies beside the manifest, not in
+`build`, which may be deleted and is in no copy of the project: without it nobody could tell what
+was changed."""
 
 
-def _record(hashes: Mapping[str, str]) -> bytes:
-    return files.sealed({"files": dict(hashes)})
+def _record(hashes: Mapping[str, str], book: Book) -> bytes:
+    return files.sealed({"files": dict(hashes), "title": book.title, "source": book.source})
+
+
+def _require_same(folder: Path, book: Book) -> None:
+    """Refuse to put a book over another one: neither its title nor its source's name is the same.
+
+    A record of before they were written in it refuses none. Raises UsageError.
+    """
+    found = files.load_json(folder / _RECORD, {})
+    before = found if isinstance(found, dict) else {}
+    title, name = str(before.get("title") or ""), str(before.get("source") or "")
+    same = _compared(title) == _compared(book.title) or _compared(name) == _compared(book.source)
+    if (title or name) and not same:
+        raise UsageError(
+            f"{folder} holds an import of “{title}” ({name}), not of “{book.title}” "
+            f"({book.source}); name another folder, or, for the same book, --title “{title}”"
+        )
+
+
+def _compared(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def _is_import(folder: Path) -> bool:
@@ -109,7 +134,9 @@ def _recorded(folder: Path) -> dict[str, str]:
     return {str(name): str(value) for name, value in (hashes or {}).items()}
 
 
-def _written_again(target: Path, contents: Mapping[str, bytes], report: Path | None) -> Written:
+def _written_again(
+    target: Path, contents: Mapping[str, bytes], report: Path | None, book: Book
+) -> Written:
     """Put an import over an earlier one: what nobody changed is replaced. Raises StorageError."""
     recorded = _recorded(target)
     kept: dict[str, str] = {}
@@ -130,8 +157,49 @@ def _written_again(target: Path, contents: Mapping[str, bytes], report: Path | N
         kept[name] = fresh
     if "book.yaml" not in kept:
         _remove_stale(target, recorded, hashes)
-    files.write(target / _RECORD, _record(recorded | hashes))
-    return Written(target, target / "book.yaml", report, kept, replaced)
+    files.write(target / _RECORD, _record(recorded | hashes, book))
+    manifest = target / "book.yaml"
+    unnamed = _unnamed(manifest, hashes) if "book.yaml" in kept else ()
+    return Written(target, manifest, report, kept, replaced, unnamed)
+
+
+def waiting(manifest: Path) -> list[str]:
+    """What the imports of a project have left for its author to do, a line for each kind.
+
+    That is texts beside changed ones, and chapters that `book.yaml` does not name.
+    """
+    if manifest.name != "book.yaml":  # others may have a part of the book on purpose
+        return []
+    here = [name for name in _recorded(manifest.parent) if (manifest.parent / name).is_file()]
+    said = []
+    if fresh := sorted(filter(_FRESH.search, here)):
+        said.append(f"{', '.join(fresh)}: of a later import, and not read; {FRESH_MEND}")
+    if unnamed := _unnamed(manifest, here):
+        said.append(f"{', '.join(unnamed)}: in no chapter; {UNNAMED_MEND}")
+    return said
+
+
+_FRESH = re.compile(r"\.new\d*(?:\.[^./]*)?$")
+FRESH_MEND = "take over from each what you want, then delete it"
+UNNAMED_MEND = "name it under chapters in book.yaml (after a # where it should stay out)"
+
+
+def _unnamed(manifest: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """Chapters among these files of an import that a manifest does not name, or in a comment."""
+    try:
+        text = unicodedata.normalize("NFC", manifest.read_text("utf-8", "replace"))
+    except OSError:
+        return ()
+    return tuple(
+        name
+        for name in sorted(names)
+        if _CHAPTER.fullmatch(name)
+        and not _FRESH.search(name)
+        and unicodedata.normalize("NFC", name) not in text
+    )
+
+
+_CHAPTER = re.compile(r"text/[^/]+\.md")
 
 
 def _place_beside(target: Path, name: str, recorded: Mapping[str, str], new: str) -> str:

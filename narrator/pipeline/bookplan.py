@@ -32,6 +32,7 @@ from narrator.errors import (
     nearest,
 )
 from narrator.importers.doubts import Shape, doubts
+from narrator.importers.project import waiting
 from narrator.pipeline.manuscript import (
     Manuscript,
     main_language,
@@ -66,7 +67,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     project = manuscript.project
     kind, draft = ENGINES[project.engine.name], ENGINES["draft"]
     texts = (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript)))
-    for odd in (*project.remarks, *texts):
+    for odd in (*project.remarks, *texts, *waiting(project.path)):
         tell(str(odd))
     for one in dict.fromkeys((kind, draft)):
         for lacking in _lacking(manuscript, one):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from narrator.errors import ImportFailed
+from narrator.errors import ImportFailed, UsageError
 from narrator.importers import Book, Choices, doubts_of, import_book, write_project
 from narrator.importers.doubts import Shape, doubts
 from narrator.importers.hyphens import join, words_of
+from narrator.importers.project import waiting
 from narrator.text.script import Roles, faults
 from tests.build_epub import build_epub
 
@@ -265,6 +267,35 @@ def test_without_a_record_all_counts_as_changed(tmp_path: Path) -> None:
     (tmp_path / "book/.imported.json").unlink()
     kept = _again(tmp_path, f"CHAPTER I\n\n{PROSE}{PROSE}")
     assert kept == {"text/01-chapter-i.md": "text/01-chapter-i.new.md"}
+
+
+def test_another_book_is_refused_and_the_same_one_under_another_name_is_not(
+    tmp_path: Path,
+) -> None:
+    book = imported(tmp_path, f"CHAPTER I\n\n{PROSE}", Choices(title="A", language="en"))
+    write_project(book, tmp_path / "book")
+    with pytest.raises(UsageError, match=r"holds an import of “A” \(.*name another folder"):
+        write_project(replace(book, title="B", source="b.epub"), tmp_path / "book")
+    write_project(replace(book, title="B"), tmp_path / "book")
+    write_project(replace(book, title="b", source="b.epub"), tmp_path / "book")
+
+
+def test_a_manifest_that_stays_and_new_files_are_told_until_they_are_dealt_with(
+    tmp_path: Path,
+) -> None:
+    text = f"CHAPTER I\n\n{PROSE}"
+    _again(tmp_path, text)
+    manifest = tmp_path / "book/book.yaml"
+    assert waiting(manifest) == []
+    manifest.write_text(manifest.read_text().replace("Unknown", "Me"))
+    book = imported(tmp_path, f"{text}\nCHAPTER II\n\n{PROSE}", Choices(title="A", language="en"))
+    assert write_project(book, tmp_path / "book").unnamed == ("text/02-chapter-ii.md",)
+    fresh, unnamed = waiting(manifest)
+    assert fresh.startswith("book.new.yaml: ")
+    assert unnamed.startswith("text/02-chapter-ii.md: in no chapter")
+    (tmp_path / "book/book.new.yaml").unlink()
+    manifest.write_text(f"{manifest.read_text()}# file: text/02-chapter-ii.md\n")
+    assert waiting(manifest) == []
 
 
 # -- words at line ends ----------------------------------------------------------------------------
