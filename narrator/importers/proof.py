@@ -22,8 +22,15 @@ _LONGEST = 20_000
 _MUSIC = re.compile(r"(?<!\\)\[(?=music:)", re.IGNORECASE)
 _COMMAND = re.compile(r"(?<!\\)\[(?=(?:pause|music|language)\b)", re.IGNORECASE)
 _BRACE = re.compile(r"(?<!\\)\{(?![^{}|]*[^{}|\s][^{}|]*\|[^{}|]*[^{}|\s][^{}|]*\})")
+_SAID = re.compile(
+    r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|(?<!\\)\{(?=[^{}|]*\|[^{}|]*\})", re.DOTALL
+)
+"""A brace that would say one text for another, or code, in which there is none."""
 _COMMENT = re.compile(r"(?<!\\)<(?=!--)")
 _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
+_FENCED = re.compile(
+    r"(^[ >]*(?:`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ >]*(?:`{3,}|~{3,})[ ]*$)", re.M | re.S
+)
 _DASHES = re.compile(r"[\s>]*-+\s*")
 _DEFINED = re.compile(r"^([\s>]*)\[(?=[^\]]*\]:)")
 _PUNCTUATION = re.compile(r"(?<!\\)([!-/:-@\[-`{-~])")
@@ -36,14 +43,35 @@ def proofread(book: Book) -> Book:
     roles = script.Roles(labels, "narrator")
     chapters: list[ImportedChapter] = []
     left_out = list(book.left_out)
+    braces: list[str] = []
     for chapter in book.chapters:
-        markdown, is_spoken = _mended(chapter.markdown, roles)
+        shown, count = _without_sayings(chapter.markdown)
+        braces += [chapter.title] * count
+        markdown, is_spoken = _mended(shown, roles)
         if is_spoken:
             chapters.append(replace(chapter, markdown=markdown))
         else:
             left_out.append(_silent(chapter, markdown, len(chapters)))
     kept = [replace(item, place=min(item.place, len(chapters))) for item in left_out]
-    return replace(book, chapters=tuple(chapters), left_out=tuple(kept))
+    remarks = book.remarks
+    if braces:
+        what = f"“{{a|b}}” is text here, {len(braces)} times (first: {braces[0]})"
+        remarks += (f"{what}; without the backslash before the brace, b is said for a.",)
+    return replace(book, chapters=tuple(chapters), left_out=tuple(kept), remarks=remarks)
+
+
+def _without_sayings(markdown: str) -> tuple[str, int]:
+    """A text in which braces with a bar are escaped, as a manual has them, and how many."""
+    count = 0
+
+    def escaped(found: re.Match[str]) -> str:
+        nonlocal count
+        count += found["code"] is None
+        return found[0] if found["code"] else "\\{"
+
+    parts = _FENCED.split(markdown) if "{" in markdown and "|" in markdown else [markdown]
+    mended = (_SAID.sub(escaped, part) if n % 2 == 0 else part for n, part in enumerate(parts))
+    return "".join(mended), count
 
 
 def _silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped:

@@ -72,8 +72,16 @@ def test_a_part_with_much_to_say_is_a_chapter_and_holds_others(tmp_path: Path) -
 
 
 def test_the_text_stays_as_it_is_written(tmp_path: Path) -> None:
-    text = "# One\n\nA *b* **c** [d](e) {f|g} [pause 1s]\n\n> h\n\n- i\n\n***\n\n![j](k)\n"
+    text = "# One\n\nA *b* **c** [d](e) [pause 1s]\n\n> h\n\n- i\n\n***\n\n![j](k)\n"
     assert imported(tmp_path, text).chapters[0].markdown == text
+
+
+def test_braces_of_a_manual_say_themselves_and_it_is_told(tmp_path: Path) -> None:
+    book = imported(tmp_path, "# One\n\nIt is {a|b}, `{c|d}`.\n\n```\n{e|f}\n```\n\nAnd {g|h}.\n")
+    assert book.chapters[0].markdown == (
+        "# One\n\nIt is \\{a|b}, `{c|d}`.\n\n```\n{e|f}\n```\n\nAnd \\{g|h}.\n"
+    )
+    assert any("is text here, 2 times (first: One)" in remark for remark in book.remarks)
 
 
 def test_code_points_that_nobody_sees_are_taken_out(tmp_path: Path) -> None:

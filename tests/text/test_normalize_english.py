@@ -341,6 +341,7 @@ BRITISH = {
     "a $3.50 coffee": "a three-dollar fifty coffee.",
     "less than <$10k/yr": "less than less than ten thousand dollars per year.",
     "E = mc²": "E equals mc squared.",
+    "so[1] array[0] f()[2]": "so, one, array, zero, f, two.",
     "here,² and there.[12] Next": "here, and there. Next.",
     "№ 5": "number five.",
     "Lt.-Col. Jones; the 2nd Lt.; he": "Lieutenant-Colonel Jones; the second Lt; he.",

@@ -346,7 +346,8 @@ NUMBERS = (
     Rule("section sign", re.compile(r"§§\s?(?=\d)"), always("sections ")),
     Rule("version", re.compile(r"\b[vV]\.?(?=\d)"), always("version ")),
     Rule("number", re.compile(r"(?<=\b[a-z]{2} )No (?=\d)"), always("number ")),
-    Rule("note mark", re.compile(r"\[\d{1,3}\]"), always("")),
+    # right after a word it may be an index: "array[0]"; those of an import's notes are left out
+    Rule("note mark", re.compile(r"(?<=[.,;:!?…\"”’)])(?<!\(\))(?:\[[1-9]\d{0,2}\])+"), always("")),
     Rule(
         "caption",
         re.compile(
