@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
 from narrator.characters import seen
@@ -58,7 +58,18 @@ _ASIDES = {
 _FOOTNOTE = re.compile(r"\[Footnote\s+([^:\]]{1,8})[:\]]", re.IGNORECASE)
 _ASIDE_LIMIT = 8
 """Paragraphs that a footnote in brackets may have."""
-_REFERENCE = re.compile(r"\s?\[(?:\d{1,3}|[A-Z*†])\]")
+_RAISED = "[⁰¹²³⁴-⁹]{1,3}"
+_NUMBERED = r"\[\d{1,3}\]|\{\d{1,3}\}"
+_REFERENCE = re.compile(
+    rf"(?<=\S)\s?(?P<mark>{_NUMBERED}|\[[A-Z*†]\]|(?<=\S)\(\d{{1,3}}\)|"
+    rf"(?:(?<=[^\W\d_]{{3}})|(?<=[.,;:!?…\"'”’)»]))(?<!\s){_RAISED})"
+)
+"""Units have raised figures too: m², km³."""
+_NOTE = re.compile(
+    rf"(?P<mark>(?:{_NUMBERED}|\(\d{{1,3}}\))(?=[.:]?\s+\S)|{_RAISED}(?=\s*[^\W\d_“\"‘«„]))"
+)
+"""A paragraph that may be a note, if something above it refers to it."""
+_SHOWN = 5
 
 
 def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
@@ -87,7 +98,10 @@ class _TextFile:
         self.words = hyphens.words_of("\n".join(row.strip() for row in body))
         with limited(choices.heading.pattern) if choices.heading else nullcontext():
             self.blocks = list(self._split(begin, end))
-        self.notes = any(re.match(r"\[Footnote", block.text, re.I) for block in self.blocks)
+        self.notes: set[str] = set()
+        """Marks of the notes that were found."""
+        self.strays: dict[str, str] = {}
+        """Marks like those of notes that have none -> where the first stands."""
 
     def book(self, characters: int, rules: tuple[ChapterRule, ...]) -> Book:
         """Everything, in its place."""
@@ -122,13 +136,24 @@ class _TextFile:
             characters=characters,
             is_titled="title" in self.facts,
             speakers=speakers,
-            remarks=tuple(f"The text does not say its {fact}." for fact in said if not said[fact]),
+            remarks=(
+                *(f"The text does not say its {fact}." for fact in said if not said[fact]),
+                *self._of_strays(),
+            ),
         )
         lost = book.characters - book.characters_kept - book.characters_left_out
         if lost:
             what = f"{lost} characters would be lost; please report this text"
             raise ImportFailed(Problem(self.path, None, what))
         return book
+
+    def _of_strays(self) -> Iterator[str]:
+        if self.strays:
+            marks = ", ".join([*islice(self.strays, _SHOWN), *["…"] * (len(self.strays) > _SHOWN)])
+            yield (
+                f"Without a note that begins with them, these stay in the text: {marks} "
+                f"(first: {next(iter(self.strays.values()))})."
+            )
 
     def _block(self, first: int, rows: list[str], gap: int = 0) -> Block:
         """Lines as they stand; the first is number `first`, from 0."""
@@ -167,7 +192,8 @@ class _TextFile:
         first = gap = 0
         for index, row in enumerate((*self.rows[begin:end], ""), begin):
             bare = row.strip()
-            if rows and (not bare or self._begins_paragraph(rows[-1], row)):
+            listed = rows and _NOTE.match(rows[0].strip()) and _NOTE.match(bare)
+            if rows and (not bare or listed or self._begins_paragraph(rows[-1], row)):
                 yield self._block(first, rows, gap)
                 rows, gap = [], 0
             if not bare:
@@ -209,7 +235,22 @@ class _TextFile:
             for part in aside[: next(closed, 1)]:
                 part.leave(_ASIDES[bracket[1].lower()])
                 if mark := _FOOTNOTE.match(block.text):
-                    part.note = (mark[1].strip(),)
+                    part.note = (f"[{mark[1].strip()}]",)
+                    self.notes.update(part.note)
+        self._leave_notes()
+
+    def _leave_notes(self) -> None:
+        """Set aside paragraphs that begin with a mark to which a paragraph above refers."""
+        referred: set[str] = set()
+        for block in self.blocks:
+            if block.kind != "text":
+                continue
+            found = _NOTE.match(block.text)
+            if found and found["mark"] in referred:
+                block.leave("note")
+                block.note = (found["mark"],)
+                self.notes.add(found["mark"])
+            referred.update(one["mark"] for one in _REFERENCE.finditer(block.text))
 
     def _find_headings(self) -> None:
         """Scene breaks, and what reads as a heading; text may stand right under it."""
@@ -258,11 +299,18 @@ class _TextFile:
         text = text if verse else text.replace("\n", " ")
         hidden = count_characters("".join(rows)) - count_characters(speaker + text)
         references: list[Block] = []
-        if self.notes:
-            for reference in _REFERENCE.finditer(text):
-                references.append(left_out(block.source, reference[0], "reference to a note"))
-                references[-1].refs = (reference[0].strip(" []"),)
-            text = _REFERENCE.sub("", text)
+
+        def left(reference: re.Match[str]) -> str:
+            mark = reference["mark"]
+            if mark not in self.notes:
+                if not mark.startswith("("):  # may be anything: f(1)
+                    self.strays.setdefault(mark, block.source)
+                return reference[0]
+            references.append(left_out(block.source, mark, "reference to a note"))
+            references[-1].refs = (mark,)
+            return ""
+
+        text = _REFERENCE.sub(left, text)
         for lines in paragraphs(spans(text)):
             said = made_of("text", block.source, lines)
             said.speaker = " ".join(speaker.split())

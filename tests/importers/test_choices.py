@@ -160,6 +160,27 @@ def test_runs_without_a_space_take_time_in_proportion(unit: str) -> None:
     assert time.process_time() - start < 5  # minutes, where each character begins a search
 
 
+@pytest.mark.parametrize("mark", ["[1]", "{1}", "(1)", "¹"])
+@pytest.mark.parametrize("notes", ["in-place", "omit"])
+def test_numbered_notes_of_plain_text_are_known_by_their_references(
+    tmp_path: Path, mark: str, notes: str
+) -> None:
+    notes_of = f"{mark} Six feet two.\n{mark} Odd.\n"
+    text = f"CHAPTER I\n\nHe was tall.{mark} So was m².\n\n{PROSE}\n{notes_of}"
+    book = imported(tmp_path, text, Choices(notes=notes))  # type: ignore[arg-type]
+    said = book.chapters[0].markdown
+    assert "He was tall. So was m²." in said
+    assert ("Six feet two." in said) == (notes == "in-place")
+    assert mark not in said.replace("\\", "")
+    assert book.characters == book.characters_kept + book.characters_left_out
+
+
+def test_marks_without_a_note_and_numbered_paragraphs_without_a_mark_stay(tmp_path: Path) -> None:
+    book = imported(tmp_path, f"CHAPTER I\n\nSo array[0] is (1).\n\n(1) One.\n\n{PROSE}", Choices())
+    assert "So array\\[0] is (1).\n\n(1) One.\n" in book.chapters[0].markdown
+    assert any("stay in the text: [0] (first: door.txt:3)" in remark for remark in book.remarks)
+
+
 @pytest.mark.parametrize("notes", ["in-place", "end", "omit"])
 def test_notes_of_an_epub_are_spoken_where_a_user_says(tmp_path: Path, notes: str) -> None:
     reference = '<sup><a epub:type="noteref" href="n.xhtml#f1">1</a></sup>'
