@@ -10,6 +10,7 @@ text, where chapters begin, how they are titled. Afterwards a project is read by
 
 from __future__ import annotations
 
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ from narrator.importers.text import read_plain_text
 from narrator.project.languages import mended
 from narrator.text.alphabets import alphabet_of, alphabets_of
 from narrator.text.pace import expected_seconds
-from narrator.text.patterns import Slow
+from narrator.text.patterns import Slow, limited
 from narrator.text.recognise import language_of
 
 __all__ = [
@@ -83,11 +84,27 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
         book = replace(book, language=mended(book.language))
     if not book.chapters:
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
+    if choices.heading and not _is_found(choices.heading, book):
+        what = f"--chapter-heading: no line begins with {choices.heading.pattern}"
+        book = replace(book, remarks=(*book.remarks, f"{what}, so chapters were not parted there."))
     told = {"title": choices.title, "authors": choices.authors}
     language, remarks = _language(book, choices.language)
     remarks = (*(remark for remark in book.remarks if not _is_answered(remark, choices)), *remarks)
     known = {name: value for name, value in told.items() if value}
     return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
+
+
+def _is_found(heading: re.Pattern[str], book: Book) -> bool:
+    """Whether anything in a book's chapters begins as a user says that headings do."""
+    rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
+    try:
+        with limited(heading.pattern):
+            return any(heading.match(_ESCAPED.sub(r"\1", row)) for row in rows)
+    except Slow:
+        return True
+
+
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def doubts_of(book: Book) -> list[str]:

@@ -330,14 +330,33 @@ def _indent(row: str) -> int:
 
 
 def _is_line_by_line(rows: Sequence[str]) -> bool:
-    """Whether each line is a paragraph: lines are long, or end as sentences do without a gap."""
+    """Whether each line is a paragraph: lines are long, or end as sentences do without a gap, or
+    hardly any is blank and nothing shows that they are wrapped."""
     bare = [row.strip() for row in rows]
     lengths = sorted(map(len, filter(None, bare)))
     if lengths and lengths[len(lengths) * 9 // 10] > 200:
         return True
-    inside = [row for row, below in pairwise(bare) if row and below]
-    ended = sum(row[-1] in ".!?…\"”’'*:)" for row in inside)
-    return bool(inside) and ended >= 0.7 * len(inside)
+    inside = [(row, below) for row, below in pairwise(bare) if row and below]
+    if not inside:
+        return False
+    if sum(row[-1] in _ENDS for row, _ in inside) >= 0.7 * len(inside):
+        return True
+    blank = len(bare) - len(lengths)
+    return 10 * blank <= len(bare) and not _is_wrapped(inside, _width(rows))
+
+
+_ENDS = ".!?…\"”’'*:)。！？」』"
+_FULL = 0.85
+"""Of the width, at least: a line after which a word had no room."""
+_GOES_ON = 0.15
+"""Lines that begin in lower case below one that ends no sentence, at least, in a wrapped text."""
+
+
+def _is_wrapped(inside: Sequence[tuple[str, str]], width: int) -> bool:
+    """Whether lines, each with the one below it, are those of longer paragraphs."""
+    full = sum(len(row) >= _FULL * width for row, _ in inside)
+    goes_on = sum(row[-1] not in _ENDS and below[0].islower() for row, below in inside)
+    return 2 * full >= len(inside) or goes_on >= _GOES_ON * len(inside)
 
 
 def _width(rows: Sequence[str]) -> int:

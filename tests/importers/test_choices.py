@@ -94,6 +94,14 @@ def test_a_pattern_that_takes_too_long_is_given_up(
         imported(tmp_path, "a" * 40 + "\n", Choices(heading=re.compile("(a+)+b")))
 
 
+def test_a_heading_that_is_nowhere_is_told(tmp_path: Path) -> None:
+    text = f"CHAPTER I\n\n{PROSE}"
+    book = imported(tmp_path, text, Choices(heading=re.compile("Kapitel")))
+    assert any("no line begins with Kapitel" in remark for remark in book.remarks)
+    book = imported(tmp_path, text, Choices(heading=re.compile("CHAPTER I$")))
+    assert not any("no line" in remark for remark in book.remarks)
+
+
 # -- notes -----------------------------------------------------------------------------------------
 
 _TEXT = f"CHAPTER I\n\nSo it was.[1]\n\n{PROSE}\n[Footnote 1: Not quite.]\n\nCHAPTER II\n\n{PROSE}"

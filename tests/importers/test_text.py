@@ -60,6 +60,23 @@ def test_lines_that_end_as_sentences_are_paragraphs(tmp_path: Path) -> None:
     )
 
 
+def test_short_lines_without_a_blank_one_are_paragraphs(tmp_path: Path) -> None:
+    rows = ["It was a day like all the others that anyone there could name.", "Nobody came —",
+            "“Yes,” said Ann, and so it went on for a very long time that morning, as it did then,",
+            "He nodded;", "And then, at the very end of it all, the ferry came back"]  # fmt: skip
+    assert markdown(tmp_path, "\n".join(rows)).split("\n\n") == rows
+
+
+def test_wrapped_lines_without_a_blank_one_are_joined(tmp_path: Path) -> None:
+    assert markdown(tmp_path, PROSE.strip()).count("\n") == 0
+
+
+def test_a_number_in_words_may_skip_some(tmp_path: Path) -> None:
+    heads = ("One", "Two", "Three", "Interlude", "Twenty-One")
+    book = imported(tmp_path, "".join(f"{head}\n{PROSE.replace(chr(10), ' ')}\n" for head in heads))
+    assert titles(book) == list(heads)
+
+
 def test_indentation_begins_a_paragraph(tmp_path: Path) -> None:
     text = "  the ferry left at seven as it\nhad done before.\n  nobody asked it\nto wait.\n"
     assert markdown(tmp_path, text) == (

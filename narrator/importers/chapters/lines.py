@@ -16,6 +16,7 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words
 from narrator.importers.chapters.outline import Outline, Start
+from narrator.importers.counting import value_in_words
 from narrator.importers.headings import (
     CHAPTER,
     PART,
@@ -88,7 +89,15 @@ def _counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
         elif heading.letter == 1:
             counted.add(block)
             letter = 2
+        elif len(counted) > 1 and _skips_in_words(heading, number):
+            counted.add(block)
     return counted
+
+
+def _skips_in_words(heading: Heading, expected: int) -> bool:
+    """Whether a number in words leaves out some, as a page's never does: `Twenty-One` after 3."""
+    value = heading.value or 0
+    return value > expected and value_in_words(heading.parts[0]) == value
 
 
 def take_titles(outline: Outline) -> None:
