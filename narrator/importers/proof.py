@@ -108,8 +108,7 @@ def _without_label(row: str, label: str) -> str:
     colon = re.compile(r"(?<!\\)[:：]").search(row, begin)
     if colon is None:
         return row
-    # Markdown has no backslash for the full-width colon.
-    mark = "\\:" if colon[0] == ":" else "&#xFF1A;"
+    mark = f"\\{colon[0]}"
     return row[: colon.start()] + mark + row[colon.end() :]
 
 

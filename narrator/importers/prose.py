@@ -182,8 +182,7 @@ def _inline(line: Line, colons: Sequence[int]) -> str:
         cuts = [-1, *(place - at for place in colons if 0 <= place - at < len(span.text))]
         pieces = []
         for cut, stop in pairwise([*cuts, len(span.text)]):
-            # Markdown has no backslash for the full-width colon.
-            mark = {":": "\\:", "：": "&#xFF1A;"}.get(span.text[cut], "") if cut >= 0 else ""
+            mark = f"\\{span.text[cut]}" if cut >= 0 else ""
             pieces.append(mark + _escape(span.text[cut + 1 : stop]))
         texts.append("".join(pieces))
         at += len(span.text)

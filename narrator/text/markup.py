@@ -144,9 +144,16 @@ def _newline(state: StateInline, silent: bool) -> bool:
 
 
 def _escape(state: StateInline, silent: bool) -> bool:
-    """The parser's own rule; keeps where it was, for line numbers."""
+    """The parser's own rule, and `\\：`; keeps where it was, for line numbers."""
     at = state.pos
-    read = escape_rule(state, silent)
+    if state.src.startswith("\\：", at):
+        if not silent:
+            token = state.push("text_special", "", 0)
+            token.content, token.markup, token.info = "：", "\\：", "escape"
+        state.pos += 2
+        read = True
+    else:
+        read = escape_rule(state, silent)
     if read and not silent:
         state.tokens[-1].meta = {"pos": at + 1}
     return read

@@ -157,7 +157,7 @@ def test_a_heading_without_text_is_no_chapter(tmp_path: Path) -> None:
         ("Note\\: a\n", "Note\\: a\n"),
         ("> Note: a\n", "> Note\\: a\n"),
         ("- Note: a\n", "- Note\\: a\n"),
-        ("注意：下雨\n", "注意&#xFF1A;下雨\n"),
+        ("注意：下雨\n", "注意\\：下雨\n"),
         ("narrator: a\n", "narrator: a\n"),
         ("and so: a\n", "and so: a\n"),
         ("http://a.org\n", "http://a.org\n"),

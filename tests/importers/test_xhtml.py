@@ -72,7 +72,7 @@ def test_words_are_joined_and_parted_as_they_are_shown(
     [
         ("<p>Note: this.</p>", r"Note\: this."),
         ("<p><b>Name</b>: speaks</p>", r"**Name**\: speaks"),
-        ("<p>注意：下雨</p>", "注意&#xFF1A;下雨"),
+        ("<p>注意：下雨</p>", "注意\\：下雨"),
         ("<p>narrator: he</p>", r"narrator\: he"),
         ("<p>And then he said: go.</p>", "And then he said: go."),
         ("<p># 5 * 6 _a_ [b] {c|d} `e` &lt;f&gt; \\ g</p>",
