@@ -14,6 +14,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _AND = frozenset(
     "and or nor to as und oder bis bzw et ou y o e ed och og eller en of ja tai i lub и или".split()
 )
+_BEFORE = frozenset("well self half twenty thirty forty fifty sixty seventy eighty ninety".split())
+"""Of English: what stands before a hyphen, but for these endings."""
+_ENDINGS = frozenset("ish less hood ness ing ed er ers est fold pence penny".split())
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -38,5 +41,6 @@ def joined(first: str, second: str, known: Collection[str]) -> str:
     if whole in known:
         return f"{first}{second}"
     halves = first.casefold() in known and second.casefold() in known
-    compound = "-" in first or (halves and min(len(first), len(second)) > 2)
+    common = first.casefold() in _BEFORE and second.casefold() not in _ENDINGS
+    compound = "-" in first or common or (halves and min(len(first), len(second)) > 2)
     return f"{first}-{second}" if compound else f"{first}{second}"

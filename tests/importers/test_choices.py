@@ -336,6 +336,8 @@ def test_a_manifest_that_stays_and_new_files_are_told_until_they_are_dealt_with(
     [
         ("a con-\nversation was had", "a conversation was had"),
         ("a well-\nknown man, well-known", "a well-known man, well-known"),
+        ("a well-\nknown man", "a well-known man"),
+        ("self-\nish and twenty-\none", "selfish and twenty-one"),
         ("to-\nmorrow and tomorrow", "tomorrow and tomorrow"),
         ("Jean-\nPaul came", "Jean-Paul came"),
         ("pre-\nand postwar years", "pre- and postwar years"),
