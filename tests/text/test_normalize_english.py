@@ -446,6 +446,12 @@ BRITISH = {
     "H₂SO₄ and CO₂": "H two S O four and C O two.",
     # rulers and streets
     "James I and VI": "James the First and Sixth.",
+    "Chapters I and II": "Chapters One and Two.",
+    "Chapters I, II, and IV hold": "Chapters One, Two, and Four hold.",
+    "See vols. II and III": "See volumes Two and Three.",
+    "Parts I to III follow": "Parts One to Three follow.",
+    "The letters I and Mary wrote": "The letters I and Mary wrote.",
+    "in the books I, too, had read": "in the books I, too, had read.",
     "James VI and I": "James the Sixth and First.",
     "12 Elm Dr. He left.": "twelve Elm Drive. He left.",
     "He lives on Elm Dr.": "He lives on Elm Drive.",

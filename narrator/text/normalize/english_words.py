@@ -410,6 +410,27 @@ def _and_nth(match: Match, how: Setting) -> str | None:
     return _titled(value, how, nth=True)
 
 
+_PLURALS = "|".join(
+    name.removesuffix(r"\.") + (r"s\." if name.endswith(r"\.") else "s")
+    for name in DIVISIONS.split("|")
+)
+_SEVERAL = re.compile(
+    rf"\b(?i:(?P<one>{DIVISIONS})|{_PLURALS})\s"
+    r"(?P<earlier>(?:[IVXLC]{1,7}(?:,|,? (?:and|or|to|&)|\s?[–-])\s?){0,9})$"
+)
+_GOES_ON = re.compile(r"(?:, |,? (?:and|or|to|&) |\s?[–-]\s?)[IVXLC]+\b(?!['’.]\w)")
+
+
+def _listed(match: Match, how: Setting) -> str | None:
+    """Chapters I and II, Parts I to III, vols. II and III; "Letters I wrote" has the pronoun."""
+    value, named = numbers.roman(match[0]), _SEVERAL.search(before(match)[-120:])
+    if value is None or value > 199 or named is None:
+        return None
+    if named["earlier"]:
+        return None if match[0] == "I" else _titled(value, how)
+    return _titled(value, how) if not named["one"] and _GOES_ON.match(after(match)) else None
+
+
 def _item(match: Match, how: Setting) -> str | None:
     value = numbers.roman(match[0])
     return None if value is None else numbers.cardinal(value, british=how.british)
@@ -443,6 +464,7 @@ ROMANS = Group(
         Rule("roman", re.compile(rf"^\W*({_ROMAN})(?=$|[\s.:)\]—–-])"), _leading),
         Rule("roman", re.compile(r"\bWWII\b"), always("World War Two")),
         Rule("roman", re.compile(r"\bWWI\b"), always("World War One")),
+        Rule("roman", re.compile(r"(?<=[\w.,&]\s)[IVXLC]+\b(?!['’.]\w)"), _listed),
         Rule("roman", re.compile(rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)"), _division),
         Rule("roman", re.compile(r"(?<![A-Za-z]\()(?<=\()[ivx]+(?=\))"), _item),
         Rule("roman", re.compile(r"\b(?!I(?:th|nd|rd)\b)([IVXLC]+)(?:th|st|nd|rd)\b"), _nth),
