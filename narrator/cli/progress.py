@@ -209,13 +209,8 @@ class JsonProgress(_Tally):
     """Says nothing: the caller prints one object at the end."""
 
 
-class LineProgress(_Tally):
-    """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
-
-    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
-        super().__init__(console, now)
-        self._started = ("", self.began)
-        self._far = ("", 0, 0)
+class _InLog:
+    """What `beat` asks while it is at work."""
 
     def __enter__(self) -> Self:
         _said_by.append(self.line)
@@ -230,7 +225,19 @@ class LineProgress(_Tally):
         _said_by.remove(self.line)
 
     def line(self) -> str:
-        """How far it is."""
+        """How far it is; "" where that is seen already."""
+        raise NotImplementedError
+
+
+class LineProgress(_InLog, _Tally):
+    """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
+
+    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
+        super().__init__(console, now)
+        self._started = ("", self.began)
+        self._far = ("", 0, 0)
+
+    def line(self) -> str:
         if self.making:
             what, done, total = self._far
             return f"{what}: {self.far(what, done, total)}"
@@ -349,7 +356,7 @@ class LiveProgress(_Tally):
         self.bars.update(self.export[what], completed=done, total=total, note=note)
 
 
-class StageLine:
+class StageLine(_InLog):
     """How far a share of something is: a line that changes on a terminal; in a log one at times."""
 
     def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
@@ -358,10 +365,9 @@ class StageLine:
         self._stage, self._began, self._share = "", now(), 0.0
 
     def __enter__(self) -> Self:
-        _said_by.append(self.line)
         if self._status:
             self._status.start()
-        return self
+        return super().__enter__()
 
     def __exit__(
         self,
@@ -369,7 +375,7 @@ class StageLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _said_by.remove(self.line)
+        super().__exit__(kind, error, trace)
         if self._status:
             self._status.stop()
 
@@ -381,7 +387,6 @@ class StageLine:
             self._status.update(f"{what}: {share:4.0%}")
 
     def line(self) -> str:
-        """For a log; on a terminal it is seen already."""
         if self._status or not self._stage:
             return ""
         return f"{self._stage}: {self._share:.0%}{_left(self._share, self._now() - self._began)}"

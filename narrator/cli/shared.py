@@ -65,8 +65,9 @@ class _ByPurpose(TyperGroup):
 
 def _refuse_path(path: Path) -> None:
     """Raises UsageError where a file or folder stands in the place of a command."""
-    texts = (".epub", ".md", ".txt")
-    if path.suffix.lower() in texts:
+    from narrator.project.place import TEXTS
+
+    if path.suffix.lower() in TEXTS:
         raise UsageError(f"what about {path}? A new project: narrator new DIR --from {path}")
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         raise UsageError(f"what about {path}? For example: narrator check {path}")

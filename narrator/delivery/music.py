@@ -12,7 +12,7 @@ anew, so memory does not grow with their length. Knows nothing of takes, stores 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from narrator.sound.media import Unfit
 from narrator.sound.mix import Layer, Tune, curve_at, readable
 from narrator.speech.plan import Utterance
 from narrator.text import slips
-from narrator.text.lines import Chapter, MusicMark
+from narrator.text.lines import Chapter, Line, MusicMark
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
 """LU above speech, while nobody speaks."""
@@ -190,26 +190,10 @@ def _names(project: Project) -> Mapping[str, str]:
 
 def obeyed(project: Project, chapter: Chapter) -> Chapter:
     """The chapter without the marks that no music can follow, which are slips."""
-    lines = [line for scene in chapter.scenes for line in scene.lines]
-    marked = [(line, mark) for line in lines for mark in line.marks]
-    if not marked:
+    judged = list(_judged(chapter, _names(project)))
+    if all(matter is None for _, _, matter in judged):
         return chapter
-    spoken = [line for line in lines if any(map(str.isalnum, line.text))]  # others hold no marks
-    found: list[slips.Slip] = []
-    obeys: list[bool] = []
-    playing = ignored = False
-    for line, mark in marked:
-        matter = _matter(mark, _names(project), playing)
-        if not matter and mark.name and line is spoken[-1] and mark.at >= len(line.text):
-            matter = "is ignored: no words come after it in this chapter"
-        obeys.append(matter is None)
-        if matter and (mark.name or not ignored):  # the end of what is ignored is no slip
-            written = f"[music: {mark.name or 'off'}]"
-            found.append(slips.Slip(written, matter, line.path, mark.number))
-        ignored = matter is not None and mark.name is not None
-        if not matter:
-            playing = mark.name is not None
-    keep = iter(obeys)
+    keep = iter(matter is None for _, _, matter in judged)
     scenes = (
         replace(scene, lines=tuple(
             replace(line, marks=tuple(mark for mark in line.marks if next(keep)))
@@ -217,7 +201,35 @@ def obeyed(project: Project, chapter: Chapter) -> Chapter:
         ))
         for scene in chapter.scenes
     )  # fmt: skip
-    return replace(chapter, scenes=tuple(scenes), slips=(*chapter.slips, *found))
+    return replace(chapter, scenes=tuple(scenes), slips=(*chapter.slips, *_ignored(judged)))
+
+
+_Judged = tuple[Line, MusicMark, str | None]
+"""A mark, the line that it stands in, and what is the matter with it."""
+
+
+def _judged(chapter: Chapter, names: Mapping[str, str]) -> Iterator[_Judged]:
+    """The marks of a chapter in order."""
+    lines = [line for scene in chapter.scenes for line in scene.lines]
+    spoken = [line for line in lines if any(map(str.isalnum, line.text))]  # others hold no marks
+    playing = False
+    for line in lines:
+        for mark in line.marks:
+            matter = _matter(mark, names, playing)
+            if not matter and mark.name and line is spoken[-1] and mark.at >= len(line.text):
+                matter = "is ignored: no words come after it in this chapter"
+            if not matter:
+                playing = mark.name is not None
+            yield line, mark, matter
+
+
+def _ignored(judged: Iterable[_Judged]) -> Iterator[slips.Slip]:
+    """The slips; the end of what is ignored is none."""
+    ends = False
+    for line, mark, matter in judged:
+        if matter and (mark.name or not ends):
+            yield slips.Slip(f"[music: {mark.name or 'off'}]", matter, line.path, mark.number)
+        ends = matter is not None and mark.name is not None
 
 
 def _matter(mark: MusicMark, names: Mapping[str, str], playing: bool) -> str | None:

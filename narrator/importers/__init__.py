@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import stat
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import takewhile
@@ -28,10 +27,11 @@ from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
 from narrator.importers.text import read_plain_text
 from narrator.project.languages import mended
-from narrator.text.alphabets import alphabet_of, alphabets_of
 from narrator.text.pace import expected_seconds
 from narrator.text.patterns import Slow, limited
 from narrator.text.recognise import language_of
+from narrator.text.sentences import primary
+from narrator.text.tongues import strange
 
 __all__ = [
     "Book",
@@ -156,19 +156,16 @@ def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
         if found:
             return found, (f"language: {found}, recognised; --language says otherwise.",)
         return "en", ("language: not recognised, so English (en) is assumed; --language names it.",)
-    stated = book.language.lower().split("-")[0]
+    stated = primary(book.language)
     if found in (None, stated) or {found, stated} <= {"nb", "no", "nn", "da"}:
         return book.language, ()
-    if not _can_be_written(text, book.language):
+    odd = strange(text[:_SAMPLE], book.language)
+    if odd and odd.mostly:
         said = f"language: {found}, recognised; the book says {book.language}, which is written in"
         return found or "en", (f"{said} other letters. --language says otherwise.",)
     doubt = f"language: {book.language}, as the book says, but its text reads as {found};"
     return book.language, (f"{doubt} if it is, --language {found}.",)
 
 
-def _can_be_written(text: str, language: str) -> bool:
-    """Whether most letters of a text are those of a language."""
-    expected = alphabets_of(language)
-    scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, text[:200_000]))))
-    own = sum(count for script, count in scripts.items() if expected is None or script in expected)
-    return 2 * own >= scripts.total()
+_SAMPLE = 200_000
+"""Characters whose letters say what a book is written in."""

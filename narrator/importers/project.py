@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -105,8 +106,7 @@ def _require_same(folder: Path, book: Book) -> None:
 
     A record of before they were written in it refuses none. Raises UsageError.
     """
-    found = files.load_json(folder / _RECORD, {})
-    before = found if isinstance(found, dict) else {}
+    before = _record_in(folder)
     title, name = str(before.get("title") or ""), str(before.get("source") or "")
     same = _compared(title) == _compared(book.title) or _compared(name) == _compared(book.source)
     if (title or name) and not same:
@@ -129,9 +129,13 @@ def _is_import(folder: Path) -> bool:
 
 def _recorded(folder: Path) -> dict[str, str]:
     """Hashes of what was written there, by name; without a record all of it counts as changed."""
+    hashes = _record_in(folder).get("files") or {}
+    return {str(name): str(value) for name, value in hashes.items()}
+
+
+def _record_in(folder: Path) -> dict[str, Any]:
     found = files.load_json(folder / _RECORD, {})
-    hashes = found.get("files") if isinstance(found, dict) else None
-    return {str(name): str(value) for name, value in (hashes or {}).items()}
+    return found if isinstance(found, dict) else {}
 
 
 def _written_again(

@@ -33,6 +33,7 @@ from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import find_label, find_speakers, label_key, read_text, spans
 from narrator.importers.prose import Span, is_scene_break, paragraphs, tidy
+from narrator.project.languages import called
 from narrator.text.patterns import limited
 
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
@@ -41,12 +42,6 @@ _END = re.compile(
     re.IGNORECASE,
 )
 _FACT = re.compile(r"(Title|Author|Language): +(.+)", re.IGNORECASE)
-_LANGUAGES = {
-    "english": "en", "french": "fr", "german": "de", "spanish": "es", "italian": "it",
-    "dutch": "nl", "portuguese": "pt", "finnish": "fi", "swedish": "sv", "danish": "da",
-    "norwegian": "no", "russian": "ru", "polish": "pl", "greek": "el", "latin": "la",
-    "chinese": "zh", "japanese": "ja", "hungarian": "hu", "czech": "cs", "esperanto": "eo",
-}  # fmt: skip
 _CREDIT = re.compile(r"(?:Produced|E-?text prepared|Transcribed|Digitized|This e-?text was) ", re.I)
 _ASIDE = re.compile(r"\[(Illustration|Footnote|Transcriber|Editor)", re.IGNORECASE)
 _ASIDES = {
@@ -121,7 +116,7 @@ class _TextFile:
             place = len(divided.chapters)
             divided.left_out.append(Skipped(notice.source, "", notice.reason, *counts, place=place))
         author = self.facts.get("author")
-        language = self.facts.get("language", "").split(",")[0].strip().lower()
+        language = self.facts.get("language", "").split(",")[0]
         said = {
             "title; the file's name stands for it": "title" in self.facts,
             "author": author is not None,
@@ -129,7 +124,7 @@ class _TextFile:
         book = Book(
             title=outline.title,
             authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else ("Unknown",),
-            language=_LANGUAGES.get(language, ""),
+            language=called(language) or "",
             chapters=tuple(divided.chapters),
             left_out=tuple(divided.left_out),
             source=file_name(self.path),

@@ -73,9 +73,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
         for lacking in _lacking(manuscript, one):
             tell(str(lacking))
     shapes = demands.shapes(project, manuscript.spoken)
-    rate = ENGINES[project.engine.name].sample_rate
-    demands.check_output(project, rate, shapes)
-    if cost := stereo_cost(manuscript, rate):
+    demands.check_output(project, kind.sample_rate, shapes)
+    if cost := stereo_cost(manuscript, kind.sample_rate):
         tell(cost)
     problems: list[Problem] = []
     for voice in manuscript.cast.values():

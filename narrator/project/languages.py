@@ -23,6 +23,7 @@ _CALLED = {
     "en": "english englisch anglais ingles inglese engl uk-english",
     "en-GB": "british british-english england gb",
     "en-US": "american american-english us usa",
+    "eo": "esperanto",
     "es": "spanish castilian espanol castellano spanisch espagnol spagnolo esp",
     "eu": "basque euskara",
     "fi": "finnish suomi finnisch finnois",
@@ -83,12 +84,17 @@ def _folded(name: str) -> str:
 _MEANT = {_folded(name): tag for tag, names in _CALLED.items() for name in names.split()}
 
 
+def called(name: str) -> str | None:
+    """The tag of a language that is called so; None where none is."""
+    return _MEANT.get(_folded(name))
+
+
 def meant_by(text: str) -> str | None:
     """The tag that was meant by a text that is none, or that no language has; None where it is one,
     or where nothing is known of it."""
-    folded = _folded(text)
-    if tag := _MEANT.get(folded):
+    if tag := called(text):
         return tag
+    folded = _folded(text)
     plain = re.sub(r"[\s_]+", "-", text.strip(_AROUND))
     if re.fullmatch(TAG, plain):
         code, *parts = plain.split("-")

@@ -14,7 +14,7 @@ from narrator.characters import quoted
 from narrator.errors import ManifestError, Problem, nearest
 
 NAME = "book.yaml"
-_TEXTS = (".epub", ".md", ".markdown", ".txt", ".text")
+TEXTS = (".epub", ".md", ".markdown", ".txt", ".text")
 _FOREIGN = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".xhtml", ".pdf", ".mobi", ".azw",
             ".azw3", ".fb2")  # fmt: skip
 _SOUNDS = (".m4b", ".m4a", ".mp3", ".wav", ".flac", ".opus", ".ogg", ".aac")
@@ -33,7 +33,7 @@ def manifest_at(path: Path) -> Path:
         return path / NAME
     suffix = path.suffix.lower()
     if path.is_file():
-        if suffix in _TEXTS:
+        if suffix in TEXTS:
             raise _error(path, "a text, no manifest", _of_text(path))
         if suffix in _FOREIGN:
             mend = f"save it as EPUB, Markdown or plain text, then: narrator new DIR --from {path}"
@@ -75,7 +75,7 @@ def _near_folder(folder: Path) -> str:
         if found:
             names = ", ".join(str(path) for path in found[:_LISTED])
             return f"did you mean {names}?" if len(found) == 1 else f"there are {names}"
-    if text := next(_named(folder, _TEXTS), None):
+    if text := next(_named(folder, TEXTS), None):
         return f"`narrator new DIR --from '{text}'` makes a project of a manuscript"
     return _GENERAL
 
@@ -113,7 +113,7 @@ def _near_missing(path: Path) -> str:
         return _near_folder(path.parent)
     around = _inside(path.parent)
     books = [p.name for p in around if (p / NAME).is_file() or p.suffix in (".yaml", ".yml")]
-    others = [p.name for p in around if p.is_file() and p.suffix.lower() in _TEXTS]
+    others = [p.name for p in around if p.is_file() and p.suffix.lower() in TEXTS]
     with contextlib.suppress(ValueError):
         guess = nearest(path.name, books) or nearest(path.name, others)
         if guess:

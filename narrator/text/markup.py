@@ -43,6 +43,7 @@ _LANGUAGE = re.compile(
     r"(?P<tag>[^\[\]\n]*\]|[^\S\n]*off?[^\S\n]*(?=\n|\Z))?",
     re.IGNORECASE,
 )
+_RIGHT = re.compile(r"\[[^\S\n]*language[^\S\n]*:[^\[\]\n]*\]", re.IGNORECASE)
 _ENDS = frozenset("off of end".split())
 """What plainly means the end of a language, where its mark is mistyped."""
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
@@ -210,18 +211,17 @@ def _language(state: StateInline, silent: bool) -> bool:
     if not mark or not slips.is_language_word(mark["name"]):
         return False
     tag = squeeze(mark["tag"] or "").rstrip("] ")
-    off, named = tag.casefold() == "off", is_language(tag)
+    known = tag.casefold() == "off" or is_language(tag)
     exact = mark["name"].casefold() == "language"
     ends = _ends(mark, tag.casefold(), state.src)
-    meant = (mark["sign"] and exact) or off or named or ends
+    meant = (mark["sign"] and exact) or known or ends
     if not meant or not (exact or mark["tag"]):
         return False
     if not silent:
         if mark["tag"] is None:  # the rest of the line is no part of it
             token = state.push("text", "", 0)
             token.content = mark[0]
-        right = exact and mark["sign"] == ":" and (named or off) and not mark["close"]
-        right = right and mark[0].endswith("]")
+        right = known and bool(_RIGHT.fullmatch(mark[0]))
         token = state.push("language", "", 0)
         token.content = mark[0].rstrip()
         token.meta = {"pos": state.pos, "tag": None if ends else tag, "right": right, "ends": ends}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from narrator.text.alphabets import USUAL, alphabet_of, alphabets_of, is_written_in
 from narrator.text.recognise import SMALL_WORDS
+from narrator.text.sentences import primary
 
 LEAST = 6
 """Letters from which on lines have a language of their own: fewer are a name, a sign, a cry, and
@@ -88,7 +89,7 @@ def denied(text: str, marked: str, around: str) -> Denial | None:
 
 def _plainly(text: str, language: str, other: str) -> bool:
     """Whether a text's small words speak for one language, and hardly for the other."""
-    ours, theirs = _base(language), _base(other)
+    ours, theirs = primary(language), primary(other)
     if ours == theirs:
         return False
     scores = _scores(text, {ours, theirs} if theirs in SMALL_WORDS else {*COMMON, ours})
@@ -152,11 +153,11 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
     """The language of texts in one alphabet, of those that their book declares; Latin letters by
     their words, where they are in doubt; else the usual one."""
     likely = [
-        tag if alphabet in (alphabets_of(tag) or ()) else _base(tag)
+        tag if alphabet in (alphabets_of(tag) or ()) else primary(tag)
         for tag in declared
         if is_written_in(tag, alphabet) and not _borrows(tag, alphabet)
     ]
-    among = {_base(tag): tag for tag in reversed(likely)}
+    among = {primary(tag): tag for tag in reversed(likely)}
     if alphabet == "LATIN" and len(among) != 1:
         found = recognised(" ".join(texts), among or COMMON)
         if found is not None:
@@ -166,11 +167,7 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
 
 def _borrows(tag: str, alphabet: str) -> bool:
     """Korean has Chinese characters, but no texts of them alone."""
-    return alphabet == "CJK" and _base(tag) == "ko"
-
-
-def _base(tag: str) -> str:
-    return tag.lower().partition("-")[0]
+    return alphabet == "CJK" and primary(tag) == "ko"
 
 
 PLAIN = 2.0

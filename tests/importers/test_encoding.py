@@ -30,6 +30,17 @@ def test_the_encoding_of_a_text_is_recognised(language: str, encoding: str) -> N
     assert (decoded.remark is None) == (encoding == "utf-8")
 
 
+def test_norwegian_has_its_letters() -> None:
+    text = (
+        "Jeg så ikke etter meg da jeg gikk ned til båten, for nå var det mye å gjøre.\n"
+        "Hva han sa om øya, hørte vi ikke, men hun lo av det og ble med oss ut på fjorden.\n"
+    ) * 3
+    assert language_of(text) == "no"
+    decoded = decode(text.encode("latin-1"))
+    assert decoded.text == text
+    assert "not plain" not in (decoded.remark or "")
+
+
 @pytest.mark.parametrize("language", SAID)
 def test_the_language_of_a_text_is_recognised(language: str) -> None:
     assert language_of(SAID[language]) == language.split("-")[0]

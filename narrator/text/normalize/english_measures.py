@@ -220,15 +220,22 @@ def _part_of(one: str, said: str, *, has_article: bool) -> str:
     return f"{said} of {article(one)} {one}"
 
 
+def _several(match: Match, how: Setting) -> str | None:
+    """Numbers in the plural, which are no seconds: fours, tens, Porsche 911s"""
+    text = match["number"]
+    if match["unit"] != "s" or not text.isdecimal() or SECONDS.search(before(match)[-40:]):
+        return None
+    if len(text) == 1 or int(text) % 10 == 0:
+        return numbers.plural(figure(text, how))
+    return numbers.plural(numbers.label(text)) if len(text) == 3 else None
+
+
 def _unit(match: Match, how: Setting) -> str | None:
     if not _is_measure(match, how):
         return None
+    if several := _several(match, how):
+        return several
     text, gap, name = match["number"], match["gap"], match["unit"]
-    if name == "s" and text.isdecimal() and not SECONDS.search(before(match)[-40:]):
-        if len(text) == 1 or int(text) % 10 == 0:
-            return numbers.plural(figure(text, how))  # "fours", "tens"
-        if len(text) == 3:
-            return numbers.plural(numbers.label(text))  # Porsche 911s
     one, many = _named(name, how)
     if gap == "-" and _is_broken(text):
         joined = _compound(text, how)
