@@ -70,6 +70,8 @@ class Chunk:
     """Seconds of a pause set by hand before the first chunk of a scene."""
     taken: tuple[tuple[MusicMark, float], ...] = ()
     """`marks` of neighbours that are not spoken: before this chunk, or after it."""
+    with_before: bool = False
+    """Whether it is said at the same time as the chunk before, by somebody else."""
 
     @property
     def language(self) -> str:
@@ -207,6 +209,7 @@ def cut(
                 boundary,
                 rest=block.rest if last is block.units[-1] else None,
                 lead=0.0 if chunks else lead,
+                with_before=block.line.with_before,
             )
         )
     return tuple(chunks)

@@ -64,6 +64,9 @@ class Line:
     rests: tuple[Rest, ...] = ()
     marks: tuple[MusicMark, ...] = ()
     """Only a line that has something to speak holds any."""
+    with_before: bool = False
+    """Whether it is said at the same time as the line before, in unison, by somebody else: of the
+    same text and place, and with no `rests` and `marks`, which the first line of them holds."""
 
 
 @dataclass(frozen=True, slots=True)
