@@ -9,9 +9,10 @@ from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.sound.assemble import Region, lay
 from narrator.text.chunks import cut
+from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.pace import expected_seconds
-from narrator.text.script import Roles, read_chapter
+from narrator.text.script import read_chapter
 
 RATE = 8000
 

@@ -1,8 +1,9 @@
 """Chapters as they were made -> chapters that `check` reads without a complaint.
 
-Each is read as it will be read, and what would be refused is escaped where it stands: what looks
-like the label of a speaker who is none, a stray brace, a comment or code that nothing ends. So an
-import is never refused for how its source is written. Takes no word away.
+Each is read as it will be read, and what would be refused or become something else is escaped where
+it stands: what looks like a label, which it is as soon as a speaker of that name is declared, a
+stray brace, a comment or code that nothing ends. So an import is never refused for how its source
+is written, and reads the same with any cast. Takes no word away.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from narrator.importers.book import Book, ImportedChapter, Skipped
-from narrator.text import script
+from narrator.text import labels, script
 
 _ROUNDS = 8
 """A label may hide another one, and a brace a third."""
@@ -39,8 +40,8 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\
 
 def proofread(book: Book) -> Book:
     """The book with chapters that can be read as scripts; what says nothing is left out."""
-    labels = {script.folded(name): name for name in ("narrator", *book.speakers)}
-    roles = script.Roles(labels, "narrator")
+    cast = {labels.folded(name): name for name in ("narrator", *book.speakers)}
+    roles = labels.Roles(cast, "narrator")
     chapters: list[ImportedChapter] = []
     left_out = list(book.left_out)
     braces: list[str] = []
@@ -81,7 +82,7 @@ def _silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped:
     )
 
 
-def _mended(markdown: str, roles: script.Roles) -> tuple[str, bool]:
+def _mended(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
     """A text without faults, and whether anything in it is spoken."""
     # a row of spaces that Markdown takes for words hides in which row a fault is
     rows = [row if row.strip() else "" for row in _parted(markdown).split("\n")]

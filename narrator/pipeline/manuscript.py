@@ -24,7 +24,7 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.speech.plan import SILENT, Utterance, divided, utterances
-from narrator.text import script
+from narrator.text import labels, script
 from narrator.text.lines import Chapter, Foreign, LeftOut
 from narrator.text.normalize import Lexicon
 from narrator.text.patterns import Slow
@@ -88,14 +88,14 @@ def read(path: Path) -> Manuscript:
     return Manuscript(project, whole, cast, spoken)
 
 
-def _roles(project: Project, languages: Mapping[str, str]) -> script.Roles:
+def _roles(project: Project, languages: Mapping[str, str]) -> labels.Roles:
     speakers: dict[str, str] = {}
     spelt: dict[str, str] = {}
     for name, speaker in project.speakers.items():
         for label in (name, *speaker.aliases):
-            speakers[script.folded(label)] = name
-            spelt[script.folded(label)] = label
-    return script.Roles(speakers, project.narrator, languages, _declared(project), spelt)
+            speakers[labels.folded(label)] = name
+            spelt[labels.folded(label)] = label
+    return labels.Roles(speakers, project.narrator, languages, _declared(project), spelt)
 
 
 def _declared(project: Project) -> list[str]:
@@ -103,7 +103,7 @@ def _declared(project: Project) -> list[str]:
     return list(dict.fromkeys((project.manifest.language, *own)))
 
 
-def _chapter(project: Project, number: int, roles: script.Roles) -> Chapter:
+def _chapter(project: Project, number: int, roles: labels.Roles) -> Chapter:
     settings = project.chapters[number]
     language = settings.language or project.manifest.language
     if settings.file is not None:
@@ -314,7 +314,7 @@ def slips(manuscript: Manuscript) -> list[Problem]:
         Problem(
             slip.path,
             slip.line,
-            f"“{quoted(slip.written)}”{_more(places[matter] - 1)} {matter}",
+            f"“{quoted(slip.written)}”{_more(places[matter] - 1)} {matter}{slip.hint}",
         )
         for matter, slip in first.items()
     ]

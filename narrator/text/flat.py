@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from markdown_it.token import Token
 
 from narrator.text.lines import MusicMark, Rest, Say
-from narrator.text.markup import squeeze
 
 FIXED = "\0"
 """Stands for a character that was escaped or is code: no label, no markup."""
@@ -43,8 +42,6 @@ class Flat:
     text: str = ""
     shadow: str = ""
     """`text`, with FIXED for what was escaped or is code."""
-    label: str = ""
-    """What names the speaker, where it stands in the text."""
     says: list[Say] = field(default_factory=list)
     rests: list[Rest] = field(default_factory=list)
     signs: list[tuple[int, Sign]] = field(default_factory=list)
@@ -54,6 +51,10 @@ class Flat:
     size: int = 0
     """Characters that were added."""
     _pieces: list[tuple[str, str]] = field(default_factory=list)
+
+    def line_at(self, at: int) -> int:
+        """The line of the source in which an offset lies."""
+        return self.starts[bisect_right(self.starts, (at, 1 << 62)) - 1][1]
 
     def add(self, written: str, seen: str) -> None:
         """What comes next in the text, and in its shadow; both are there after `join`."""
@@ -72,11 +73,9 @@ class Flat:
             return begin <= at < end or at == end == len(self.text)
 
         text, where = _collapse(self.text, content, end)
-        line = self.starts[bisect_right(self.starts, (begin, 1 << 62)) - 1][1]
         return Flat(
-            [(0, line)],
+            [(0, self.line_at(begin))],
             text,
-            label=squeeze(self.text[begin:content]),
             says=[
                 Say(where(say.start), where(say.stop - 1) + 1, say.spoken)
                 for say in self.says

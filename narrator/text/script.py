@@ -13,20 +13,30 @@ from __future__ import annotations
 
 import functools
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from markdown_it.token import Token
 
-from narrator.characters import ODD, quoted, seen
-from narrator.errors import GUESSES, Problem, ScriptError, nearest
+from narrator.characters import ODD
+from narrator.errors import Problem, ScriptError
 from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
+from narrator.text.labels import (
+    DOUBTFUL,
+    LABEL,
+    UNKNOWN,
+    Attribution,
+    Labels,
+    Roles,
+    Turn,
+    folded,
+    more,
+)
 from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
-from narrator.text.markup import MARKDOWN, squeeze, visible
+from narrator.text.markup import MARKDOWN, visible
 from narrator.text.slips import LANGUAGE, LANGUAGE_END, STILL_ON, Slip, brackets, opening
 from narrator.text.tongues import Strange, denied, said_in, strange
 
@@ -34,22 +44,6 @@ LONGEST_PARAGRAPH = 1_000_000
 """Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
 FEW_LINES = 5
 """After a language mark without an end that nothing is said of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Who may speak, by the labels that scripts use."""
-
-    speakers: Mapping[str, str]
-    """Label as written in scripts, `folded` (names and aliases) -> name of the speaker."""
-    narrator: str | None
-    """Speaker of text without a label."""
-    languages: Mapping[str, str] = field(default_factory=dict)
-    """Name of a speaker -> language, for those who do not speak their chapter's."""
-    declared: Sequence[str] = ()
-    """All languages that the book names, its own first."""
-    spelt: Mapping[str, str] = field(default_factory=dict)
-    """Label, `folded` -> as the manifest has it."""
 
 
 def decode(data: bytes, path: Path) -> str:
@@ -116,7 +110,7 @@ def read_lines(
             reader.read(content, line_of)
         else:
             label, said = content
-            reader.read(said, line_of, reader.labelled(label, number))
+            reader.read(said, line_of, reader.labels.alone(label, number))
     return reader.chapter(title, lines[0][0] if lines else 1)
 
 
@@ -135,12 +129,21 @@ class Faults:
 
 
 def faults(text: str, roles: Roles) -> Faults:
-    """What `read_chapter` would refuse in a text of any language; for those who write texts."""
+    """What `read_chapter` would refuse or remark on in a text; for those who write texts.
+
+    What looks like a label is one as soon as somebody of that name is declared, so it counts.
+    """
     reader = _ScriptReader(Path(), "", roles, None)
     reader.read(text, lambda number: number)
     spoken = (c for scene in reader.scenes for line in scene for c in line.text)
-    others = frozenset(problem.line or 0 for problem in reader.problems)
-    return Faults(reader.undeclared, others, any(map(str.isalnum, spoken)))
+    labels: dict[str, list[int]] = {}
+    others = {problem.line or 0 for problem in reader.problems}
+    for stray in reader.labels.strays:
+        if stray.kind == UNKNOWN:
+            labels.setdefault(stray.name, []).append(stray.line)
+        elif stray.kind != DOUBTFUL:
+            others.add(stray.line)
+    return Faults(labels, frozenset(others), any(map(str.isalnum, spoken)))
 
 
 def _constant(number: int, _: int) -> int:
@@ -151,22 +154,12 @@ _CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ORNAMENT = re.compile(r"[*⁂⁎•·~#_=+§❦❧☙◇◆◊○●★☆※\s-]+")
 _KEY = re.compile(r"([\w.-]+)[ \t]*:(?:\s|$)")
 
-# `name (style):` with an ordinary or a full-width colon, at the start of a source line.
-_LABEL = re.compile(
-    r"[^\S\n]*(?P<name>[^\s:：(（][^:：(（\n]{0,59}?)[^\S\n]*"
-    r"(?:[(（](?P<style>[^()（）\n]{0,200})[)）][^\S\n]*)?(?P<colon>[:：])"
-)
-_OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
-
 _TAGS = re.compile(
     r"</?(a|abbr|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|font|h[1-6]|i|"
     r"ins|kbd|li|mark|ol|p|q|s|samp|section|small|span|strike|strong|su[bp]|time|tt|ul?|var|wbr)\b",
     re.IGNORECASE,
 )
 """HTML tags that are markup and no more; others are listed as left out."""
-
-_Attribution = tuple[str, str | None]
-"""Speaker and style."""
 
 
 @dataclass(slots=True)
@@ -187,6 +180,7 @@ class _ScriptReader:
         self.path = path
         self.language = language
         self.roles = roles
+        self.labels = Labels(path, roles)
         self.default = speaker or roles.narrator
         self.left_out: list[LeftOut] = []
         self.problems: list[Problem] = []
@@ -197,8 +191,6 @@ class _ScriptReader:
         """Seconds of pauses that stand before the first line of a scene."""
         self.gap: list[Sign] = []
         """Since the last words."""
-        self.undeclared: dict[str, list[int]] = {}
-        """Label -> lines."""
         self.unattributed: list[int] = []
         self.unseen: dict[str, tuple[int, int]] = {}
         """Character -> line of its first place, number of places."""
@@ -213,7 +205,13 @@ class _ScriptReader:
 
     def chapter(self, title: str, first_line: int) -> Chapter:
         """What was read. Raises ScriptError."""
-        self._report_repeated()
+        self.problems += self.labels.problems()
+        if lines := self.unattributed:
+            self._problem(
+                lines[0],
+                f"nobody speaks this{more(lines)}: begin it with a speaker's name and a colon, or "
+                "set `narrator`, or the chapter's `speaker`",
+            )
         spoken = (c for scene in self.scenes for line in scene for c in line.text)
         if not self.problems and not any(c.isalnum() for c in spoken):
             self._problem(first_line, f"chapter “{title}” has no text to speak")
@@ -227,7 +225,7 @@ class _ScriptReader:
         left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
         unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
         warnings = tuple(sorted(self.warnings))
-        slips = tuple(sorted(self.slips, key=lambda slip: slip.line))
+        slips = tuple(sorted([*self.slips, *self.labels.slips()], key=lambda slip: slip.line))
         return Chapter(title, self.language, scenes, left_out, unseen, foreign, warnings, slips)
 
     def look_at(self, text: str, first_line: int) -> None:
@@ -238,7 +236,7 @@ class _ScriptReader:
             self.unseen[odd[0]] = line, count + 1
 
     def read(
-        self, text: str, line_of: Callable[[int], int], attribution: _Attribution | None = None
+        self, text: str, line_of: Callable[[int], int], attribution: Attribution | None = None
     ) -> None:
         """Add what `text` says; `line_of` maps its lines, counted from 0, to the source's.
 
@@ -297,26 +295,13 @@ class _ScriptReader:
                 self._problem(line, f"{what}; for a scene break write ***")
         elif token.type == "definition":
             reason = "link definition"
-            label = str(token.meta["label"])
-            if folded(label) in self.roles.speakers:
-                what = f"“[{label}]:” defines a link"
-                self._problem(line, f"{what}; a speaker's label has no brackets")
+            self.labels.link(str(token.meta["label"]), line)
         self._leave_out(line, "\n".join(source), reason)
-
-    def labelled(self, label: str, line: int) -> _Attribution:
-        """Speaker and style of a label that stands by itself."""
-        written = _LABEL.fullmatch(f"{label}:")
-        name = squeeze(written["name"]) if written else squeeze(label)
-        style = squeeze(written["style"] or "") or None if written else None
-        speaker = self.roles.speakers.get(folded(name))
-        if speaker is None:
-            self.undeclared.setdefault(name, []).append(line)
-        return speaker or "", style
 
     # -- paragraphs
 
     def _paragraph(
-        self, flat: Flat, attribution: _Attribution | None, number: str, heading: int
+        self, flat: Flat, attribution: Attribution | None, number: str, heading: int
     ) -> None:
         """Add the lines of one paragraph; `number` is that of its list item."""
         if "<!--" in flat.shadow:
@@ -333,38 +318,32 @@ class _ScriptReader:
             self._silence(flat)
             return
         if heading or attribution:
-            turns = [(0, 0, attribution)]
+            turns = [Turn(0, 0, attribution)]
         else:
-            turns = list(self._turns(flat))
+            turns = self.labels.turns(flat)
         self._look_for_slips(flat, turns, heading)
-        ends = [begin for begin, _, _ in turns[1:]] + [len(flat.text)]
-        for (begin, content, who), end in zip(turns, ends, strict=True):
-            self._line(flat.part(begin, content, end), who, number, heading)
+        ends = [turn.begin for turn in turns[1:]] + [len(flat.text)]
+        for turn, end in zip(turns, ends, strict=True):
+            self._line(flat.part(turn.begin, turn.content, end), turn.attribution, number, heading)
             number = ""
 
-    def _look_for_slips(
-        self,
-        flat: Flat,
-        turns: Sequence[tuple[int, int, _Attribution | None]],
-        heading: int,
-    ) -> None:
+    def _look_for_slips(self, flat: Flat, turns: Sequence[Turn], heading: int) -> None:
         """Note what of a paragraph would be spoken and is nearly markup.
 
         Lines of the source within it count among labels alone: prose is wrapped anywhere.
         """
         found = list(brackets(flat.shadow))
-        starts = {0, *(content for _, content, _ in turns)}
-        if any(who for _, _, who in turns):
+        starts = {0, *(turn.content for turn in turns)}
+        if any(turn.attribution for turn in turns):
             starts |= {at for at, _ in flat.starts}
         for start in () if heading else sorted(starts):
             if slip := opening(flat.shadow, start, self._is_speaker):
                 found.append(slip)
         for at, written, matter in found:
-            line = flat.starts[bisect_right(flat.starts, (at, 1 << 62)) - 1][1]
-            self.slips.append(Slip(written, matter, self.path, line))
+            self.slips.append(Slip(written, matter, self.path, flat.line_at(at)))
 
     def _is_speaker(self, name: str) -> bool:
-        return folded(squeeze(name)) in self.roles.speakers
+        return bool(self.roles.named(name))
 
     def _silence(self, flat: Flat) -> None:
         """Keep the pauses and marks of what says nothing."""
@@ -395,57 +374,18 @@ class _ScriptReader:
             )
         return replace(line, language=denial.language if denial else on.tag)
 
-    def _turns(self, flat: Flat) -> Iterator[tuple[int, int, _Attribution | None]]:
-        """Where speakers begin: offset of the label and after it, and who it names, if anybody.
-
-        A label within a paragraph counts where it begins a line of the source, so that a script
-        needs no blank lines; what only looks like a label does so among labels alone.
-        """
-        labels = False
-        for offset, line in flat.starts:
-            named = _LABEL.match(flat.shadow, offset)
-            if named is None:
-                if offset == 0:
-                    yield 0, 0, None
-                continue
-            name = squeeze(flat.text[named.start("name") : named.end("name")])
-            speaker = self.roles.speakers.get(folded(name))
-            style = squeeze(named["style"] or "") or None
-            spaced = (
-                named["colon"] == "：" or flat.text[named.end() : named.end() + 1].strip() == ""
-            )
-            if speaker is not None and (spaced or offset == 0):
-                labels = True
-                yield offset, named.end(), (speaker, style)
-                continue
-            if (
-                (labels or offset == 0)
-                and spaced
-                and _looks_like_label(name, flat.text[named.end() :], self.roles)
-            ):
-                labels = True
-                self.undeclared.setdefault(name, []).append(line)
-                yield offset, named.end(), ("", style)
-            elif offset == 0:
-                yield 0, 0, None
-
-    def _line(
-        self, part: Flat, attribution: _Attribution | None, number: str, heading: int
-    ) -> None:
+    def _line(self, part: Flat, attribution: Attribution | None, number: str, heading: int) -> None:
         """Add what one speaker says of a paragraph, after the number of its list item."""
         line = part.starts[0][1]
-        if not visible(part.text):
-            if part.label:
-                self._problem(line, f"nothing is said after “{part.label}”")
-                return
-            if not number:
-                self._silence(part)
-                return
+        if not visible(part.text) and not number:
+            self._silence(part)
+            return
         after = self._set_languages(part)
         if number:
             part = part.numbered(number)
         if attribution:
-            speaker, style = attribution
+            speakers, style = attribution
+            speaker = next(iter(speakers), "")
             self.previous = speaker or self.previous
         else:
             speaker, style = self.default or self.previous or "", None
@@ -638,65 +578,12 @@ class _ScriptReader:
     def _warn(self, line: int, message: str) -> None:
         self.warnings.append(Problem(self.path, line, message))
 
-    def _report_repeated(self) -> None:
-        """One problem for what is wrong in many lines in the same way."""
-        for count, (label, lines) in enumerate(self.undeclared.items()):
-            close = nearest(label, list(self.roles.speakers)) if count < GUESSES else None
-            meant = self.roles.spelt.get(close, self.roles.speakers[close]) if close else None
-            guess = f"; did you mean “{meant}”?" if meant else "."
-            label = quoted(label)
-            self._problem(
-                lines[0],
-                f"“{label}” is not in the cast{_more(lines)}{guess} Declare it under `speakers`, "
-                f"or write “{label}\\:” where it is no speaker's label",
-            )
-        if lines := self.unattributed:
-            self._problem(
-                lines[0],
-                f"nobody speaks this{_more(lines)}: begin it with a speaker's name and a colon, or "
-                "set `narrator`, or the chapter's `speaker`",
-            )
-
-
-def folded(label: str) -> str:
-    """A speaker's label as labels are compared: without case, and without what cannot be seen."""
-    return seen(label).casefold()
-
-
-def _more(lines: Sequence[int]) -> str:
-    more = len(lines) - 1
-    return f" (and in {more} more line{'s' * (more > 1)})" if more else ""
-
 
 def _tamed(control: re.Match[str]) -> str:
     """What a control character is meant as: a space, a letter of Windows-1252, or nothing."""
     if control[0].isspace():
         return " "
     return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
-
-
-def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
-    """Is `name`, which the cast does not have, meant as a label before `rest`?
-
-    One to three words, each beginning with a capital or a letter of a script without capitals; or
-    a near miss of a name. Before a quotation a name without capitals is prose: 他说：“……”
-    """
-    words = name.split()
-    if not rest.strip() or len(words) > 4:
-        return False
-    prose = unicodedata.category(name[0]) == "Lo" and (
-        len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
-    )
-    if not prose and len(words) <= 3 and all(_name_like(w, i == 0) for i, w in enumerate(words)):
-        return True
-    return nearest(name, list(roles.speakers)) is not None
-
-
-def _name_like(word: str, first: bool) -> bool:
-    kind = unicodedata.category(word[0])
-    return (kind in {"Lu", "Lt", "Lo"} or (kind == "Nd" and not first)) and all(
-        c.isalnum() or c in "’'.-·" or unicodedata.category(c).startswith("M") for c in word
-    )
 
 
 def _image(token: Token) -> str:
@@ -709,7 +596,7 @@ def _image(token: Token) -> str:
 def _reads_as_title(lines: Sequence[str]) -> bool:
     """Is the text above a line of dashes a heading, rather than a paragraph?"""
     text = lines[0].rstrip()
-    return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not _LABEL.match(text)
+    return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not LABEL.match(text)
 
 
 def _closed(fence: Token, source: Sequence[str]) -> bool:

@@ -22,6 +22,8 @@ class Slip:
     matter: str
     path: Path
     line: int
+    hint: str = ""
+    """What was most likely meant here, after the matter."""
 
 
 Found = tuple[int, str, str]

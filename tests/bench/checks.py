@@ -34,9 +34,10 @@ from narrator.importers import import_book
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
 from narrator.text.chunks import cut
+from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.pace import expected_seconds
-from narrator.text.script import Roles, read_chapter
+from narrator.text.script import read_chapter
 
 Samples = NDArray[np.float32]
 ROOT = Path(__file__).parents[2]

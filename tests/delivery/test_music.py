@@ -28,7 +28,7 @@ from narrator.sound.audio import silent
 from narrator.sound.loudness import BOTH, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
-from narrator.text import script
+from narrator.text import labels, script
 from narrator.text.lines import Chapter
 from narrator.text.normalize import Lexicon
 from tests import books
@@ -36,7 +36,7 @@ from tests.fakes import RATE as RATE_OF_TAKES
 from tests.fakes import HumEngine
 from tests.sounds import RATE, Samples, blocks, noise, tone, voice
 
-ROLES = script.Roles({"narrator": "narrator"}, "narrator")
+ROLES = labels.Roles({"narrator": "narrator"}, "narrator")
 LEVEL = -20.0
 """LUFS of the speech in these tests."""
 SAID = 3.0

@@ -14,7 +14,8 @@ from narrator.importers import Book, Choices, doubts_of, import_book, write_proj
 from narrator.importers.doubts import Shape, doubts
 from narrator.importers.hyphens import join, words_of
 from narrator.importers.project import waiting
-from narrator.text.script import Roles, faults
+from narrator.text.labels import Roles
+from narrator.text.script import faults
 from tests.build_epub import build_epub
 
 PROSE = "It was so, and it was not so, as the ferryman said to all of them in the morning.\n"

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
-from narrator.text.script import Roles, read_chapter
+from narrator.text.labels import Roles
+from narrator.text.script import read_chapter
 from tests.build_epub import METADATA, build_epub, page
 
 WORDS = "Nobody had asked the ferryman to wait and he had never been asked to hurry. " * 4

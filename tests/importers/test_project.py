@@ -24,7 +24,8 @@ from narrator.importers import (
     write_project,
 )
 from narrator.project import load
-from narrator.text.script import Roles, read_chapter
+from narrator.text.labels import Roles
+from narrator.text.script import read_chapter
 from tests.build_epub import PNG, build_epub
 
 ROLES = Roles({"narrator": "narrator"}, "narrator")

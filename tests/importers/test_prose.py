@@ -22,7 +22,8 @@ from narrator.importers.prose import (
     write_heading,
     write_paragraph,
 )
-from narrator.text.script import Roles, read_chapter
+from narrator.text.labels import Roles
+from narrator.text.script import read_chapter
 
 MARKUP = "*_`#>-+=~[](){}|<>&;:!\\/.1) \n\t\"“”'a:B："
 texts = st.one_of(

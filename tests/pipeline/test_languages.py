@@ -12,8 +12,9 @@ from narrator.errors import ManifestError
 from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import read, unspoken
 from narrator.speech.plan import divided, utterances
+from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon
-from narrator.text.script import Roles, read_chapter
+from narrator.text.script import read_chapter
 from tests import books
 from tests.fakes import HumEngine
 

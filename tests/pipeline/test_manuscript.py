@@ -33,11 +33,13 @@ def test_a_file_that_is_two_chapters_counts_by_its_lines_once(tmp_path: Path) ->
 
 def test_an_error_in_a_file_that_is_two_chapters_is_said_once(tmp_path: Path) -> None:
     with pytest.raises(ScriptError) as caught:
-        said(TWICE, tmp_path, "Bob: Go.\n")
+        said(TWICE, tmp_path, "Go.\n\n```\nx\n")
     assert len(caught.value.problems) == 1
 
 
 def test_a_mistyped_alias_is_answered_with_the_alias(tmp_path: Path) -> None:
     manifest = books.MANIFEST.replace("ann: {", "ann: {aliases: [Doctor], ")
     with pytest.raises(ScriptError, match="did you mean “Doctor”"):
-        said(manifest, tmp_path, "Doctr: Sit down.\n")
+        said(manifest, tmp_path, "Doctor: Sit.\n\nDoctor: So.\n\nDoctr: Sit down.\n")
+    [slip] = [one for one in said(manifest, tmp_path, "Doctr: Sit down.\n") if "Doctr" in one]
+    assert slip.endswith("did you mean “Doctor:”?")

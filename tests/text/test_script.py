@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.errors import ScriptError
+from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Rest, Say
-from narrator.text.script import LONGEST_PARAGRAPH, Roles, decode, read_chapter, read_lines
+from narrator.text.script import LONGEST_PARAGRAPH, decode, read_chapter, read_lines
 
 PATH = Path("text/01.md")
 CAST = Roles(
@@ -229,9 +230,12 @@ def test_text_that_nobody_speaks_is_an_error() -> None:
     assert "`narrator`" in message
 
 
-def test_an_undeclared_label_names_the_nearest_speaker() -> None:
-    [(line, message)] = problems("Alice: Hi.\n\nHater: Ho.\n\nHater: Ha.")
-    assert line == 3
+SCRIPT = "Alice: Hi.\n\nHatter: Ho.\n\n"
+
+
+def test_an_undeclared_label_in_a_script_names_the_nearest_speaker() -> None:
+    [(line, message)] = problems(f"{SCRIPT}Hater: Ho.\n\nHater: Ha.")
+    assert line == 5
     assert "“Hater”" in message
     assert "“hatter”" in message
     assert "in 1 more line" in message
@@ -250,9 +254,63 @@ def test_an_undeclared_label_names_the_nearest_speaker() -> None:
         "小红：你好",
     ],
 )
-def test_what_looks_like_a_label_has_to_be_in_the_cast(text: str) -> None:
-    [(_, message)] = problems(text, language="zh" if text[0] == "小" else "en")
+def test_what_looks_like_a_label_is_one_in_a_script_and_text_in_prose(text: str) -> None:
+    language = "zh" if text[0] == "小" else "en"
+    [(_, message)] = problems(SCRIPT + text, language=language)
     assert "is not in the cast" in message
+    found = read(f"She rose.\n\nHe sat.\n\n{text}", language=language)
+    [slip] = found.slips
+    assert (slip.line, "is read as text" in slip.matter) == (5 + text.count("\n"), True)
+    words = " ".join(line.text for line in found.scenes[0].lines)
+    assert words.endswith(" ".join(text.replace("*", "").removeprefix("Alice: ").split()))
+
+
+def test_a_near_miss_in_prose_is_said_with_what_was_meant() -> None:
+    [slip] = read("She rose.\n\nHater: Ho.").slips
+    assert (slip.written, slip.hint) == ("Hater:", "; did you mean “hatter:”?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"Mrs. Hatter, no: it is not.',
+        "“Alice stammered: I am not.",
+        "‘Alice: no,’ he said",
+        "«Alice : non»",
+        "“Hater: Ho.”",
+        "'Alice: no,' he said",
+    ],
+)
+@pytest.mark.parametrize("around", ["", SCRIPT])
+def test_what_begins_with_a_quotation_mark_is_no_label(text: str, around: str) -> None:
+    found = read(around + text)
+    assert (found.scenes[0].lines[-1].text, found.scenes[0].lines[-1].speaker) == (text, "narrator")
+    assert not found.slips
+
+
+def test_declaring_speakers_leaves_a_novel_as_it_was() -> None:
+    novel = (
+        "Mr. Bennet replied: it was so.\n\n“Margaret stammered: I did.”\n\n"
+        "Margaret stammered: it was she.\n\nThe moral: none.\n\nJaney: a cat.\n"
+    )
+    cast = Roles({"margaret": "Margaret", "jane": "Jane", "n": "n"}, "n")
+    assert spoken(novel, cast) == spoken(novel, Roles({"n": "n"}, "n"))
+
+
+def test_half_of_the_paragraphs_make_a_script() -> None:
+    assert problems(f"{SCRIPT}They rose.\n\nHater: Ho.")
+    assert read(f"{SCRIPT}They rose.\n\nThey sat.\n\nHater: Ho.").slips
+    assert read("Alice: Hi.\n\nHater: Ho.").slips
+    assert problems("Alice: Hi.\nHatter: Ho.\nHater: Ho.")
+
+
+def test_a_label_in_prose_that_goes_on_like_prose_is_said() -> None:
+    found = read("She wrote a book.\n\nIt was called thus.\n\nAlice: a life")
+    assert found.scenes[0].lines[-1].speaker == "alice"
+    [slip] = found.slips
+    assert (slip.written, slip.line, "like prose" in slip.matter) == ("Alice:", 5, True)
+    assert not read("She rose.\n\nHe sat.\n\nAlice: A life!").slips
+    assert not read("Alice: a life\n\nHatter: a death").slips
 
 
 @pytest.mark.parametrize(
@@ -276,8 +334,19 @@ def test_prose_with_a_colon_is_prose(text: str) -> None:
     ]
 
 
-def test_a_label_without_words_is_an_error() -> None:
-    assert problems("Alice:\n\nHi.") == [(1, "nothing is said after “Alice:”")]
+def test_a_label_without_words_is_an_error_in_a_script_and_text_in_prose() -> None:
+    assert problems(f"{SCRIPT}Alice:\n\nHi.") == [(5, "nothing is said after “Alice:”")]
+    assert spoken("Alice:\n\nHi.") == [("narrator", "Alice:"), ("narrator", "Hi.")]
+    [slip] = read("Alice:\n\nHi.").slips
+    assert "nothing is said after it" in slip.matter
+
+
+def test_several_speakers_share_a_label() -> None:
+    roles = Roles({"ada": "Ada", "ben": "Ben", "ben & sons": "Ben & Sons"}, None)
+    assert roles.named("ada & Ben") == ("Ada", "Ben")
+    assert roles.named("Ada&ben & Ada") == ("Ada", "Ben")
+    assert roles.named("Ben & sons & Ada") == ("Ben & Sons", "Ada")
+    assert roles.named("Ada &") == roles.named("Ada & Eve") == roles.named("") == ()
 
 
 def test_headings_have_no_labels() -> None:
@@ -285,10 +354,13 @@ def test_headings_have_no_labels() -> None:
     assert (line.speaker, line.text) == ("narrator", "Alice: a life")
 
 
-def test_a_label_in_brackets_is_an_error_and_no_link() -> None:
-    [(line, message)] = problems("Hi.\n\n[Alice]: Hello")
-    assert line == 3
+def test_a_label_in_brackets_is_an_error_in_a_script_and_a_link_in_prose() -> None:
+    [(line, message)] = problems(f"{SCRIPT}[Alice]: Hello")
+    assert line == 5
     assert "no brackets" in message
+    found = read("Hi.\n\n[Alice]: http://x.org")
+    assert [(slip.written, slip.line) for slip in found.slips] == [("[Alice]:", 3)]
+    assert found.left_out[0].reason == "link definition"
 
 
 # -- pauses and spoken forms
@@ -508,7 +580,7 @@ def test_a_chapter_without_words_is_an_error() -> None:
 
 
 def test_all_problems_come_at_once_in_order_of_lines() -> None:
-    found = problems("One <!--\n\nGuest: Two\n\nAlice:\n\n~~~\n")
+    found = problems("Alice: One <!--\n\nGuest: Two\n\nAlice:\n\n~~~\n")
     assert [line for line, _ in found] == [1, 3, 5, 7]
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from narrator.text.labels import Roles
 from narrator.text.lines import Chapter
-from narrator.text.script import Roles, read_chapter
+from narrator.text.script import read_chapter
 from narrator.text.slips import BRACE, DIRECTION, NO_COLON, SQUARE, STYLE, UNCLOSED
 
 CAST = Roles({"narrator": "narrator", "ines": "Ines", "ada": "Ada"}, "narrator")
