@@ -8,7 +8,7 @@ from pathlib import Path
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.sound.assemble import Region, lay
-from narrator.text.chunks import cut
+from narrator.text.chunks import Chunk, cut
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.pace import expected_seconds
@@ -25,14 +25,15 @@ def speak(
     pace: float = 1.0,
     head: float = 0.5,
 ) -> SpokenChapter:
-    """A chapter whose takes last as long as they are expected to, times `pace`."""
+    """A chapter whose takes last as long as they are expected to, times `pace`; those of who joins
+    in to a unison half as long again."""
     chunks = [c for scene in chapter.scenes for c in cut(scene)]
     chunks = [c for c in chunks if any(map(str.isalnum, c.text))]
     clips = [
         Region(
             key=f"take {number}.{place}",
             start=0,
-            stop=max(1, round(pace * expected_seconds(c.text, chapter.language) * rate)),
+            stop=max(1, round(_seconds(c, chapter.language) * pace * rate)),
             gain=0.0,
             speed=1.0,
             pause=0.35,
@@ -41,11 +42,16 @@ def speak(
             text=c.text,
             path=c.pieces[0].line.path,
             line=c.pieces[0].line.line,
+            with_before=c.with_before,
         )
         for place, c in enumerate(chunks, 1)
     ]
     timeline = lay(clips, sample_rate=rate, head=head, tail=0.5)
-    return SpokenChapter(number, chapter, tuple(chunks), timeline)
+    return SpokenChapter(number, chapter, tuple(c for c in chunks if not c.with_before), timeline)
+
+
+def _seconds(chunk: Chunk, language: str) -> float:
+    return expected_seconds(chunk.text, language) * (1.5 if chunk.with_before else 1)
 
 
 def spoken(
@@ -68,9 +74,12 @@ def spoken(
 
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:
-    """A chapter of lines (speaker, text) that no reader of scripts has seen."""
+    """A chapter of lines (speaker, text) that no reader of scripts has seen; "ann & bob" speak in
+    unison."""
     lines = tuple(
-        Line(speaker, text, Path("1.md"), n, language) for n, (speaker, text) in enumerate(said, 1)
+        Line(speaker, text, Path("1.md"), n, language, with_before=turn > 0)
+        for n, (speakers, text) in enumerate(said, 1)
+        for turn, speaker in enumerate(speakers.split(" & "))
     )
     return speak(Chapter("One", language, (Scene(lines),), ()), pace=pace)
 

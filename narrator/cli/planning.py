@@ -159,6 +159,8 @@ class _ChunkRow:
     id: str
     chapter: int
     speaker: str
+    with_before: bool
+    """Whether it is said at the same time as the one before."""
     reason: str
     render: bool
     source: str
@@ -174,6 +176,7 @@ def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
             id=step.id,
             chapter=step.chapter + 1,
             speaker=step.chunk.speaker,
+            with_before=step.with_before,
             reason=str(book.why[step.key].reason),
             render=book.why[step.key].render,
             source=source(step.chunk),
@@ -196,14 +199,19 @@ def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
     """Of chapters with chosen chunks."""
+    from narrator.text.chunks import together
+
     rows = []
-    chosen = [step for step in book.steps if step in book.selection]
-    for number, group in groupby(chosen, key=lambda step: step.chapter):
-        steps = list(group)
-        cached = sum(not book.why[step.key].render for step in steps)
-        seconds = round(sum(step.expected for step in steps), 1)
+    for number, own in groupby(book.steps, key=lambda step: step.chapter):
+        groups = [[step for step in steps if step in book.selection] for steps in together(own)]
+        chosen = [step for steps in groups for step in steps]
+        if not chosen:
+            continue
+        cached = sum(not book.why[step.key].render for step in chosen)
+        # what several say in unison is heard once
+        seconds = sum(max((step.expected for step in steps), default=0.0) for steps in groups)
         title = book.chapters[number].title
-        rows.append(_ChapterRow(number + 1, title, len(steps), cached, seconds))
+        rows.append(_ChapterRow(number + 1, title, len(chosen), cached, round(seconds, 1)))
     return rows
 
 

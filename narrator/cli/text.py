@@ -196,9 +196,10 @@ def check(
         _print_changes(manuscript)
     _print_left_out(left_out)
     counts = source_and_left_out(manuscript)
-    said = sum(characters(u.chunk.text) for u in manuscript.spoken)
-    words = sum(len(u.chunk.text.split()) for u in manuscript.spoken)
-    seconds = sum(u.expected for u in manuscript.spoken)
+    once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
+    said = sum(characters(u.chunk.text) for u in once)
+    words = sum(len(u.chunk.text.split()) for u in once)
+    seconds = sum(u.expected for u in once)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     silent = [name for name in manuscript.cast if name not in speakers]
     out.print(
@@ -226,11 +227,15 @@ def _print_left_out(items: Sequence[LeftOut]) -> None:
 
 def _print_changes(manuscript: Manuscript) -> None:
     """What is said otherwise than written, each once with its first place; then marks, counted."""
+    from narrator.text.chunks import together
+
     words: dict[tuple[str, str, str], Utterance] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
     marks: Counter[str] = Counter()
-    for utterance in manuscript.spoken:
-        for change in utterance.spoken.changes:
+    for group in together(manuscript.spoken):
+        # what several say in unison counts once, and each of them may say a word in their own way
+        changes = {change: one for one in reversed(group) for change in one.spoken.changes}
+        for change, utterance in changes.items():
             if not _has_words(change):
                 marks["".join(change.written.split()) or "_"] += 1
                 continue
@@ -258,6 +263,7 @@ def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str
             {
                 "id": u.id,
                 "speaker": u.chunk.speaker,
+                "with_before": u.with_before,
                 "text": u.chunk.text,
                 "spoken": u.spoken.text,
                 "seconds": round(u.expected, 1),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, pairwise
 
 from narrator.delivery import clashes, companions, export, finish, layout
@@ -18,6 +19,7 @@ from narrator.project.profiles import EDGE, ROOM_TONE, Profile, within
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance
+from narrator.text.chunks import together
 
 LIKELY = 0.75
 """Of the expected length: what is too long or too short even so is refused before it is spoken."""
@@ -31,6 +33,7 @@ class ChapterShape:
     """Counted from 0, as in `project.chapters`."""
     title: str
     spoken: tuple[Utterance, ...]
+    """Of those in unison the first."""
     speech: float
     """Expected seconds from the first word to the last, pauses between included."""
     pauses: tuple[tuple[float, str], ...]
@@ -52,13 +55,19 @@ def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
     """All chapters of a book, of which each has something to speak, from all its chunks."""
     found = []
     chapters, pauses = project.chapters, project.manifest.pauses
-    for number, group in groupby(spoken, key=lambda one: one.chapter):
-        own = tuple(group)
+    for number, chapter in groupby(spoken, key=lambda one: one.chapter):
+        groups = list(together(chapter))
+        own = tuple(group[0] for group in groups)
         between = tuple(layout.pause_between(a.chunk, b.chunk, pauses) for a, b in pairwise(own))
-        speech = sum(one.expected / project.speakers[one.chunk.speaker].speed for one in own)
+        speech = sum(max(map(partial(_seconds, project), group)) for group in groups)
         speech += sum(seconds for seconds, _ in between)
         found.append(ChapterShape(number, chapters[number].title, own, speech, between))
     return found
+
+
+def _seconds(project: Project, one: Utterance) -> float:
+    """Expected of it, at its speaker's speed."""
+    return one.expected / project.speakers[one.chunk.speaker].speed
 
 
 def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) -> None:

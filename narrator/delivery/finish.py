@@ -174,7 +174,7 @@ def finish(
 def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
     """`Finished.pauses` of a chapter."""
     timeline = sound.timeline
-    edges = [0, *(edge for cue in timeline.cues for edge in (cue.start, cue.stop))]
+    edges = [0, *(edge for cue in timeline.heard for edge in (cue.start, cue.stop))]
     edges.append(timeline.length)
     gaps = [
         (stop - start) / timeline.sample_rate
@@ -227,7 +227,7 @@ def _companions(
 
 def _spoken(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> list[companions.SpokenChapter]:
     chunks = {
-        number + 1: tuple(step.chunk for step in own)
+        number + 1: tuple(step.chunk for step in own if not step.with_before)
         for number, own in groupby(book.steps, key=lambda step: step.chapter)
     }
     return [

@@ -116,26 +116,29 @@ def _sound(
     project, store = book.project, book.takes.store
     pauses = project.manifest.pauses
     takes = {step.key: _take(book.takes, step) for step in steps}
-    regions = [
-        _region(step, takes[step.key], shared, pause_after(step, after, pauses))
-        for step, after in zip(steps, [*steps[1:], None], strict=True)
-    ]
+    firsts = [step for step in steps if not step.with_before]
+    after = {
+        step.id: pause_after(step, following, pauses)
+        for step, following in zip(firsts, [*firsts[1:], None], strict=True)
+    }
+    regions = [_region(step, takes[step.key], shared, after.get(step.id, 0.0)) for step in steps]
     rate = shared.rate
     timeline = assemble.lay(
         regions,
         sample_rate=rate,
         head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
-        tail=music.tail(pieces, rate, pauses.tail, regions[-1].pause),
+        tail=music.tail(pieces, rate, pauses.tail, after[firsts[-1].id]),
     )
-    polish = {region.key: _polish(project, region.speaker) for region in regions}
-    layers = music.lay(pieces, [step.utterance for step in steps], timeline, shared.speech)
+    polish = {region.speaker: _polish(project, region.speaker) for region in regions}
+    layers = music.lay(pieces, [step.utterance for step in firsts], timeline, shared.speech)
 
-    def content(key: str) -> str:
-        whole = takes[key].content
-        return keys.key({"take": whole, **asdict(polish[key])}) if polish[key] else whole
+    def content(clip: Region) -> str:
+        whole, own = takes[clip.key].content, polish[clip.speaker]
+        return keys.key({"take": whole, **asdict(own)}) if own else whole
 
-    def read(key: str) -> Samples:
-        return mastering.polished(resample(*store.read(key), rate), rate, polish[key])
+    def read(clip: Region) -> Samples:
+        samples = resample(*store.read(clip.key), rate)
+        return mastering.polished(samples, rate, polish[clip.speaker])
 
     def words() -> Iterator[Samples]:
         return assemble.stream(timeline, regions, read)
@@ -175,6 +178,7 @@ def _region(step: Step, take: Record, shared: _BookSound, pause: float) -> Regio
         text=step.chunk.text,
         path=line.path,
         line=line.line,
+        with_before=step.with_before,
     )
 
 
@@ -184,7 +188,8 @@ def _polish(project: Project, speaker: str) -> Polish:
 
 
 def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
-    """Seconds between a chunk and the next: what the author set, else what the text asks for."""
+    """Seconds between a chunk and the next that is not said with it: what the author set, else what
+    the text asks for."""
     if after is None:
         return step.chunk.rest or 0.0
     return pause_between(step.chunk, after.chunk, pauses)[0]
@@ -193,7 +198,7 @@ def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
 def pause_between(chunk: Chunk, after: Chunk, pauses: Pauses) -> tuple[float, str]:
     """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
     name = chunk.boundary
-    if name in ("line", "sentence") and chunk.speaker != after.speaker:
+    if name in ("line", "sentence") and chunk.names != after.names:
         name = "speaker"
     pause = float(getattr(pauses, name)) if chunk.rest is None else chunk.rest
     return pause + after.lead, "" if chunk.rest is not None or after.lead else name

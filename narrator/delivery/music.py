@@ -211,7 +211,7 @@ _Judged = tuple[Line, MusicMark, str | None]
 def _judged(chapter: Chapter, names: Mapping[str, str]) -> Iterator[_Judged]:
     """The marks of a chapter in order."""
     lines = [line for scene in chapter.scenes for line in scene.lines]
-    spoken = [line for line in lines if any(map(str.isalnum, line.text))]  # others hold no marks
+    spoken = [line for line in lines if any(map(str.isalnum, line.text)) and not line.with_before]
     playing = False
     for line in lines:
         for mark in line.marks:
@@ -317,7 +317,7 @@ def lay(
 ) -> tuple[Layer, ...]:
     """The music of a chapter on its timeline, which was laid with `head` and `tail`.
 
-    `spoken` are what its cues say, `level` is that of the book's speech in LUFS.
+    `spoken` are what is heard one after the other, `level` is that of the book's speech in LUFS.
     """
     layers = []
     for piece in found:
@@ -359,7 +359,7 @@ def _places(
     piece: MusicUse, spoken: Sequence[Utterance], timeline: Timeline
 ) -> Iterator[tuple[int, int]]:
     """Where a piece begins and ends."""
-    entry, rate, cues = piece.entry, timeline.sample_rate, timeline.cues
+    entry, rate, cues = piece.entry, timeline.sample_rate, timeline.heard
     length = piece.length(rate)
     if entry.place == "intro":
         yield 0, min(length, timeline.length)
@@ -379,7 +379,7 @@ def _spans(
     entry: Music, spoken: Sequence[Utterance], timeline: Timeline, fade_in: int
 ) -> list[tuple[int, int]]:
     """Where a bed has faded in, and where it begins to fade out."""
-    cues = timeline.cues
+    cues = timeline.heard
     if entry.name is None:
         scenes = [one.scene - spoken[0].scene + 1 for one in spoken]
         under = [
@@ -407,7 +407,7 @@ def _spots(
     Within a chunk the place follows from the share of its text before the mark.
     """
     rate, before = timeline.sample_rate, timeline.cues[0].start
-    for one, cue in zip(spoken, timeline.cues, strict=True):
+    for one, cue in zip(spoken, timeline.heard, strict=True):
         for mark, share in one.chunk.marks:
             place = cue.start + round(share * (cue.stop - cue.start))
             first = place - curve_at(mark.after, rate) + fade_in if mark.after else place

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.manuscript import characters, source_and_left_out
 from narrator.speech.plan import Step
+from narrator.text.chunks import together
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,20 @@ class Accounting:
 
 
 def account(book: BookPlan, missing: Iterable[Step]) -> Accounting:
-    """Of a book as it is, whose `missing` steps have nothing to deliver. Raises StorageError."""
+    """Of a book as it is, whose `missing` steps have nothing to deliver. Raises StorageError.
+
+    What several say in unison counts once: as spoken where all of them have takes.
+    """
     lacking = {step.key for step in missing}
-    fates = Counter({"spoken": 0, "given_up": 0, "not_rendered": 0})
-    for step in book.steps:
-        if step.key not in lacking:
-            fate = "spoken"
-        else:
-            fate = "given_up" if book.takes.is_given_up(step) else "not_rendered"
-        fates[fate] += characters(step.chunk.text)
+    fates = Counter({"given_up": 0, "not_rendered": 0, "spoken": 0})
+    for steps in together(book.steps):
+        found = {_fate(book, step, lacking) for step in steps}
+        fate = next(fate for fate in fates if fate in found)
+        fates[fate] += characters(steps[0].chunk.text)
     return Accounting(**source_and_left_out(book.manuscript), **fates)
+
+
+def _fate(book: BookPlan, step: Step, lacking: Collection[str]) -> str:
+    if step.key not in lacking:
+        return "spoken"
+    return "given_up" if book.takes.is_given_up(step) else "not_rendered"

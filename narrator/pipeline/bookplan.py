@@ -53,6 +53,7 @@ from narrator.speech.plan import (
 )
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import Takes
+from narrator.text.chunks import together
 from narrator.text.lines import Chapter
 from narrator.text.sentences import primary
 
@@ -119,11 +120,11 @@ def _shapes(manuscript: Manuscript) -> list[Shape]:
     """The chapters that the manifest lists, as a listener meets them."""
     seconds = dict.fromkeys(range(len(manuscript.chapters)), 0.0)
     for one in manuscript.spoken:
-        seconds[one.chapter] += one.expected
+        seconds[one.chapter] += 0.0 if one.with_before else one.expected
     shapes = []
     for number in manuscript.project.numbered:
         chapter = manuscript.chapters[number]
-        lines = (line for scene in chapter.scenes for line in scene.lines)
+        lines = (lines[0] for scene in chapter.scenes for lines in together(scene.lines))
         headings = sum(1 for _ in takewhile(lambda line: line.heading, lines))
         shapes.append(Shape(chapter.title, seconds[number], headings))
     return shapes

@@ -184,7 +184,8 @@ def _seconds_in(manuscript: Manuscript) -> dict[str, float]:
     """Expected speech in each language of a book."""
     seconds: dict[str, float] = {}
     for one in manuscript.spoken:
-        seconds[one.language] = seconds.get(one.language, 0.0) + one.expected
+        if not one.with_before:
+            seconds[one.language] = seconds.get(one.language, 0.0) + one.expected
     return seconds
 
 
@@ -325,13 +326,17 @@ def _more(places: int) -> str:
 
 
 def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
-    """Characters of all lines and of what is left out, and of the latter alone."""
+    """Characters of all lines and of what is left out, and of the latter alone.
+
+    What several say in unison counts once, and what one of them at least says is not left out.
+    """
     lines = (line for c in manuscript.chapters for s in c.scenes for line in s.lines)
-    unsaid = [item for chapter in manuscript.chapters for item in chapter.left_out]
+    unsaid = [i for chapter in manuscript.chapters for i in chapter.left_out if not i.in_part]
     left_out = sum(characters(item.text) for item in unsaid)
     twice = sum(characters(item.text) for item in unsaid if item.of_line)
+    said = sum(characters(line.text) for line in lines if not line.with_before)
     return {
-        "source": sum(characters(line.text) for line in lines) + left_out - twice,
+        "source": said + left_out - twice,
         "left_out": left_out,
     }
 

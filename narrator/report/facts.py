@@ -27,6 +27,7 @@ from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
+from narrator.text.chunks import together
 
 MARK = '<meta name="generator" content="narrator">'
 """Stands in every page: only such a one is replaced by another."""
@@ -152,6 +153,20 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Takes in unison that do not end together."""
+
+    place: Passage
+    """Of the first."""
+    seconds: float
+    """Between the end of the first to end and that of the last."""
+    names: str
+    """Of all who say it."""
+    last: str
+    """Who ends last."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unspoken:
     """Text that is left out, and why."""
 
@@ -201,6 +216,8 @@ class ProjectFacts:
     """Of every take, in reading order."""
     troubles: tuple[Trouble, ...]
     pauses: tuple[Pause, ...]
+    apart: tuple[Apart, ...]
+    """Those of more than `ENDS_APART`, the worst first."""
     left_out: tuple[Unspoken, ...]
     chains: Chains
     files: tuple[File, ...]
@@ -254,6 +271,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         paces=paces,
         troubles=tuple(_troubles(book, records, places)),
         pauses=tuple(_pauses(book, places)),
+        apart=tuple(sorted(_apart(book, records, places), key=lambda one: -one.seconds)),
         left_out=tuple(_left_out(book)),
         chains=_chains(book, records),
         files=files,
@@ -485,11 +503,29 @@ def _good_in_the_end(place: Passage, record: Record, faults: tuple[str, ...]) ->
 
 
 def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:
-    for step, after in pairwise(book.steps):
+    firsts = [step for step in book.steps if not step.with_before]
+    for step, after in pairwise(firsts):
         if step.chapter == after.chapter:
             pauses = book.project.manifest.pauses
             seconds, kind = layout.pause_between(step.chunk, after.chunk, pauses)
             yield Pause(places[step.id], kind or "set by hand", seconds)
+
+
+ENDS_APART = 0.5
+"""Seconds from which on it is heard that voices in unison do not end together."""
+
+
+def _apart(
+    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
+) -> Iterator[Apart]:
+    """Of those in unison that are all spoken."""
+    for steps in together(book.steps):
+        if len(steps) > 1 and all(step.key in records for step in steps):
+            lasting = {s.chunk.speaker: records[s.key].seconds / s.voice.speed for s in steps}
+            apart = max(lasting.values()) - min(lasting.values())
+            if apart > ENDS_APART:
+                last = max(lasting, key=lasting.__getitem__)
+                yield Apart(places[steps[0].id], apart, steps[0].chunk.names, last)
 
 
 def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:

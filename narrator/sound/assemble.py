@@ -1,14 +1,16 @@
 """Takes and pauses -> a chapter's timeline and its sound, in bounded memory.
 
 A timeline is laid out from figures alone, exact to the sample, before any sound is read; the sound
-is then streamed to it. Knows nothing of engines, stores and files.
+is then streamed to it. Clips in unison begin at one time and last as long as they last: none is
+stretched to the others. Knows nothing of engines, stores and files.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, groupby
 from pathlib import Path
 from statistics import median
 
@@ -35,12 +37,14 @@ class Region:
     speed: float
     """1.1 is ten per cent faster, at the same pitch."""
     pause: float
-    """Seconds of silence after it."""
+    """Seconds of silence after it, and after all that is heard with it."""
     chunk: str
     speaker: str
     text: str
     path: Path
     line: int
+    with_before: bool = False
+    """Whether it is heard at the same time as the clip before."""
 
     @property
     def length(self) -> int:
@@ -60,11 +64,14 @@ class Cue:
     text: str
     path: Path
     line: int
+    with_before: bool = False
+    """Whether it begins with the one before; others begin after the end of all before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chapter's sound before it is made. Cues are in order and never overlap."""
+    """A chapter's sound before it is made. Cues are in order, and those alone overlap that are in
+    unison."""
 
     sample_rate: int
     length: int
@@ -75,9 +82,23 @@ class Timeline:
     def seconds(self) -> float:
         return self.length / self.sample_rate
 
+    @property
+    def heard(self) -> tuple[Cue, ...]:
+        """What is heard one after the other: of cues in unison the first, until all have ended."""
+        found: list[Cue] = []
+        for cue in self.cues:
+            if cue.with_before:
+                found[-1] = replace(found[-1], stop=max(found[-1].stop, cue.stop))
+            else:
+                found.append(cue)
+        return tuple(found)
+
     def to_json(self) -> str:
         """One JSON object, sealed; equal timelines give equal text."""
         cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
+        for cue in cues:  # as they were written before there was unison
+            if not cue["with_before"]:
+                del cue["with_before"]
         whole = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
         return json.dumps({**whole, "seal": keys.seal(whole)}, ensure_ascii=False, indent=1)
 
@@ -97,7 +118,8 @@ class Timeline:
 def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) -> Timeline:
     """Clips one after the other, each with its pause; head and tail are seconds of silence.
 
-    The last clip's pause counts only for what it is longer than the tail. Raises ValueError for a
+    Those in unison begin together, and the pause of the first follows the end of the last. The last
+    clip's pause counts only for what it is longer than the tail. Raises ValueError for a
     pause, a speed or bounds that cannot be.
     """
     cues: list[Cue] = []
@@ -106,32 +128,39 @@ def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) 
     for clip in clips:
         if clip.pause < 0 or clip.speed <= 0 or not 0 <= clip.start <= clip.stop:
             raise ValueError(f"clip {clip.chunk} cannot be laid: {clip}")
-        start = position + pause
-        position = start + clip.length
-        pause = round(clip.pause * sample_rate)
+        together = clip.with_before and bool(cues)
+        if together:
+            start = cues[-1].start
+        else:
+            start = position + pause
+            pause = round(clip.pause * sample_rate)
+        stop = start + clip.length
+        position = max(position, stop)
         cues.append(
             Cue(
                 start=start,
-                stop=position,
+                stop=stop,
                 key=clip.key,
                 chunk=clip.chunk,
                 speaker=clip.speaker,
                 text=clip.text,
                 path=clip.path,
                 line=clip.line,
+                with_before=together,
             )
         )
     length = position + max(pause, round(tail * sample_rate))
     return Timeline(sample_rate, length, tuple(cues))
 
 
-def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[str], str]) -> str:
+def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[Region], str]) -> str:
     """A key of all that decides the samples of `stream`, and nothing else.
 
-    `content` gives the hash of a take's samples by its key. Texts, names and lines are left out.
+    `content` gives the hash of a clip's samples. Texts, names and lines are left out.
     """
     placed = [
-        [cue.start, content(clip.key), clip.start, clip.stop, clip.gain, clip.speed]
+        [cue.start, content(clip), clip.start, clip.stop, clip.gain, clip.speed]
+        + ["with before"] * cue.with_before
         for cue, clip in zip(timeline.cues, clips, strict=True)
     ]
     return keys.key(
@@ -152,22 +181,21 @@ BLOCK = 65536
 def stream(
     timeline: Timeline,
     clips: Sequence[Region],
-    read: Callable[[str], Samples],
+    read: Callable[[Region], Samples],
     block: int = BLOCK,
 ) -> Iterator[Samples]:
-    """A chapter's samples in blocks; holds one take and one block at a time.
+    """A chapter's samples in blocks; holds one take, what is heard with it and one block at a time.
 
-    `clips` are those that the timeline was laid from; `read` gives a take's samples by its key, at
+    `clips` are those that the timeline was laid from; `read` gives the samples of a clip's take, at
     the timeline's rate. Clips get their speed, gain and short fades; between them is digital
     silence. Raises DamagedTake where a take is shorter than its clip, and what `read` raises.
     """
     out = np.zeros(min(block, timeline.length), np.float32)
     base = 0  # position of `out` on the timeline
-    for cue, clip in zip(timeline.cues, clips, strict=True):
-        sound = _clip_sound(clip, read(clip.key), timeline.sample_rate)
+    for start, sound in _sounds(timeline, clips, read):
         done = 0
         while done < len(sound):
-            at = cue.start + done - base
+            at = start + done - base
             if at >= len(out):
                 yield out
                 base += len(out)
@@ -180,6 +208,39 @@ def stream(
         yield out
         base += len(out)
         out = np.zeros(min(block, timeline.length - base), np.float32)
+
+
+def _sounds(
+    timeline: Timeline, clips: Sequence[Region], read: Callable[[Region], Samples]
+) -> Iterator[tuple[int, Samples]]:
+    """What is heard one after the other, and where it begins."""
+    rate = timeline.sample_rate
+    turns = accumulate(not cue.with_before for cue in timeline.cues)
+    groups = groupby(zip(turns, clips, strict=True), key=lambda placed: placed[0])
+    for whole, (_, group) in zip(timeline.heard, groups, strict=True):
+        sounds = (_clip_sound(clip, read(clip), rate) for _, clip in group)
+        yield whole.start, _mixed(sounds, whole.stop - whole.start)
+
+
+def _mixed(sounds: Iterator[Samples], length: int) -> Samples:
+    """Sounds that begin together: their sum, at the mean power of one of them.
+
+    Voices add up by their powers, so two of one level are 3 dB louder than one and would stand out
+    of their scene. The power is measured: sounds that are alike add up to more, and come out right
+    too. Where the sum has higher peaks than one voice, the limiter of the export holds them.
+    """
+    first = next(sounds)
+    mixed, power, count = first, float(np.vdot(first, first)), 1
+    for sound in sounds:
+        if count == 1:
+            mixed = np.zeros(length, np.float32)
+            mixed[: len(first)] = first
+        mixed[: len(sound)] += sound
+        power += float(np.vdot(sound, sound))
+        count += 1
+    if count > 1 and (whole := float(np.vdot(mixed, mixed))):
+        mixed *= np.float32(np.sqrt(power / count / whole))
+    return mixed
 
 
 def _clip_sound(clip: Region, take: Samples, rate: int) -> Samples:

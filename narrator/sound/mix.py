@@ -149,7 +149,7 @@ def mix(
 
 def play(layer: Layer, timeline: Timeline) -> Iterator[Samples]:
     """The samples of a layer from its start to its stop: looped, faded, ducked."""
-    ducking = _ducking(timeline.cues, layer, timeline.sample_rate)
+    ducking = _ducking(timeline.heard, layer, timeline.sample_rate)
     feed = _Feed(_passes(layer, timeline.sample_rate))
     for start in range(layer.start, layer.stop, BLOCK):
         stop = min(start + BLOCK, layer.stop)

@@ -45,6 +45,10 @@ class Utterance:
     def language(self) -> str:
         return self.chunk.language
 
+    @property
+    def with_before(self) -> bool:
+        return self.chunk.with_before
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -93,6 +97,10 @@ class Step:
     @property
     def language(self) -> str:
         return self.utterance.language
+
+    @property
+    def with_before(self) -> bool:
+        return self.chunk.with_before
 
     @property
     def expected(self) -> float:
@@ -168,17 +176,34 @@ def divided(
     reasons = {place: reason for place, one in enumerate(chapter) if (reason := why(one))}
     if not reasons:
         return list(chapter), []
-    left: list[LeftOut] = []
-    for place, reason in reasons.items():
-        for piece in chapter[place].chunk.pieces:
-            at = piece.line
-            if piece.start and left and (left[-1].path, left[-1].line) == (at.path, at.line):
-                left[-1] = replace(left[-1], text=left[-1].text + piece.text)
-            else:
-                left.append(LeftOut(at.path, at.line, piece.text, reason, of_line=True))
     spoken = [one for place, one in enumerate(chapter) if place not in reasons]
     kept = chunks.without([one.chunk for one in chapter], reasons.keys())
-    return [replace(one, chunk=chunk) for one, chunk in zip(spoken, kept, strict=True)], left
+    own = [replace(one, chunk=chunk) for one, chunk in zip(spoken, kept, strict=True)]
+    return own, _left_out(chapter, reasons)
+
+
+def _left_out(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[LeftOut]:
+    """What is left out for these reasons, by places: what stands in a line together, and what
+    several were to say in unison once."""
+    found: dict[tuple[int, str], LeftOut] = {}
+    places = iter(range(len(chapter)))
+    for group in chunks.together(chapter):
+        gone = [(one, why) for one in group if (why := reasons.get(next(places)))]
+        if len(gone) == len(group):
+            whole = "; ".join(dict.fromkeys(why for _, why in gone))
+            rows = [(group[0].chunk, whole)]
+        else:
+            rows = [
+                (one.chunk, f"{why} ({one.chunk.speaker}'s voice; others say it)")
+                for one, why in gone
+            ]
+        for chunk, reason in rows:
+            for piece in chunk.pieces:
+                at, row = piece.line, (id(piece.line), reason)
+                text = found[row].text + piece.text if row in found else piece.text
+                in_part = len(gone) < len(group)
+                found[row] = LeftOut(at.path, at.line, text, reason, of_line=True, in_part=in_part)
+    return list(found.values())
 
 
 def link(
@@ -221,6 +246,8 @@ class _Linker:
     places: Counter[str] = field(default_factory=Counter)
     before: str = ""
     """Text of the step before, whoever says it."""
+    beside: list[tuple[Any, ...]] = field(default_factory=list)
+    """What the voices are that say this in unison, as far as they come before."""
 
     def scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
         own_rules = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
@@ -235,10 +262,21 @@ class _Linker:
             if parent and parent.expected + utterance.expected > engine.horizon:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
-            seen[speaker, style, text] += 1
+            seen[speaker, style, text] += 1 + self._alike(utterance)
             mode = _mode(engine, own_rules[speaker], parent is not None, style)
             last[tongue] = self._step(utterance, parent, style, mode, seen[speaker, style, text])
             yield last[tongue]
+
+    def _alike(self, utterance: Utterance) -> int:
+        """How many who say this with it, and come before, have the same voice: theirs is another
+        take of it, or several would sound as one."""
+        speaker = utterance.chunk.speaker
+        engine = self.engines[speaker]
+        voice = (engine.name, dict(self._voice(engine, speaker, utterance.language)))
+        if not utterance.with_before:
+            self.beside.clear()
+        self.beside.append(voice)
+        return self.beside.count(voice) - 1
 
     def _step(
         self, utterance: Utterance, parent: Step | None, style: str | None, mode: Mode, nth: int

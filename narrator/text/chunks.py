@@ -10,6 +10,10 @@ lines join a neighbour of the same speaker and language. What becomes of a line 
 text and on the run of short lines it stands in, so that an edit changes no chunks further away.
 What is left out of a chapter later leaves its pauses and marks to its neighbours.
 
+Lines in unison are cut as the first of them, and each of its chunks is followed at once by those of
+the others: what lies together is heard together. All of it that is not a voice's own (the pauses
+around it, marks) is with the first chunk.
+
 Knows nothing of spoken forms, voices and engines.
 """
 
@@ -21,6 +25,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Protocol, TypeVar
 
 from narrator.text.lines import Line, MusicMark, Say, Scene
 from narrator.text.pace import expected_seconds
@@ -70,8 +75,19 @@ class Chunk:
     """Seconds of a pause set by hand before the first chunk of a scene."""
     taken: tuple[tuple[MusicMark, float], ...] = ()
     """`marks` of neighbours that are not spoken: before this chunk, or after it."""
-    with_before: bool = False
-    """Whether it is said at the same time as the chunk before, by somebody else."""
+    unison: tuple[str, ...] = ()
+    """Names of all who say it at the same time, in the order of their chunks; none where one
+    does."""
+
+    @property
+    def with_before(self) -> bool:
+        """Whether it is said at the same time as the chunk before."""
+        return bool(self.unison) and self.speaker != self.unison[0]
+
+    @property
+    def names(self) -> str:
+        """Who says it, as it is shown."""
+        return " & ".join(self.unison) or self.speaker
 
     @property
     def language(self) -> str:
@@ -107,6 +123,26 @@ class Chunk:
                     found.append((mark, min(1.0, (shift + mark.at - piece.start) / size)))
             shift += piece.stop - piece.start + 1
         return tuple(sorted(found, key=lambda placed: placed[1]))
+
+
+class _Said(Protocol):
+    @property
+    def with_before(self) -> bool: ...
+
+
+Said = TypeVar("Said", bound=_Said)
+
+
+def together(said: Iterable[Said]) -> Iterator[list[Said]]:
+    """Lines, chunks or what is made of them: those that are said at the same time in one list."""
+    group: list[Said] = []
+    for one in said:
+        if group and not one.with_before:
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
 
 
 # Clause marks within a sentence. Strong ones part clauses; weak ones may part no more than a list.
@@ -147,6 +183,8 @@ class _Stretch:
     """A line, or what of it lies between two pauses set by hand."""
 
     line: Line
+    others: Sequence[Line]
+    """What others say at the same time."""
     after: str
     """Boundary at the end of the line."""
     ends: frozenset[int]
@@ -164,6 +202,7 @@ class _Stretch:
         lines = (self.line, other.line)
         return (
             self.rest is None
+            and not (self.others or other.others)
             and self.line.speaker == other.line.speaker
             and self.line.language == other.line.language
             and not any(line.style is not None or line.heading for line in lines)
@@ -201,18 +240,27 @@ def cut(
             boundary = block.after
         else:
             boundary = "sentence" if last.stop in block.ends else "clause"
-        chunks.append(
-            Chunk(
-                block.line.speaker,
-                block.line.style,
-                _pieces(units),
-                boundary,
-                rest=block.rest if last is block.units[-1] else None,
-                lead=0.0 if chunks else lead,
-                with_before=block.line.with_before,
-            )
+        chunk = Chunk(
+            block.line.speaker,
+            block.line.style,
+            _pieces(units),
+            boundary,
+            rest=block.rest if last is block.units[-1] else None,
+            lead=0.0 if chunks else lead,
         )
+        chunks += _choir(chunk, block.others) if block.others else (chunk,)
     return tuple(chunks)
+
+
+def _choir(first: Chunk, others: Sequence[Line]) -> Iterator[Chunk]:
+    """A chunk of one line, and what others say at the same time."""
+    first = replace(first, unison=(first.speaker, *(line.speaker for line in others)))
+    yield first
+    for line in others:
+        pieces = tuple(replace(piece, line=line) for piece in first.pieces)
+        yield replace(
+            first, speaker=line.speaker, style=line.style, pieces=pieces, rest=None, lead=0.0
+        )
 
 
 _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
@@ -221,28 +269,43 @@ _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
 
 def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
     """The chunks of a chapter but for those at these places: pauses that the author set around
-    them, the end of their scene and their marks go to the chunk before or after."""
+    them, the end of their scene and their marks go to the chunk before or after; those of one who
+    speaks with others, to these."""
     kept: list[Chunk] = []
+    last = 0  # place of the last one in `kept`, the first of those in unison
     lead = 0.0
     marks: list[MusicMark] = []
-    for place, chunk in enumerate(chunks):
-        if place in left:
-            lead += chunk.lead
-            marks += [mark for mark, _ in chunk.marks]
+    places = iter(range(len(chunks)))
+    for group in together(chunks):
+        first, own = group[0], [chunk for chunk in group if next(places) not in left]
+        if not own:
+            lead += first.lead
+            marks += [mark for mark, _ in first.marks]
             if kept:
-                kept[-1] = _before(kept[-1], chunk)
+                kept[last] = _before(kept[last], first)
             else:
-                lead += chunk.rest or 0.0
+                lead += first.rest or 0.0
             continue
-        taken = (*((mark, 0.0) for mark in marks), *chunk.taken)
-        kept.append(replace(chunk, lead=chunk.lead + lead, taken=taken))
+        if len(own) < len(group):
+            own = _fewer(first, own)
+        taken = (*((mark, 0.0) for mark in marks), *own[0].taken)
+        last = len(kept)
+        kept += [replace(own[0], lead=first.lead + lead, taken=taken), *own[1:]]
         lead, marks = 0.0, []
     if kept and (lead or marks):
-        last = kept[-1]
-        taken = (*last.taken, *((mark, 1.0) for mark in marks))
-        rest = (last.rest or 0.0) + lead if lead else last.rest
-        kept[-1] = replace(last, rest=rest, taken=taken)
+        taken = (*kept[last].taken, *((mark, 1.0) for mark in marks))
+        rest = (kept[last].rest or 0.0) + lead if lead else kept[last].rest
+        kept[last] = replace(kept[last], rest=rest, taken=taken)
     return kept
+
+
+def _fewer(first: Chunk, left: Sequence[Chunk]) -> list[Chunk]:
+    """Those who still say what they and others were to say in unison, after `first`."""
+    names = tuple(chunk.speaker for chunk in left) if len(left) > 1 else ()
+    own = [replace(chunk, unison=names) for chunk in left]
+    if left[0] is not first:
+        own[0] = replace(own[0], rest=first.rest, taken=first.marks)
+    return own
 
 
 def _before(chunk: Chunk, left: Chunk) -> Chunk:
@@ -290,16 +353,17 @@ def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
     """The blocks of a scene, and the seconds of a pause set by hand before all of them."""
     blocks: list[_Stretch] = []
     lead = 0.0
-    for line, following in zip(scene.lines, (*scene.lines[1:], None), strict=False):
+    choirs = list(together(scene.lines))
+    for (line, *others), following in zip(choirs, (*choirs[1:], None), strict=False):
         if following is None:
             after = "scene"
         else:
-            after = "heading" if line.heading or following.heading else "line"
+            after = "heading" if line.heading or following[0].heading else "line"
         ends = frozenset(stop for _, stop in sentences(line.text, line.language))
         start = 0
         for at, seconds in (*_rests(line), (len(line.text), None)):
             if at > start:
-                block = _Stretch(line, after, ends)
+                block = _Stretch(line, others, after, ends)
                 block.units = list(_units(block, start, at, line.language, limits))
                 blocks.append(block)
                 start = at

@@ -86,6 +86,8 @@ class LeftOut:
     reason: str
     of_line: bool = False
     """Whether it stands in a `Line` too."""
+    in_part: bool = False
+    """Whether others say it all the same, who were to say it in unison."""
 
 
 @dataclass(frozen=True, slots=True)

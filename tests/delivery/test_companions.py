@@ -15,7 +15,7 @@ from narrator.errors import UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN
 from tests.sounds import tone
-from tests.spoken_books import delivered, spoken
+from tests.spoken_books import delivered, of_lines, spoken
 
 TAGS = BookFacts(title="The “Ferry” 🚢", authors=("A. Author", "B. 作者"), language="en-GB")
 
@@ -148,6 +148,14 @@ def test_labels_of_takes(tmp_path: Path) -> None:
         "2.1 ann: This is chapter 2.", "2.2 bob: It is.",
     ]  # fmt: skip
     assert float(rows[2][0]) == pytest.approx(file.starts[1] + 0.5, abs=1e-6)
+
+
+def test_labels_name_all_who_speak_in_unison(tmp_path: Path) -> None:
+    one = of_lines(("ann", "Will you?"), ("ann & bob", "We do!"))
+    (file,) = delivered(tmp_path, [one], "wav")
+    write(tmp_path, [one], [file], "labels")
+    rows = (tmp_path / "Book.labels.txt").read_text("utf-8").splitlines()
+    assert [row.split("\t")[2] for row in rows] == ["1.1 ann: Will you?", "1.2 ann & bob: We do!"]
 
 
 def test_what_is_as_it_should_be_is_not_written_again(tmp_path: Path) -> None:

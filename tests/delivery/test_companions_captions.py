@@ -272,6 +272,30 @@ def test_one_speaker_needs_no_name(tmp_path: Path) -> None:
     assert "narrator" not in made(tmp_path, spoken("One. Two."), wanted="srt")
 
 
+UNISON = (("ann", "Will you?"), ("ann & bob", "We do! Of course we do."), ("ann", "Then go."))
+
+
+def test_what_is_said_in_unison_is_shown_once_with_all_names(tmp_path: Path) -> None:
+    one = of_lines(*UNISON)
+    assert [n.group(1) for n in re.finditer(r"^(\w.*?): ", made(tmp_path, one, wanted="srt"), re.M)
+            ] == ["ann", "ann & bob", "ann"]  # fmt: skip
+    shown = made(tmp_path, one)
+    assert shown.count("We do!") == 1
+    assert "<v ann &amp; bob>" in shown
+    whole = of_lines(("ann & bob", "We do!"))
+    assert "ann" not in made(tmp_path, whole, wanted="srt")
+
+
+def test_captions_of_a_unison_stay_until_the_last_voice_has_ended() -> None:
+    one = of_lines(*UNISON)
+    found = captions(one, 65)
+    first, second = (cue for cue in one.timeline.cues if cue.text.startswith("We do!"))
+    own = [caption for caption in found if caption.speaker == "ann & bob"]
+    assert own[0].start == round(first.start / one.timeline.sample_rate * 1000)
+    assert own[-1].stop == round(second.stop / one.timeline.sample_rate * 1000)
+    assert second.stop > first.stop
+
+
 def test_names_take_room_on_the_line(tmp_path: Path) -> None:
     name = "Professor Emerita Wilhelmina van Dyck"
     one = spoken(

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from narrator.delivery.companions import SpokenChapter, inert
 from narrator.errors import ImportFailed, UserError
 from narrator.importers import import_book
 from narrator.project.facts import BookFacts
+from narrator.text.chunks import cut, without
 from tests.build_epub import METADATA, PNG, build_epub, page
 from tests.spoken_books import delivered, of_lines, spoken
 
@@ -210,6 +212,24 @@ def test_lines_that_are_not_spoken_are_still_in_the_book(tmp_path: Path) -> None
     texts = ["".join(p.itertext()) for p in shown.iter("{*}p")]
     assert texts == ["Hello there, all of you.", "…", "Well then, goodbye."]
     check(book, [one])
+
+
+def test_a_line_in_unison_is_in_the_book_once_and_lit_until_all_have_ended(tmp_path: Path) -> None:
+    said = "We do! Of course we do."
+    one = of_lines(("ann", "Will you?"), ("ann & bob", said), ("ann", "Go."))
+    book, _ = make(tmp_path, [one])
+    shown = etree.fromstring(book.files["EPUB/chapter-001.xhtml"])
+    assert ["".join(p.itertext()) for p in shown.iter("{*}p")] == ["Will you?", said, "Go."]
+    assert " ".join(book.lit()) == f"Will you? {said} Go."
+
+
+def test_a_line_in_unison_that_only_the_second_says_is_lit(tmp_path: Path) -> None:
+    one = of_lines(("ann", "Will you?"), ("ann & bob", "We do!"))
+    chunks = tuple(without(cut(one.chapter.scenes[0]), [1]))
+    first, _, second = one.timeline.cues
+    timeline = replace(one.timeline, cues=(first, replace(second, with_before=False)))
+    book, _ = make(tmp_path, [SpokenChapter(1, one.chapter, chunks, timeline)])
+    assert book.lit() == ["Will you?", "We do!"]
 
 
 def test_a_chunk_of_several_lines_and_a_line_of_several_chunks(tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ def chapter(number: int, title: str, sounds: Sequence[Samples]) -> ChapterAudio:
         for key, sound in takes.items()
     ]
     timeline = lay(clips, sample_rate=RATE, head=0.3, tail=0.5)
-    key = sound_key(timeline, clips, lambda take: take)
+    key = sound_key(timeline, clips, lambda clip: clip.key)
     return ChapterAudio(
-        number, title, key, timeline, lambda: stream(timeline, clips, takes.__getitem__)
+        number, title, key, timeline, lambda: stream(timeline, clips, lambda clip: takes[clip.key])
     )
 
 
@@ -478,6 +478,20 @@ def test_a_sample_begins_and_ends_in_pauses_and_holds_whole_chunks() -> None:
     assert_array_equal(heard[first:last], whole[at : at + last - first])
     assert not heard[:first].any()
     assert not heard[last:].any()  # nothing of the next words
+
+
+def test_a_sample_holds_all_voices_of_a_unison_or_none_of_it() -> None:
+    clips = [
+        Region(
+            f"{n}", 0, round(seconds * RATE), 0, 1, 0.4, f"1.{n}", "n", "T.", Path("a.md"), 1, also
+        )
+        for n, (seconds, also) in enumerate([(2, False), (1, False), (3, True), (1, False)])
+    ]
+    timeline = lay(clips, sample_rate=RATE, head=0.3, tail=0.5)
+    sound = ChapterAudio(1, "One", "key", timeline, lambda: iter(()))
+    for most, held in ((4.8, ["1.0"]), (9.0, ["1.0", "1.1", "1.2"])):
+        sample = export.excerpt(sound, "Sample", 0, most)
+        assert [cue.chunk for cue in sample.timeline.cues] == held
 
 
 def test_a_sample_fades_what_lies_around_its_words() -> None:

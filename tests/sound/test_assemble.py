@@ -94,6 +94,25 @@ def test_a_timeline_that_was_altered_is_refused() -> None:
             Timeline.from_json(text.replace(digit, other))
 
 
+def test_clips_in_unison_begin_together_and_the_pause_follows_the_longest() -> None:
+    clips = [clip(0, 1000), clip(1, 3000, with_before=True), clip(2, 500), clip(3, 100)]
+    for lengths in ((1000, 3000), (3000, 1000)):
+        pair = [replace(one, stop=n) for one, n in zip(clips, lengths, strict=False)]
+        first, second, third, last = laid([*pair, *clips[2:]]).cues
+        assert first.start == second.start == round(0.7 * RATE)
+        assert (first.stop - first.start, second.stop - second.start) == lengths
+        assert third.start == first.start + 3000 + round(0.5 * RATE)
+        assert last.start == third.stop + round(0.5 * RATE)
+
+
+def test_cues_in_unison_are_heard_as_one() -> None:
+    timeline = laid([clip(0, 1000), clip(1, 3000, with_before=True), clip(2, 500)])
+    first, second, third = timeline.cues
+    assert timeline.heard == (replace(first, stop=second.stop), third)
+    assert Timeline.from_json(timeline.to_json()) == timeline
+    assert timeline.to_json().count("with_before") == 1  # of others as it always was
+
+
 def test_text_that_is_no_timeline_is_refused() -> None:
     with pytest.raises(KeyError):
         Timeline.from_json("{}")
@@ -109,9 +128,9 @@ class Takes(dict[str, Samples]):
         super().__init__({f"take{n}": sound for n, sound in enumerate(sounds)})
         self.asked: list[str] = []
 
-    def read(self, key: str) -> Samples:
-        self.asked.append(key)
-        return self[key]
+    def read(self, clip: Region) -> Samples:
+        self.asked.append(clip.key)
+        return self[clip.key]
 
 
 def sound_of(
@@ -163,6 +182,45 @@ def test_takes_are_read_one_by_one_when_they_are_due() -> None:
     assert takes.asked == [f"take{n}" for n in range(5)]
 
 
+def level(sound: Samples) -> float:
+    return 10 * np.log10(float(np.mean(np.square(sound))))
+
+
+@pytest.mark.parametrize("voices", [2, 5])
+def test_voices_in_unison_are_as_loud_as_one(voices: int) -> None:
+    takes = Takes(*(voice(2.0, seed=n) for n in range(voices)))
+    clips = [clip(n, 2 * RATE, with_before=n > 0) for n in range(voices)]
+    (cue,) = laid(clips).heard
+    sound = sound_of(laid(clips), clips, takes)[cue.start : cue.stop]
+    alone = [level(fade(take, RATE)) for take in takes.values()]
+    assert level(sound) == pytest.approx(10 * np.log10(np.mean(10 ** (np.array(alone) / 10))), 0.01)
+    assert np.abs(sound).max() <= 1.5 * max(np.abs(take).max() for take in takes.values())
+
+
+def test_a_take_in_unison_with_itself_is_that_take() -> None:
+    takes = Takes(voice(1.0, seed=1))
+    clips = [clip(0, RATE)]
+    alone = sound_of(laid(clips), clips, takes)
+    twice = [*clips, clip(0, RATE, with_before=True)]
+    np.testing.assert_allclose(sound_of(laid(twice), twice, takes), alone, atol=1e-6)
+
+
+def test_voices_in_unison_end_when_they_end_and_have_their_own_gain_and_speed() -> None:
+    takes = Takes(tone(1.0, hertz=400), tone(2.0, hertz=900))
+    clips = [clip(0, RATE, gain=-60.0), clip(1, 2 * RATE, speed=2.0, with_before=True)]
+    timeline = laid([*clips, clip(0, 100)])
+    assert timeline.cues[2].start == timeline.cues[0].stop + round(0.5 * RATE)
+    sound = sound_of(laid(clips), clips, takes)
+    half = sound[timeline.cues[0].start :][: RATE // 2] / np.abs(sound).max()
+    spectrum = np.abs(np.fft.rfft(half))
+    assert spectrum[200] < 0.01 * spectrum[450]
+
+
+def test_silent_takes_in_unison_stay_silent() -> None:
+    clips = [clip(0, 100), clip(1, 200, with_before=True)]
+    assert not sound_of(laid(clips), clips, Takes(silence(1), silence(1))).any()
+
+
 def test_gain_is_in_decibels() -> None:
     takes = Takes(tone(1.0, peak=-20))
     clips = [clip(0, RATE, gain=6.0)]
@@ -191,7 +249,7 @@ def test_a_chapter_without_clips_is_its_head_and_tail() -> None:
 
 
 def key_of(clips: Sequence[Region], content: str = "c", head: float = 0.7) -> str:
-    return sound_key(laid(clips, head=head), clips, lambda take: content + take)
+    return sound_key(laid(clips, head=head), clips, lambda clip: content + clip.key)
 
 
 def test_the_key_of_a_sound_changes_with_the_sound() -> None:
@@ -209,6 +267,7 @@ def test_the_key_of_a_sound_changes_with_the_sound() -> None:
                 {"start": 1},
                 {"stop": 1999},
                 {"key": "other"},
+                {"with_before": True},
             )
         ),
     ]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
     Utterance,
+    divided,
     ledger_of,
     link,
     survey,
@@ -346,3 +347,51 @@ def test_a_step_that_is_pinned_no_more_says_so():
     ledger = ledger_of([pinned])
     why = survey([plain], Shelf(), ledger, lambda s: False)
     assert why[plain.key].changes == ("it was pinned",)
+
+
+# -- unison
+
+
+def choir(text, *speakers, seconds=8.0):
+    """What several say in unison."""
+    alone = [utterance(text, speaker, seconds=seconds) for speaker in speakers]
+    return [replace(one, chunk=replace(one.chunk, unison=speakers)) for one in alone]
+
+
+def test_in_unison_each_has_the_key_and_the_chain_of_a_chunk_of_its_own():
+    first, second = utterance("I do."), utterance("So do I.", "bob")
+    apart = steps(first, second, utterance("We do!"), utterance("We do!", "bob"))
+    joined = steps(first, second, *choir("We do!", "ann", "bob"))
+    assert [s.key for s in joined] == [s.key for s in apart]
+    assert [s.parent for s in joined] == [s.parent for s in apart]
+    assert [s.with_before for s in joined] == [False, False, False, True]
+
+
+def test_two_of_one_voice_have_takes_of_their_own_in_unison():
+    class OneVoice(Planned):
+        def voice_content(self, voice, language):
+            return {"of": "all"}
+
+    engine = OneVoice("x", continues=False, clones=False, known_as={"name": "x"})
+    made = link(
+        [*choir("We do!", "ann", "bob"), utterance("We do!", "bob", scene=1)],
+        cast=CAST,
+        engines=dict.fromkeys(CAST, engine),
+        rules=lambda *_: ChainRules(),
+        parameters=lambda *_: EngineParameters({}, 0),
+        pins={},
+    )
+    assert made[0].key != made[1].key
+    assert made[0].key == made[2].key  # of whose voice it is all the same alone
+
+
+def test_what_one_of_several_cannot_say_is_left_out_of_that_voice_alone():
+    said = [*choir("We do!", "ann", "bob"), utterance("Yes.")]
+    kept, left = divided(said, lambda one: "no" if one.chunk.speaker == "bob" else None)
+    assert [(one.chunk.speaker, one.chunk.names) for one in kept] == [("ann", "ann")] * 2
+    assert [(one.text, one.reason, one.in_part) for one in left] == [
+        ("We do!", "no (bob's voice; others say it)", True)
+    ]
+    kept, left = divided(said, lambda one: "no" if one.chunk.text == "We do!" else None)
+    assert [one.chunk.text for one in kept] == ["Yes."]
+    assert [(one.text, one.reason, one.in_part) for one in left] == [("We do!", "no", False)]

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.text import sentences as text_sentences
-from narrator.text.chunks import SHORT, Chunk, cut, halve
-from narrator.text.lines import Line, Rest, Say, Scene
+from narrator.text.chunks import SHORT, Chunk, cut, halve, together, without
+from narrator.text.lines import Line, MusicMark, Rest, Say, Scene
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
@@ -501,3 +501,84 @@ def test_long_text_without_breaks_neither_hangs_nor_gets_lost() -> None:
         assert "".join(text[a:b] for a, b in sentences(text, "en")) == text
         assert "".join(c.text for c in cut(Scene((line(text),)))) == text
         assert time.perf_counter() - began < 10
+
+
+# -- unison
+
+
+def choir(text: str, *names: str, **rest: object) -> tuple[Line, ...]:
+    """What several say in unison."""
+    first = line(text, names[0], **rest)
+    own = [replace(first, speaker=name, with_before=True, rests=(), marks=()) for name in names[1:]]
+    return first, *own
+
+
+PLEDGE = " ".join(
+    f"This is the sentence of number {n}, and it goes on for a while." for n in range(6)
+)
+
+
+def test_lines_in_unison_are_cut_at_the_same_places_and_lie_together() -> None:
+    found = scene_of(*choir(PLEDGE, "ada", "ben", "cyd"))
+    assert [chunk.speaker for chunk in found] == ["ada", "ben", "cyd"] * (len(found) // 3)
+    assert len(found) > 3
+    groups = list(together(found))
+    assert [len(group) for group in groups] == [3] * (len(found) // 3)
+    assert all(len({chunk.text for chunk in group}) == 1 for group in groups)
+    assert "".join(group[0].text for group in groups) == PLEDGE
+    assert {chunk.names for chunk in found} == {"ada & ben & cyd"}
+
+
+def test_a_short_line_in_unison_is_a_chunk_and_joins_no_neighbour() -> None:
+    said = (line("Yes.", "ada"), *choir("We do!", "ada", "ben"), line("No.", "ben"))
+    found = scene_of(*said, line("So.", "ben"))
+    assert [(c.speaker, c.text, c.with_before) for c in found] == [
+        ("ada", "Yes.", False),
+        ("ada", "We do!", False),
+        ("ben", "We do!", True),
+        ("ben", "No.\nSo.", False),
+    ]
+
+
+def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
+    marks = (MusicMark(0, "rain", 1),)
+    said = choir("We do! We do!", "ada", "ben", rests=(Rest(0, 1.0), Rest(7, 2.0)), marks=marks)
+    found = scene_of(*said)
+    assert [(c.speaker, c.text, c.lead, c.rest) for c in found] == [
+        ("ada", "We do! ", 1.0, 2.0),
+        ("ben", "We do! ", 0.0, None),
+        ("ada", "We do!", 0.0, None),
+        ("ben", "We do!", 0.0, None),
+    ]
+    assert [len(c.marks) for c in found] == [1, 0, 0, 0]
+    assert [c.boundary for c in found] == ["sentence", "sentence", "scene", "scene"]
+
+
+def test_who_is_left_out_of_a_unison_leaves_it_to_the_others() -> None:
+    mark = MusicMark(0, "rain", 1)
+    said = choir("We do! We do!", "ada", "ben", "cyd", rests=(Rest(0, 1.0), Rest(7, 2.0)),
+                 marks=(mark,))  # fmt: skip
+    found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
+    names = [chunk.speaker for chunk in found]
+    for gone, left in (("ada", ("ben", "cyd")), ("ben", ("ada", "cyd")), ("cyd", ("ada", "ben"))):
+        kept = without(found[1:-1], [n for n, one in enumerate(names[1:-1]) if one == gone])
+        assert [c.speaker for c in kept] == [*left, *left]
+        assert [c.with_before for c in kept] == [False, True, False, True]
+        assert [c.names for c in kept] == [" & ".join(left)] * 4
+        assert [c.rest for c in kept] == [2.0, None, None, None]
+        assert [c.marks for c in kept] == [((mark, 0.0),), (), (), ()]
+    (only, _) = without(found[1:-1], [0, 1, 3, 4])
+    assert (only.names, only.with_before, only.rest) == ("cyd", False, 2.0)
+
+
+def test_a_unison_that_is_left_out_leaves_its_pauses_once() -> None:
+    said = choir("We do!", "ada", "ben", rests=(Rest(6, 2.0),))
+    found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
+    before, after = without(found, [1, 2])
+    assert (before.text, before.rest, after.text, after.lead) == ("Yes.", 2.0, "So.", 0.0)
+    first, second, last = without(found, [3])
+    assert (first.boundary, second.boundary, second.rest, last.rest) == ("line", "scene", 2.0, None)
+
+
+def scene_of(*lines: Line) -> tuple[Chunk, ...]:
+    return cut(Scene(lines))

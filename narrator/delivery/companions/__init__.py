@@ -135,7 +135,7 @@ def _texts(
     tags: BookFacts,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
-    several = len({chunk.speaker for spoken in chapters for chunk in spoken.chunks}) > 1
+    several = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
     wide = _Captions(vtt.WIDTH, labels=False)
     narrow = _Captions(srt.WIDTH, labels=several)
     numbered = {spoken.number: spoken for spoken in chapters}

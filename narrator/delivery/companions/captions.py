@@ -34,13 +34,14 @@ class Caption:
     start: int
     stop: int
     speaker: str
+    """Of those in unison all."""
     lines: tuple[str, ...]
     label: str
     """The speaker's name, to be written before the text; often empty."""
     alone: bool
     """Whether the label has a line of its own."""
     cue: int
-    """Number of its take on the timeline."""
+    """Number of its take among those that are heard one after the other."""
     first: int
     """It shows `text[first:last]` of the take."""
     last: int
@@ -56,9 +57,9 @@ def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list
     rate = spoken.timeline.sample_rate
     found: list[Caption] = []
     previous = ""
-    for number, (cue, chunk) in enumerate(zip(spoken.timeline.cues, spoken.chunks, strict=True)):
-        label = f"{_named(chunk.speaker)}: " if labels and chunk.speaker != previous else ""
-        previous = chunk.speaker
+    for number, (cue, chunk) in enumerate(zip(spoken.timeline.heard, spoken.chunks, strict=True)):
+        label = f"{_named(chunk.names)}: " if labels and chunk.names != previous else ""
+        previous = chunk.names
         seconds = cue.start / rate, cue.stop / rate
         room = measure(label)
         parts = cut(cue.text, chunk.language, width, seconds[1] - seconds[0], room)
@@ -72,7 +73,7 @@ def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list
                 Caption(
                     start=start,
                     stop=stop,
-                    speaker=chunk.speaker,
+                    speaker=chunk.names,
                     lines=part.lines,
                     label=label if n == 0 else "",
                     alone=part.alone,

@@ -12,7 +12,7 @@ def text(chapters: Iterable[tuple[SpokenChapter, float]]) -> str:
     rows = []
     for spoken, offset in chapters:
         rate = spoken.timeline.sample_rate
-        for cue in spoken.timeline.cues:
-            said = " ".join(f"{cue.chunk} {cue.speaker}: {cue.text}".split())
+        for cue, chunk in zip(spoken.timeline.heard, spoken.chunks, strict=True):
+            said = " ".join(f"{cue.chunk} {chunk.names}: {cue.text}".split())
             rows.append(f"{offset + cue.start / rate:.6f}\t{offset + cue.stop / rate:.6f}\t{said}")
     return "".join(f"{row}\n" for row in rows)

@@ -28,6 +28,7 @@ from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
 from narrator.files import replacing, storage
 from narrator.project.facts import BookFacts
+from narrator.text.chunks import together
 from narrator.text.lines import Line
 from narrator.text.sentences import sentences
 
@@ -130,7 +131,7 @@ def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
     units: list[HeardSentence] = []
     for spoken in chapters:
         rate = spoken.timeline.sample_rate
-        for cue, chunk in zip(spoken.timeline.cues, spoken.chunks, strict=True):
+        for cue, chunk in zip(spoken.timeline.heard, spoken.chunks, strict=True):
             parts: list[tuple[Line, int, int]] = []
             spans: list[tuple[int, int]] = []
             shift = 0
@@ -324,14 +325,16 @@ def _page(
     for number, scene in enumerate(spoken.chapter.scenes):
         if number:
             etree.SubElement(section, f"{{{_XHTML}}}hr")
-        for line in scene.lines:
+        for lines in together(scene.lines):
+            line = lines[0]
             kind = f"h{min(line.heading, 6)}" if line.heading else "p"
             element = etree.SubElement(section, f"{{{_XHTML}}}{kind}")
             if line.language != spoken.language:
                 _set_language(element, line.language)
                 if _right_to_left(line.language) != _right_to_left(spoken.language):
                     element.set("dir", "rtl" if _right_to_left(line.language) else "ltr")
-            _fill(element, line, said.get(id(line), ()), name, marks)
+            own = [unit for one in lines for unit in said.get(id(one), ())]
+            _fill(element, line, sorted(own, key=lambda unit: unit.first), name, marks)
     return _serialised_page(html)
 
 

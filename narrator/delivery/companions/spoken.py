@@ -23,11 +23,12 @@ class SpokenChapter:
     """From 1, in its book."""
     chapter: Chapter
     chunks: tuple[Chunk, ...]
-    """What each cue of the timeline says. Their lines are the chapter's own objects."""
+    """What is heard one after the other: of those in unison the first. Their lines are the
+    chapter's own objects."""
     timeline: Timeline
 
     def __post_init__(self) -> None:
-        if [cue.text for cue in self.timeline.cues] != [chunk.text for chunk in self.chunks]:
+        if [cue.text for cue in self.timeline.heard] != [chunk.text for chunk in self.chunks]:
             raise ValueError(f"chapter {self.number}: chunks and timeline are not of one render")
         own = {id(line) for scene in self.chapter.scenes for line in scene.lines}
         if not all(id(piece.line) in own for chunk in self.chunks for piece in chunk.pieces):

@@ -50,7 +50,7 @@ def excerpt(
     line = sound.timeline
     rate = line.sample_rate
     lead, tail = round(LEAD * rate), round(2 * LEAD * rate)
-    begins = [cue for cue in line.cues if cue.start >= round(start * rate)]
+    begins = [cue for cue in line.heard if cue.start >= round(start * rate)]
     most = round(seconds * rate) - lead - tail
     held = [cue for cue in begins if cue.stop - begins[0].start <= most]
     length = lead + held[-1].stop - held[0].start + tail if held else 0
@@ -60,13 +60,15 @@ def excerpt(
             f"{least:g} s that are asked for; choose another chapter, start or length"
         )
     first, last = held[0].start, held[-1].stop
-    before = max((cue.stop for cue in line.cues if cue.stop <= first), default=0)
-    after = min((cue.start for cue in line.cues if cue.start >= last), default=line.length)
+    before = max((cue.stop for cue in line.heard if cue.stop <= first), default=0)
+    after = min((cue.start for cue in line.heard if cue.start >= last), default=line.length)
     fades = min(round(FADE * rate), first - before), min(round(FADE * rate), after - last)
     window = _Window(first - lead, length, first, last, fades)
     words = sound.speech
     cues = tuple(
-        replace(cue, start=cue.start - first + lead, stop=cue.stop - first + lead) for cue in held
+        replace(cue, start=cue.start - first + lead, stop=cue.stop - first + lead)
+        for cue in line.cues
+        if first <= cue.start and cue.stop <= last
     )
     return ChapterAudio(
         number=sound.number,
