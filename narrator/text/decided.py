@@ -1,0 +1,270 @@
+"""Who says what, as it was decided: a file beside each chapter's text, one row a quotation.
+
+    # Who says what in 01-down.md. Change a name, and it is yours: no run changes it again.
+    Alice | rule tag 0.98 Alice | “and what is the use of a book,”
+    + | rule tag 0.98 + | “without pictures or conversations?”
+    Ada   | you | “Oh dear!”
+
+First who speaks: a name, several parted by &, `+` for the row before, `-` for nobody's speech, `?`
+where nobody knows. Then who decided: `you`, `print`, `rule NAME SURE`, `model NAME SURE`, and what
+they wrote into the first column: where that was changed since, a person did. Then the words. Rows
+are found again by their words and neighbours, so edits of the text move nothing. Knows no cast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from narrator import files
+from narrator.characters import seen
+from narrator.errors import Problem, StorageError
+from narrator.text.markup import squeeze
+from narrator.text.matching import matched
+
+NOBODY = "-"
+UNKNOWN = "?"
+_SAME = "+"
+ENDING = ".speakers.txt"
+
+_LARGEST = 32_000_000
+"""Bytes; a long novel's rows have one."""
+_HEAD = "# Who says what in "
+_WHOLE, _FIRST, _LAST = 100, 60, 30
+"""Characters of a quotation that is given whole, else of its beginning and its end."""
+_COLUMNS = re.compile(r"(?<!\\)\|")
+_ORIGIN = re.compile(
+    r"(?P<by>you|print|rule|model)(?:(?<=rule|odel) (?P<name>\S+)(?: (?P<sure>[01](?:\.\d+)?))?)?"
+    r"(?: (?P<decided>.+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Who says one quotation, or one piece of it."""
+
+    speaker: str
+    """As `column` writes names; NOBODY, UNKNOWN."""
+    by: str
+    """you, print, rule or model."""
+    words: str = ""
+    """Of the quotation, as `shortened`."""
+    name: str = ""
+    """Of the rule or model."""
+    sure: float = 1.0
+    """0 to 1."""
+    goes_on: bool = False
+    """Whether it goes on the quotation of the row before."""
+    number: int = 0
+    """Of its line in the file; 0 for a new one."""
+    above: tuple[str, ...] = ()
+    """Lines before it that are no rows: kept as they are."""
+
+    @property
+    def is_yours(self) -> bool:
+        """Whether a person decided it, whom no run overrules."""
+        return self.by == "you"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The rows of one chapter's file."""
+
+    path: Path
+    rows: tuple[Row, ...] = ()
+    below: tuple[str, ...] = ()
+    """Lines after the last row that are no rows."""
+    problems: tuple[Problem, ...] = ()
+    """What could not be read; it costs nothing else."""
+    exists: bool = False
+    broken: bool = False
+    """Whether nothing of the file could be read."""
+    newline: str = "\n"
+
+    def matched(self, words: Sequence[str]) -> list[int | None]:
+        """For each quotation of the text, in order, the place of its row."""
+        return matched([row.words for row in self.rows], [shortened(one) for one in words])
+
+
+def place_of(chapter: Path) -> Path:
+    """The file that belongs to a chapter's text."""
+    return chapter.with_name(f"{chapter.stem}{ENDING}")
+
+
+def column(names: Sequence[str]) -> str:
+    """Names of the cast as the first column has them."""
+    plain = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
+    written = " & ".join(plain)
+    special = written in (_SAME, NOBODY, UNKNOWN) or written.startswith("#")
+    return f"\\{written}" if special else written
+
+
+def names_in(speaker: str) -> str:
+    """What a first column says, without its escapes."""
+    return re.sub(r"\\(.)", r"\1", speaker)
+
+
+def shortened(words: str) -> str:
+    """The words of a quotation as a row gives them."""
+    plain = squeeze(seen(words))
+    return plain if len(plain) <= _WHOLE else f"{plain[:_FIRST]} … {plain[-_LAST:]}"
+
+
+# -- reading
+
+
+def read(path: Path) -> Decided:
+    """What a file says. Nothing is refused: what cannot be read is a problem, and no row."""
+    try:
+        data = files.read_whole(path, _LARGEST)
+    except FileNotFoundError:
+        return Decided(path)
+    except files.TooLarge:
+        return _broken(path, "larger than 32 MB, which no list of quotations is")
+    except OSError as error:
+        return _broken(path, f"cannot be read: {error.strerror}")
+    text, problems = _decoded(data, path)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    rows: list[Row] = []
+    above: list[str] = []
+    faults: dict[str, list[int]] = {}
+    is_after_fault = False
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith(_HEAD):
+            continue
+        row, fault = _row(line, number, None if is_after_fault or not rows else rows[-1])
+        if fault:
+            faults.setdefault(fault, []).append(number)
+        if row is None:
+            above.append(line)
+            is_after_fault = is_after_fault or bool(fault)
+            continue
+        rows.append(replace(row, above=tuple(above)))
+        above, is_after_fault = [], False
+    problems += [
+        Problem(path, places[0], fault + (f" (and {len(places) - 1} more)" * (len(places) > 1)))
+        for fault, places in faults.items()
+    ]
+    return Decided(path, tuple(rows), tuple(above), tuple(problems), True, newline=newline)
+
+
+def _broken(path: Path, what: str) -> Decided:
+    what += "; the narrator speaks its quotations"
+    return Decided(path, problems=(Problem(path, None, what),), exists=True, broken=True)
+
+
+def _decoded(data: bytes, path: Path) -> tuple[str, list[Problem]]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace"), []
+    try:
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
+        return data.decode("cp1252", "replace"), [Problem(path, line, what)]
+
+
+_ROW = "is no row: who speaks | who decided | the words of the quotation"
+_NO_SAME = "“+” is for the speaker of the row before, and there is none"
+_NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” in its second column: taken for yours"
+
+
+def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
+    """A row after another one, and what is wrong with it; None for a comment, and for no row."""
+    if line.lstrip().startswith("#"):
+        return None, ""
+    columns = [squeeze(seen(one)) for one in _COLUMNS.split(line, maxsplit=2)]
+    if len(columns) < 3 or not all((columns[0], columns[2])):
+        return None, _ROW
+    first, second, words = columns
+    first = NOBODY if first in "–—" else first
+    origin = _ORIGIN.fullmatch(second)
+    fault = "" if origin and _is_whole(origin) else _NO_ORIGIN
+    row = Row(first, "you", words, number=number)
+    if origin and not fault and origin["decided"] in (None, first):
+        sure = min(1.0, float(origin["sure"] or 1))
+        row = replace(row, by=origin["by"], name=origin["name"] or "", sure=sure)
+    if first != _SAME:
+        return row, fault
+    if before is None:
+        return replace(row, speaker=UNKNOWN), _NO_SAME
+    # who changes a quotation's first row means all of it
+    by = "you" if before.is_yours else row.by
+    return replace(row, speaker=before.speaker, goes_on=True, by=by), fault
+
+
+def _is_whole(origin: re.Match[str]) -> bool:
+    return (origin["name"] is not None) == (origin["by"] in ("rule", "model"))
+
+
+# -- writing
+
+
+def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> Decided:
+    """The rows for the quotations of a text as it is now: a person's where there is one, else the
+    fresh one, else the one that is there.
+
+    A person's row that finds its quotation no more stays in its place; others go.
+    """
+    found = old.matched(words)
+    places = {i: j for j, i in enumerate(found) if i is not None}
+    rows: list[Row | None] = []
+    for said, place, new in zip(words, found, fresh, strict=True):
+        here = old.rows[place] if place is not None else None
+        kept = here if here is not None and (new is None or here.is_yours) else new
+        rows.append(kept and replace(kept, words=shortened(said), above=()))
+    lost: dict[int, list[Row]] = {}
+    above: dict[int, tuple[str, ...]] = {}
+    carried: tuple[str, ...] = ()
+    after = -1
+    for i, row in enumerate(old.rows):
+        carried += row.above
+        if i in places:
+            after = places[i]
+            above[after], carried = carried, ()
+        elif row.is_yours:
+            lost.setdefault(after, []).append(replace(row, above=carried))
+            carried = ()
+    whole = list(lost.get(-1, ()))
+    for j, one in enumerate(rows):
+        whole += [replace(one, above=above.get(j, ()))] if one is not None else []
+        whole += lost.get(j, ())
+    return replace(old, rows=tuple(whole), below=(*carried, *old.below))
+
+
+def write(decided: Decided, chapter: str) -> None:
+    """Write the file of the chapter of that name, unless it holds this already.
+
+    Raises StorageError, also where a file is in the way that could not be read.
+    """
+    if decided.broken:
+        raise StorageError(
+            f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
+        )
+    text = decided.newline.join((*_lines(decided, chapter), ""))
+    data = text.encode(errors="replace")
+    try:
+        same = files.read_whole(decided.path, _LARGEST) == data
+    except (OSError, files.TooLarge):
+        same = False
+    if not same:
+        files.write(decided.path, data)
+
+
+def _lines(decided: Decided, chapter: str) -> Iterator[str]:
+    yield f"{_HEAD}{chapter}. Change a name, and it is yours: no run changes it again."
+    before = ""
+    for row in decided.rows:
+        first = _SAME if row.goes_on and row.speaker == before else row.speaker
+        before = row.speaker
+        second = row.by
+        if row.by in ("rule", "model"):
+            second += f" {row.name} {row.sure:.2f} {first}"
+        elif row.by == "print":
+            second += f" {first}"
+        yield from row.above
+        yield f"{first} | {second} | {row.words}"
+    yield from decided.below

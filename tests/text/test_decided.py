@@ -1,0 +1,283 @@
+"""Who says what as it was decided: rows that find their quotations again, and a person's word."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from narrator.errors import StorageError
+from narrator.text import decided
+from narrator.text.decided import Decided, Row, renewed
+from narrator.text.matching import matched
+
+NAMES = ["Alice", "Hatter", "Alice", "Dormouse", "Alice", "Hatter"]
+WORDS = [
+    "“Why is a raven like a writing desk?”",
+    "“Yes.”",
+    "“I believe I can guess that,”",
+    "“Yes.”",
+    "“Do you mean that you think you can find out the answer to it?”",
+    "“Exactly so,”",
+]
+
+
+def rows(*names: str, by: str = "rule") -> tuple[Row, ...]:
+    name = "tag" if by == "rule" else ""
+    return tuple(Row(one, by, words, name, 0.9) for one, words in zip(names, WORDS, strict=False))
+
+
+def speakers(words: list[str], old: tuple[Row, ...] = rows(*NAMES)) -> list[str | None]:
+    found = Decided(Path("x"), old).matched(words)
+    return [None if place is None else old[place].speaker for place in found]
+
+
+def written(tmp_path: Path, *rows: Row) -> Path:
+    path = tmp_path / "01.speakers.txt"
+    decided.write(Decided(path, rows), "01.md")
+    return path
+
+
+def read_text(tmp_path: Path, text: str | bytes) -> Decided:
+    path = tmp_path / "01.speakers.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return decided.read(path)
+
+
+# -- rows find their quotations
+
+
+def test_unchanged_quotations_find_their_rows() -> None:
+    assert speakers(WORDS) == NAMES
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_changed_word_moves_nothing(at: int) -> None:
+    words = list(WORDS)
+    words[at] = words[at].replace("a ", "the ").replace("Yes", "Yeah").replace("so", "thus")
+    assert speakers(words) == NAMES
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_removed_paragraph_moves_nothing(at: int) -> None:
+    words, names = list(WORDS), list(NAMES)
+    del words[at], names[at]
+    assert speakers(words) == names
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_an_inserted_paragraph_moves_nothing(at: int) -> None:
+    words, names = list(WORDS), [*NAMES]
+    words.insert(at, "“It is the same thing with me,”")
+    assert speakers(words) == [*names[:at], None, *names[at:]]
+
+
+def test_equal_short_quotations_go_by_their_neighbours() -> None:
+    assert speakers(["“Yes.”", *WORDS[2:]])[:2] == ["Hatter", "Alice"]
+    assert speakers([WORDS[2], "“Yes.”", WORDS[4]]) == ["Alice", "Dormouse", "Alice"]
+    assert speakers([WORDS[0], "“Yes.”", WORDS[2]]) == ["Alice", "Hatter", "Alice"]
+
+
+def test_marks_and_white_space_count_for_nothing() -> None:
+    words = [one.replace("“", '"').replace("”", '"').replace(" ", "  ") for one in WORDS]
+    assert speakers(words) == NAMES
+
+
+def test_another_text_finds_nothing() -> None:
+    assert speakers(["“Never before,”", "“What has become of my kitchen?”"]) == [None, None]
+
+
+def test_rows_in_another_order_find_what_stands_once() -> None:
+    turned = rows(*NAMES)[::-1]
+    found = speakers(WORDS, turned)
+    assert [found[i] for i in (0, 2, 4, 5)] == [NAMES[i] for i in (0, 2, 4, 5)]
+
+
+def test_rows_are_found_in_time_in_proportion_to_their_number() -> None:
+    chance = random.Random(1)
+    vocabulary = [f"word{n}" for n in range(300)]
+
+    def said() -> str:
+        if chance.random() < 0.3:
+            return "Yes."
+        return " ".join(chance.choice(vocabulary) for _ in range(chance.randint(1, 14)))
+
+    old = [said() for _ in range(5000)]
+    new = [one + " more" * (chance.random() < 0.2) for one in old if chance.random() > 0.1]
+    others = [f"a{n} b{n} c{n}" for n in range(5000)]
+    begin = time.process_time()
+    assert sum(place is not None for place in matched(old, new)) > 4300
+    assert matched(["Yes."] * 5000, ["Yes."] * 4000) == list(range(4000))
+    assert not any(matched(others, [one.replace("a", "d") for one in new]))
+    assert time.process_time() - begin < 5
+
+
+# -- a person's word
+
+
+def test_a_name_that_a_person_changed_is_theirs_with_the_second_column_as_it_was(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, *rows("Alice", "Hatter"))
+    path.write_text(path.read_text("utf-8").replace("Hatter | rule", "Dormouse | rule"), "utf-8")
+    first, second = decided.read(path).rows
+    assert (first.speaker, first.is_yours, first.name, first.sure) == ("Alice", False, "tag", 0.9)
+    assert (second.speaker, second.is_yours) == ("Dormouse", True)
+
+
+@pytest.mark.parametrize("by", ["print Alice", "rule tag 0.98 Alice", "model small 0.5 Alice"])
+def test_whoever_decided_a_changed_name_is_a_persons(tmp_path: Path, by: str) -> None:
+    assert not read_text(tmp_path, f"Alice | {by} | “Yes.”").rows[0].is_yours
+    assert read_text(tmp_path, f"Hatter | {by} | “Yes.”").rows[0].is_yours
+
+
+def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_changes_it(
+    tmp_path: Path,
+) -> None:
+    first, second = rows("Alice", "Alice")
+    path = written(tmp_path, first, Row("Alice", "rule", second.words, "tag", 0.9, goes_on=True))
+    text = path.read_text("utf-8")
+    assert "\n+ | rule tag 0.90 + | “Yes.”\n" in text
+    path.write_text(text.replace("Alice | rule", "Hatter | rule"), "utf-8")
+    assert [(r.speaker, r.is_yours) for r in decided.read(path).rows] == [("Hatter", True)] * 2
+
+
+def test_a_run_overrules_rules_and_no_person() -> None:
+    first, second, third = rows("Alice", "Hatter", "Alice")
+    old = Decided(Path("x"), (first, Row("Dormouse", "you", second.words), third))
+    fresh = [Row("Queen", "rule", name="beat", sure=0.4)] * 3
+    found = renewed(old, WORDS[:3], fresh).rows
+    assert [(row.speaker, row.by) for row in found] == [
+        ("Queen", "rule"), ("Dormouse", "you"), ("Queen", "rule"),
+    ]  # fmt: skip
+    assert [row.words for row in found] == WORDS[:3]
+    assert [row.speaker for row in renewed(old, WORDS[:3], [None] * 3).rows] == [
+        "Alice", "Dormouse", "Alice",
+    ]  # fmt: skip
+
+
+def test_a_persons_row_without_a_quotation_stays_in_its_place_and_a_rules_goes() -> None:
+    old = Decided(Path("x"), (*rows("Alice", "Hatter", "Alice")[:2], Row("Queen", "you", "“Off!”")))
+    found = renewed(old, [WORDS[0]], [None])
+    assert [row.speaker for row in found.rows] == ["Alice", "Queen"]
+    first = Decided(Path("x"), (Row("Queen", "you", "“Off with her!”"), *rows("Alice")))
+    assert [r.speaker for r in renewed(first, [WORDS[0]], [None]).rows] == ["Queen", "Alice"]
+
+
+def test_a_quotation_that_was_inserted_before_what_goes_on_leaves_it_its_speaker(
+    tmp_path: Path,
+) -> None:
+    first, second = rows("Alice", "Alice")
+    old = Decided(
+        tmp_path / "01.speakers.txt", (first, Row("Alice", "you", second.words, goes_on=True))
+    )
+    new = renewed(
+        old, [WORDS[0], "“No!” and no", WORDS[1]], [None, Row("Queen", "rule", name="tag"), None]
+    )
+    decided.write(new, "01.md")
+    assert [row.speaker for row in decided.read(old.path).rows] == ["Alice", "Queen", "Alice"]
+
+
+# -- the file
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        Row("Alice", "rule", "“a | b”", "tag", 0.98),
+        Row(decided.NOBODY, "you", "‘so-called’"),
+        Row(decided.UNKNOWN, "model", "«Oui»", "mlx-community/x-4bit", 0.25),
+        Row(decided.column(["Ada", "Ben & Sons"]), "print", "“We do!”"),
+        Row(decided.column(["?"]), "rule", "“Who?”", "tag", 1.0),
+        Row(decided.column(["A|B\\C"]), "you", "“Me.”"),
+        Row(decided.column(["#1"]), "you", "“You.”"),
+    )
+    found = decided.read(path)
+    assert not found.problems
+    assert [decided.names_in(row.speaker) for row in found.rows] == [
+        "Alice", "-", "?", "Ada & Ben & Sons", "?", "A|B\\C", "#1",
+    ]  # fmt: skip
+    assert found.rows[4].speaker != decided.UNKNOWN
+    assert [row.by for row in found.rows] == ["rule", "you", "model", "print", "rule", "you", "you"]
+    assert [row.sure for row in found.rows][:3] == [0.98, 1.0, 0.25]
+    before = path.read_bytes()
+    decided.write(found, "01.md")
+    assert path.read_bytes() == before
+
+
+def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
+    assert decided.place_of(Path("text/01-down.part.md")) == Path("text/01-down.part.speakers.txt")
+    head = written(tmp_path, *rows("Alice")).read_text("utf-8").splitlines()[0]
+    assert head.startswith("# Who says what in 01.md. ")
+
+
+def test_a_long_quotation_is_shown_by_its_ends(tmp_path: Path) -> None:
+    words = "“" + "And so it went on and on. " * 20 + "Then it ended.”"
+    shown = decided.shortened(words)
+    assert (len(shown), shown[-15:]) == (93, "Then it ended.”")
+    assert speakers([words], (Row("Alice", "rule", shown, "tag"),)) == ["Alice"]
+
+
+def test_bad_rows_are_said_once_a_kind_and_cost_nothing_else(tmp_path: Path) -> None:
+    found = read_text(
+        tmp_path,
+        "# mine\nAlice | you | “One.”\nAlice\nHatter “Two.”\n | you | “Three.”\n"
+        "+ | you | “Four.”\nHatter | he said so | “Five.”\nHatter | rule | “Six.”\n",
+    )
+    assert [(row.speaker, row.words) for row in found.rows] == [
+        ("Alice", "“One.”"), ("?", "“Four.”"), ("Hatter", "“Five.”"), ("Hatter", "“Six.”"),
+    ]  # fmt: skip
+    assert [(p.line, p.message.rpartition(" (")[2]) for p in found.problems] == [
+        (3, "and 2 more)"), (6, found.problems[1].message), (7, "and 1 more)"),
+    ]  # fmt: skip
+
+
+def test_comments_and_bad_rows_are_written_again_where_they_stood(tmp_path: Path) -> None:
+    text = "# mine\nAlice | you | “One.”\nHatter “Two.”\nAlice | you | “Three.”\n# end\n"
+    found = read_text(tmp_path, text)
+    decided.write(renewed(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
+    assert found.path.read_text("utf-8").split("\n", 1)[1] == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_files_of_other_editors_are_read(tmp_path: Path, encoding: str) -> None:
+    text = "# Who says what in 01.md.\r\nZoë | you | “Oui, café.”\r\n\r\n"
+    found = read_text(tmp_path, text.encode(encoding))
+    assert [(row.speaker, row.words) for row in found.rows] == [("Zoë", "“Oui, café.”")]
+    assert [problem.line for problem in found.problems] == ([2] if encoding == "cp1252" else [])
+    decided.write(found, "01.md")
+    assert found.path.read_bytes().endswith("Zoë | you | “Oui, café.”\r\n".encode())
+
+
+@pytest.mark.parametrize("text", [b"", b"\xef\xbb\xbf", b"\n\n", b"# a\n"])
+def test_an_empty_file_has_no_rows(tmp_path: Path, text: bytes) -> None:
+    found = read_text(tmp_path, text)
+    assert (found.rows, found.problems, found.exists) == ((), (), True)
+
+
+def test_no_file_is_no_problem(tmp_path: Path) -> None:
+    found = decided.read(tmp_path / "01.speakers.txt")
+    assert (found.rows, found.problems, found.exists) == ((), (), False)
+
+
+def test_what_cannot_be_read_is_said_and_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "01.speakers.txt"
+    folder.mkdir()
+    large = tmp_path / "02.speakers.txt"
+    large.write_bytes(b"x" * 2000)
+    monkeypatch.setattr(decided, "_LARGEST", 1000)
+    for path in (folder, large):
+        found = decided.read(path)
+        [problem] = found.problems
+        assert (problem.path, found.broken) == (path, True)
+        with pytest.raises(StorageError, match="is not replaced"):
+            decided.write(renewed(found, WORDS[:1], rows("Alice")), "01.md")
+
+
+@pytest.mark.parametrize("junk", [b"\0\0|\0|\0", b"|||", b"\xff\xfe|", b"a|b|c\x85d", b"| | |\r\r"])
+def test_whatever_a_file_holds_is_read(tmp_path: Path, junk: bytes) -> None:
+    decided.write(read_text(tmp_path, junk), "01.md")
