@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
+import typer
+import typer.testing
 
 from narrator import cli
 
@@ -31,6 +35,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["NARRATOR_HOME"]
     else:
         os.environ["NARRATOR_HOME"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """Typer makes them from signatures at every call, which is longer than most of them take."""
+    built = functools.cache(typer.main.get_command)
+    with (
+        mock.patch.object(typer.main, "get_command", built),
+        mock.patch.object(typer.testing, "_get_command", built),
+    ):
+        yield
 
 
 @pytest.fixture
