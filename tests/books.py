@@ -74,7 +74,7 @@ BRIEF_TWO = """\
 
 The lamps were lit on both banks.
 
-ann: I shall come again, if my aunt does not find out.
+ann: I shall come again.
 
 About aunts he knew nothing.
 """

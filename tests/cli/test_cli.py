@@ -108,7 +108,7 @@ def test_status_counts_and_lists_files(narrator, book):
 def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     narrator, book, monkeypatch
 ):
-    books.write(book.parent)
+    books.brief(book.parent, two=books.TWO)
     real = requests.examined
 
     def fussy(speech, request, *more):
@@ -330,7 +330,7 @@ def test_a_chapter_with_nothing_to_speak_is_one_line(narrator, tmp_path):
 
 
 def test_what_a_voice_cannot_say_is_warned_of_and_listed_and_no_error(narrator, tmp_path):
-    book = books.write(tmp_path, two=books.TWO + "\nann: 吾輩は猫である。名前はまだ無い。\n")
+    book = books.brief(tmp_path, two=books.BRIEF_TWO + "\nann: 吾輩は猫である。名前はまだ無い。\n")
     warning = "in “ja”, a language that the engine draft lacks"
     code, said, errors = narrator("render", book, "--draft")
     assert (code, "16 left out" in said) == (0, True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,33 @@ def empty(root: Path) -> list[Path]:
     return [path for path in found if path.is_dir() and not any(path.iterdir())]
 
 
+Rendered = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, tuple[str, ...]], Path]:
+    """The folder of a book of a manifest whose chapters were rendered, once for all tests."""
+
+    @functools.cache
+    def folder(manifest: str, chapters: tuple[str, ...]) -> Path:
+        path = books.brief(tmp_path_factory.mktemp("rendered"), manifest)
+        books.run(path, HumEngine(), chapters=chapters)
+        return path.parent
+
+    return folder
+
+
+@pytest.fixture
+def rendered(kept: Callable[[str, tuple[str, ...]], Path], tmp_path: Path) -> Rendered:
+    """A copy of it, in the folder of the test: its manifest."""
+
+    def copy(manifest: str = books.MANIFEST, *chapters: str) -> Path:
+        shutil.copytree(kept(manifest, chapters), tmp_path, dirs_exist_ok=True)
+        return tmp_path / "book.yaml"
+
+    return copy
+
+
 def swapped(manifest: str) -> str:
     first = "  - {title: Morning, file: text/one.md}\n"
     return manifest.replace(first, "").replace("output:", f"{first}output:")
@@ -44,9 +74,10 @@ def swapped(manifest: str) -> str:
 # -- a book as it changes --------------------------------------------------------------------------
 
 
-def test_a_finished_render_leaves_no_chapters_of_an_incomplete_one(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine(), chapters=["2"])
+def test_a_finished_render_leaves_no_chapters_of_an_incomplete_one(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B, "2")
     assert lying(tmp_path) == [f"{APART}02 - Evening.m4b", f"{APART}02 - Evening.vtt"]
     report, _ = books.run(path, HumEngine())
     assert lying(tmp_path) == BOOK
@@ -61,9 +92,10 @@ def test_a_finished_render_leaves_no_chapters_of_an_incomplete_one(tmp_path: Pat
     assert again.superseded == ()  # it is listed once
 
 
-def test_a_reordered_book_has_no_two_files_of_one_number(tmp_path: Path) -> None:
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+def test_a_reordered_book_has_no_two_files_of_one_number(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered()
     books.brief(tmp_path, swapped(books.MANIFEST))
     books.run(path, HumEngine())
     names = [Path(name).name for name in lying(tmp_path)]
@@ -73,9 +105,10 @@ def test_a_reordered_book_has_no_two_files_of_one_number(tmp_path: Path) -> None
     assert lying(tmp_path) == BOOK  # another format leaves nothing of the first
 
 
-def test_a_renamed_book_leaves_nothing_under_its_old_name(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine())
+def test_a_renamed_book_leaves_nothing_under_its_old_name(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B)
     books.brief(tmp_path, M4B.replace("The Ferry", "The Boat").replace("A. Author", "B. Author"))
     books.run(path, HumEngine())
     assert lying(tmp_path) == [name.replace("A. Author - The Ferry", "B. Author - The Boat")
@@ -83,19 +116,19 @@ def test_a_renamed_book_leaves_nothing_under_its_old_name(tmp_path: Path) -> Non
     assert lying(tmp_path, "superseded/book") == BOOK
 
 
-def test_another_profile_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+def test_another_profile_leaves_nothing_of_the_first(rendered: Rendered, tmp_path: Path) -> None:
     plain = books.MANIFEST.replace("formats: [wav], files: chapters", "profile: archive")
-    path = books.brief(tmp_path, plain)
-    books.run(path, HumEngine())
+    path = rendered(plain)
     books.brief(tmp_path, plain.replace("archive", "audiobookshelf"))
     books.run(path, HumEngine())
     assert lying(tmp_path) == ["audiobookshelf/A. Author/The Ferry/The Ferry.m4b"]
     assert empty(tmp_path) == []
 
 
-def test_an_incomplete_render_leaves_no_whole_book_beside_its_chapters(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine())
+def test_an_incomplete_render_leaves_no_whole_book_beside_its_chapters(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B)
     books.brief(tmp_path, M4B, two=books.BRIEF_TWO.replace("aunts", "uncles"))
     report, _ = books.run(path, HumEngine(), chapters=["1"])
     assert report.finished is not None
@@ -119,9 +152,10 @@ def test_a_chapter_alone_keeps_those_that_listeners_have_as_they_are_now(tmp_pat
     assert sounds == [f"{APART}01 - Dawn.m4b"]  # the other one is of a text that is no more
 
 
-def test_a_draft_and_the_real_book_do_not_move_each_others_files(tmp_path: Path) -> None:
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+def test_a_draft_and_the_real_book_do_not_move_each_others_files(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered()
     real = lying(tmp_path)
     books.brief(tmp_path, books.MANIFEST.replace("The Ferry", "The Boat"))
     books.run(path, HumEngine("draft"))
@@ -152,9 +186,10 @@ def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_
     assert len(lying(tmp_path)) == len(lying(tmp_path, "book-book.yml")) == 2
 
 
-def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(tmp_path: Path) -> None:
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered()
     one, two = books.BRIEF_ONE.replace("seven", "six"), books.BRIEF_TWO.replace("lit", "out")
     books.brief(tmp_path, one=one, two=two)
     report, _ = books.run(path, HumEngine(), speakers=["ann"])
@@ -163,9 +198,8 @@ def test_a_run_with_nothing_to_deliver_says_that_older_files_stay(tmp_path: Path
     assert len(lying(tmp_path)) == 2
 
 
-def test_files_of_the_users_own_are_never_touched(tmp_path: Path) -> None:
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+def test_files_of_the_users_own_are_never_touched(rendered: Rendered, tmp_path: Path) -> None:
+    path = rendered()
     folder = next((tmp_path / "build" / "book").iterdir())
     for name in ("cover.jpg", "03 - My own.wav", "notes.xml"):
         (folder / name).write_text("mine")
@@ -176,9 +210,10 @@ def test_files_of_the_users_own_are_never_touched(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine())
+def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B)
     book = tmp_path / "build" / "book" / BOOK[1]
     captions = book.with_suffix(".vtt")
     retagged = book.read_bytes() + b"tagged by another program"
@@ -197,11 +232,10 @@ def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(tmp_path: 
 
 
 def test_a_feed_goes_with_the_files_that_it_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bookplan, "engine_for", lambda *_, **__: HumEngine())
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+    path = rendered()
     folder = tmp_path / "build" / "book"
     result = CliRunner().invoke(
         cli.app,
@@ -219,10 +253,9 @@ def test_a_feed_goes_with_the_files_that_it_names(
 
 
 def test_a_failed_file_leaves_no_older_one_in_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = books.brief(tmp_path)
-    books.run(path, HumEngine())
+    path = rendered()
     monkeypatch.setattr(
         export, "_too_long", lambda chapter, way: "too long" if chapter.number == 1 else ""
     )
@@ -235,9 +268,8 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 # -- kills, older versions, odd disks --------------------------------------------------------------
 
 
-def test_what_version_0_1_left_lying_is_moved(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine())
+def test_what_version_0_1_left_lying_is_moved(rendered: Rendered, tmp_path: Path) -> None:
+    path = rendered(M4B)
     build = tmp_path / "build"
     kept = build / "encoded" / "book-book"
     old = build / "book" / "A. Author - The Ferry (m4b)" / "01 - Morning.m4b"
@@ -264,10 +296,9 @@ def test_what_version_0_1_left_lying_is_moved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after", range(3))
 def test_a_run_that_ends_between_moves_is_finished_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+    rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    path = books.brief(tmp_path, M4B)
-    books.run(path, HumEngine(), chapters=["2"])
+    path = rendered(M4B, "2")
     moved: list[Path] = []
     move = Path.rename
 

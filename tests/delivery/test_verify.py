@@ -28,7 +28,7 @@ from tests.sounds import blocks, noise, silence, tone, voice
 HZ = 44100
 
 
-def speech(seconds: float = 8.0, level: float = -20.5) -> Samples:
+def speech(seconds: float = 5.0, level: float = -20.5) -> Samples:
     """A voice at an RMS that ACX takes, its peaks held."""
     sound = np.clip(voice(seconds, rate=HZ, level=level + 2), -0.6, 0.6)
     return sound * np.float32(10 ** (level / 20) / np.sqrt(np.mean(sound**2)))
@@ -93,7 +93,7 @@ known = functools.cache(figures)
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("good") / "good.mp3", roomy(speech()))
+    return write(tmp_path_factory.mktemp("good") / "good.mp3", roomy(speech(8.0)))
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_a_file_that_is_too_long_fails(good: Path) -> None:
 
 def test_marks_out_of_place_fail(tmp_path: Path) -> None:
     marks = [(0, 5, "a"), (5, 900, "b"), (900, 901, "c")]
-    found = figures(write(tmp_path / "m.mp3", roomy(speech()), marks=marks))
+    found = figures(write(tmp_path / "m.mp3", roomy(speech(8.0)), marks=marks))
     line = next(c for c in checks(found, None) if c.name == "chapter marks")
     assert not line.ok
     assert line.figure == "3 marks; mark 3 at 0:15:00.00 lies outside the file"

@@ -190,7 +190,7 @@ def test_a_file_of_other_text_is_said_to_be_out_of_date(tmp_path):
 
 
 def test_a_project_that_was_never_rendered_has_a_page_too(tmp_path):
-    path = books.write(tmp_path)
+    path = books.brief(tmp_path)
     book = books.plan(path, HumEngine())
     out = tmp_path / "page.html"
     found = report.write(book, out, on_progress=lambda what, share: None)
@@ -300,20 +300,15 @@ def test_a_spectrogram_is_there_only_where_it_was_asked_for(book, written, tmp_p
     assert "Spectrogram" not in out.read_text("utf-8")
 
 
-def test_the_same_project_gives_the_same_page(book, written):
-    path = report.path_of(book)
-    report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
-    assert path.read_text("utf-8") == written[1]
-
-
-def test_a_second_page_reads_no_sound(book, written, monkeypatch, tmp_path):
+def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, monkeypatch):
     def never(*arguments: object) -> None:
         raise AssertionError("decoded again")
 
     monkeypatch.setattr(sound, "_read", never)
     monkeypatch.setattr(sound.verify, "figures", never)
-    out = tmp_path / "page.html"
-    report.write(book, out, spectrograms=[0], on_progress=lambda what, share: None)
+    path = report.path_of(book)
+    report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
+    assert path.read_text("utf-8") == written[1]
 
 
 def test_torn_curves_are_measured_again(book, written):
@@ -334,7 +329,7 @@ def test_without_the_extra_it_is_one_line(book, monkeypatch, tmp_path):
 def test_files_are_held_to_their_profiles_and_the_first_one_is_heard(tmp_path):
     output = "output: {profile: [audiobookshelf, ebu-r128]}"
     manifest = re.sub(r"output: .*", output, MANIFEST)
-    book = rendered(tmp_path, lambda request: None, manifest)
+    book = rendered(tmp_path, lambda request: None, manifest, books.BRIEF_ONE, books.BRIEF_TWO)
     out = tmp_path / "page.html"
     found = report.write(book, out, on_progress=lambda what, share: None)
     assert found.complete

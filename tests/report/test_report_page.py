@@ -197,7 +197,7 @@ def test_a_page_replaces_no_file_that_is_none(narrator, book, tmp_path):
 
 
 def test_an_incomplete_book_has_a_page_that_says_so(narrator, tmp_path):
-    code, said, errors = narrator("report", books.write(tmp_path))
+    code, said, errors = narrator("report", books.brief(tmp_path))
     assert code == 0
     assert "report.html" in said
     assert "missing" in errors
