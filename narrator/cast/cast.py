@@ -16,7 +16,10 @@ from narrator.project.schema import Speaker
 
 def resolve(project: Project) -> Cast:
     """Every speaker of a project with the voice, style and levels that the manifest gives them."""
-    return {name: _voice(project, name, speaker) for name, speaker in project.speakers.items()}
+    return {
+        name: _voice(project, project.voice_of(name), speaker)
+        for name, speaker in project.speakers.items()
+    }
 
 
 def _voice(project: Project, name: str, speaker: Speaker) -> Voice:

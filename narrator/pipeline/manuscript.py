@@ -91,10 +91,11 @@ def read(path: Path) -> Manuscript:
 def _roles(project: Project, languages: Mapping[str, str]) -> labels.Roles:
     speakers: dict[str, str] = {}
     spelt: dict[str, str] = {}
-    for name, speaker in project.speakers.items():
-        for label in (name, *speaker.aliases):
-            speakers[labels.folded(label)] = name
-            spelt[labels.folded(label)] = label
+    cast = project.speakers.items()
+    names = [(name, name) for name, _ in cast]  # before aliases, which several may share
+    for label, name in (*names, *((one, name) for name, who in cast for one in who.aliases)):
+        speakers.setdefault(labels.folded(label), name)
+        spelt.setdefault(labels.folded(label), label)
     return labels.Roles(speakers, project.narrator, languages, _declared(project), spelt)
 
 

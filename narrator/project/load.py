@@ -189,16 +189,8 @@ class _CrossChecks:
 
     def speakers(self) -> None:
         """The cast and its voices."""
-        labels: dict[str, str] = {}
+        self._names()
         for name, speaker in self.manifest.speakers.items():
-            for label in (name, *speaker.aliases):
-                other = labels.setdefault(seen(label).casefold(), name)
-                if other != name:
-                    what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
-                    self._wrong(what, "speakers", name)
-                if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
-                    what = "a speaker's name may not hold any of : ( ) [ ] { } *"
-                    self._wrong(f"{what}: '{quoted(label)}'", "speakers", name)
             if isinstance(speaker.voice, str):
                 if preset_path(self.project.root, speaker.voice) is None:
                     voices = self.manifest.voices.keys()
@@ -208,6 +200,41 @@ class _CrossChecks:
         for name, voice in self.manifest.voices.items():
             self._exists(voice.reference, "voices", name, "reference")
         self._known_speaker(self.manifest.narrator, "narrator")
+        first_person = self.manifest.dialogue.first_person
+        self._known_speaker(first_person, "dialogue", "first_person")
+
+    def _names(self) -> None:
+        """What everybody is called: no two the same, but for aliases, which may be shared."""
+        names: dict[str, str] = {}
+        for key in ("name", "plays"):
+            for name, speaker in self.manifest.speakers.items():
+                for label in (name,) if key == "name" else speaker.plays:
+                    other = names.setdefault(_folded(label), label)
+                    if other != label or (key == "plays" and label in self.manifest.speakers):
+                        what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
+                        self._wrong(what, "speakers", name, *([key] * (key == "plays")))
+                    elif key == "plays" and self.project.voice_of(label) != name:
+                        player = quoted(self.project.voice_of(label))
+                        what = f"'{quoted(label)}' is played by '{player}' already"
+                        self._wrong(what, "speakers", name, key)
+        aliases: dict[str, str] = {}
+        shared: dict[str, tuple[str, str]] = {}
+        for name, speaker in self.manifest.speakers.items():
+            for label in (name, *speaker.plays, *speaker.aliases):
+                if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
+                    what = "a speaker's name may not hold any of : ( ) [ ] { } *"
+                    self._wrong(f"{what}: '{quoted(label)}'", "speakers", name)
+            for label in speaker.aliases:
+                first = names.get(_folded(label)) or aliases.setdefault(_folded(label), name)
+                if first != name:
+                    shared.setdefault(label, (first, name))
+        if shared:
+            label, (first, name) = next(iter(shared.items()))
+            more = f" (and {len(shared) - 1} more like it)" if len(shared) > 1 else ""
+            both = f"'{quoted(first)}' and '{quoted(name)}'"
+            what = f"'{quoted(label)}' is a name of {both}{more}: a label is the first one's"
+            line = self.project.line("speakers", name)
+            self.remarks.append(Problem(self.project.path, line, what))
 
     def texts(self) -> None:
         """The chapters and the lexicon."""
@@ -335,6 +362,10 @@ def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
     guess = called.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
     return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(choices)}; {own}"
+
+
+def _folded(label: str) -> str:
+    return seen(label).casefold()
 
 
 def _is_folder(path: Path) -> bool:

@@ -68,8 +68,15 @@ class Project:
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:
-        """The cast; a manifest without one has a single speaker, "narrator"."""
-        return self.manifest.speakers or {"narrator": Speaker()}
+        """The cast, and whom it plays; a manifest without one has a single speaker, "narrator"."""
+        return self.manifest.cast or {"narrator": Speaker()}
+
+    def voice_of(self, name: str) -> str:
+        """The speaker of the manifest whose voice one of the cast has: its own, or who plays it."""
+        if name in self.manifest.speakers:
+            return name
+        players = self.manifest.speakers.items()
+        return next((player for player, speaker in players if name in speaker.plays), name)
 
     @property
     def narrator(self) -> str | None:
@@ -78,7 +85,16 @@ class Project:
             return self.manifest.narrator
         if not self.manifest.speakers or "narrator" in self.manifest.speakers:
             return "narrator"
-        return next(iter(self.speakers)) if len(self.speakers) == 1 else None
+        only = list(self.manifest.speakers)
+        return only[0] if len(only) == 1 else None
+
+    @property
+    def first_person(self) -> str | None:
+        """Who says "I" in the narration, if anybody does."""
+        told = self.manifest.dialogue.first_person
+        if told is None and self.manifest.speakers and self.narrator != "narrator":
+            return self.narrator
+        return told
 
     @property
     def lexicon(self) -> tuple[LexiconEntry, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -168,7 +170,12 @@ class _SpeakerOfAnyEngine(Strict):
     language: Language | None = None
     """Where it is not the chapter's."""
     aliases: tuple[Text, ...] = ()
-    """Other names that the script may use."""
+    """Other names that the script may use; several of the cast may share one, which is the first
+    one's where it is a label."""
+    pronoun: Text | None = None
+    """he, she, they, it, or another: by it narration says who speaks."""
+    plays: Annotated[tuple[Text, ...], Distinct] = ()
+    """Characters that this voice speaks too, each under a name of its own: [Mrs. Hall, Lucy]."""
 
 
 if TYPE_CHECKING:
@@ -249,6 +256,16 @@ class Pauses(Strict):
     """Before a chapter's first word."""
     tail: Seconds = 1.5
     """After its last."""
+
+
+class Dialogue(Strict):
+    """Who speaks what narration quotes, and who says that they said it."""
+
+    tags: Literal["narrator", "speaker", "skip"] = "narrator"
+    """Who says “said Ada”: the narrator, or who is quoted; skip leaves it out, and lists it."""
+    first_person: Text | None = None
+    """Who says “I” in the narration. Where it is not set: who narrates, if that is a character of
+    the cast and not just narrator."""
 
 
 class Chain(Strict):
@@ -611,6 +628,8 @@ class Manifest(Strict):
     is alone in it."""
     voices: dict[Text, VoiceSettings] = Field(default={})
     """Voices by name, for speakers that share them."""
+    dialogue: Dialogue = Dialogue()
+    """Speech within paragraphs."""
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
     """In their order."""
     pauses: Pauses = Pauses()
@@ -629,6 +648,16 @@ class Manifest(Strict):
     """Spoken credits; none where it is not set, {} for those below."""
     music: tuple[Music, ...] = ()
     """Before, after and under the words."""
+
+    @cached_property
+    def cast(self) -> Mapping[str, Speaker]:
+        """The speakers, and after each those whom it plays: with all that is set for it, but for
+        its other names."""
+        found = dict(self.speakers)
+        for speaker in self.speakers.values():
+            for name in speaker.plays:
+                found.setdefault(name, speaker.model_copy(update={"aliases": (), "plays": ()}))
+        return found
 
 
 def schema() -> dict[str, Any]:

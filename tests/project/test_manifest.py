@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
+from narrator.cast.cast import resolve
 from narrator.errors import ManifestError, UserError
 from narrator.pipeline.manuscript import read
 from narrator.project.load import load
@@ -126,9 +127,25 @@ CASES = {
         GOOD + "speakers:\n  bob: {}\n  Bob: {}\n",
         "book.yaml:8: 'Bob' already names the speaker 'bob'",
     ),
-    "an alias of another": (
-        GOOD + "speakers:\n  bob: {}\n  ann: {aliases: [Bob]}\n",
-        "book.yaml:8: 'Bob' already names the speaker 'bob'",
+    "a character that plays and is played": (
+        GOOD + "speakers:\n  bob: {}\n  ann: {plays: [bob]}\n",
+        "book.yaml:8: 'bob' already names the speaker 'bob'",
+    ),
+    "a character that two play": (
+        GOOD + "speakers:\n  bob: {plays: [Lucy]}\n  ann: {plays: [Lucy]}\n",
+        "book.yaml:8: 'Lucy' is played by 'bob' already",
+    ),
+    "a character that is played twice": (
+        GOOD + "speakers:\n  bob: {plays: [Lucy, Lucy]}\n",
+        "book.yaml:7: speakers.bob.plays: 'Lucy' stands twice",
+    ),
+    "a first person of nobody": (
+        GOOD + "speakers:\n  bob: {}\ndialogue: {first_person: bab}\n",
+        "book.yaml:8: unknown speaker 'bab'; did you mean 'bob'?",
+    ),
+    "tags of nobody": (
+        GOOD + "dialogue: {tags: nobody}\n",
+        None,
     ),
     "a name that a script cannot hold": (
         GOOD + 'speakers:\n  "a: b": {}\n',
@@ -307,7 +324,9 @@ engine: {name: draft, model: auto, dtype: auto, steps: 3, cfg: 2.0, seed: 1, slo
 speakers:
   narrator: {voice: one, gain: 1, language: en, aliases: [Al], draft: {variant: f2, pitch: 1}}
   Ada: {voice: {description: d, seed: 3}, chain: {mode: reference, max_chunks: 3}}
+  Ben: {pronoun: he, plays: [Cy]}
 narrator: narrator
+dialogue: {tags: skip, first_person: Ben}
 voices: {one: {description: d}}
 chapters:
   - {title: One, file: one.md, speaker: Ada, language: en, engine: {steps: 2}}
@@ -530,3 +549,47 @@ def test_a_thousand_chapters_are_listed_once(tmp_path):
     book = project(tmp_path, GOOD + rows)
     assert book.chapters is book.chapters
     assert book.chapter_loc(1000) == ("chapters", 1000)
+
+
+CAST = """\
+speakers:
+  narrator: {}
+  Jane: {aliases: [Miss Bennet], pronoun: she}
+  Lizzy: {aliases: [Miss Bennet, Jane]}
+  women: {pronoun: she, speed: 1.1, aliases: [W], plays: [Mrs. Hall, Lucy]}
+"""
+
+
+def test_whom_a_speaker_plays_is_one_of_the_cast_with_its_settings(tmp_path):
+    book = project(tmp_path, GOOD + CAST)
+    assert list(book.speakers) == ["narrator", "Jane", "Lizzy", "women", "Mrs. Hall", "Lucy"]
+    hall = book.speakers["Mrs. Hall"]
+    assert (hall.speed, hall.pronoun, hall.aliases, hall.plays) == (1.1, "she", (), ())
+    assert [book.voice_of(name) for name in ("Mrs. Hall", "women", "Jane")] == [
+        "women", "women", "Jane",
+    ]  # fmt: skip
+    voices = resolve(book)
+    assert voices["Lucy"] == voices["women"]
+
+
+def test_a_shared_alias_is_remarked_once_and_refuses_nothing(tmp_path):
+    [remark] = project(tmp_path, GOOD + CAST).remarks
+    assert str(remark).endswith(
+        "book.yaml:9: 'Miss Bennet' is a name of 'Jane' and 'Lizzy' (and 1 more like it): a label "
+        "is the first one's"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", None),
+        ("speakers: {narrator: {}, Ada: {}}\n", None),
+        ("speakers: {Ada: {}}\n", "Ada"),
+        ("speakers: {Ada: {}, Ben: {}}\nnarrator: Ben\n", "Ben"),
+        ("speakers: {narrator: {}, Ada: {}}\ndialogue: {first_person: Ada}\n", "Ada"),
+        ("speakers: {Ben: {plays: [Ada]}}\ndialogue: {first_person: Ada}\n", "Ada"),
+    ],
+)
+def test_who_says_i_is_the_narrator_with_a_name_or_who_is_told(text, said, tmp_path):
+    assert project(tmp_path, GOOD + text).first_person == said
