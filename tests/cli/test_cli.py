@@ -278,11 +278,11 @@ def test_a_reader_that_goes_away_is_no_error(book):
     assert "error" not in done.stderr
 
 
-def test_importing_the_package_loads_no_engine_and_no_model():
+def test_importing_the_package_loads_no_engine_no_model_and_no_plotting_library():
     code = (
-        "import sys, narrator.pipeline; "
+        "import sys, narrator.pipeline, narrator.report, narrator.cli; "
         "print({m.split('.')[0] for m in sys.modules} "
-        "& {'mlx', 'voxcpm2', 'transformers', 'espeakng_loader'})"
+        "& {'mlx', 'voxcpm2', 'transformers', 'espeakng_loader', 'matplotlib'})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

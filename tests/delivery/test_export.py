@@ -1238,7 +1238,7 @@ def test_a_target_that_cannot_be_reached_is_told_with_figures(tmp_path: Path) ->
 
 
 def test_a_chapter_of_little_but_silence_says_what_helps(tmp_path: Path) -> None:
-    short = chapter(1, "Hi.", [voice(0.4), silence(8.0)])
+    short = chapter(1, "Hi.", [voice(0.4), silence(4.0)])
     exported = run(tmp_path, [short], ["mp3"], files="chapters", **ACX_LEVELS | {"true_peak": -18})
     (failure,) = exported.failed
     assert "much of it is silence: make one chapter of it and the next" in failure.why

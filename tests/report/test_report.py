@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -401,13 +400,3 @@ def test_chapters_of_one_file_are_cut_where_they_begin(tmp_path):
     assert told[-1] == pytest.approx(1)
     one = sound.curves({path: parts[1:2]}, Kept(tmp_path / "other"), told.append)
     assert np.array_equal(one[1].high, found[1].high)
-
-
-def test_importing_the_report_loads_no_plotting_library():
-    import subprocess
-
-    script = "import sys, narrator.report, narrator.cli; print('matplotlib' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
