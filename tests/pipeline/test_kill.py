@@ -17,14 +17,14 @@ import pytest
 from tests import books, forks
 
 
-def project(folder: Path, formats: str = "flac", paragraphs: int = 16) -> Path:
+def project(folder: Path, formats: str = "flac", paragraphs: int = 8) -> Path:
     """Speech of some three seconds a paragraph, so that a kill can fall anywhere in a render."""
     manifest = books.MANIFEST.replace("[wav], files: chapters", f"[{formats}], files: both")
     draw = random.Random(5)
     words = books.TWO.replace("# Evening", "").split()
     paragraphs = [" ".join(draw.choices(words, k=8)).capitalize() for _ in range(paragraphs)]
     text = ".\n\n".join(p.replace("ann:", "ann") for p in paragraphs) + ".\n"
-    return books.write(folder, manifest, one="# Morning\n\n" + text, two=books.TWO)
+    return books.write(folder, manifest, one="# Morning\n\n" + text, two=books.BRIEF_TWO)
 
 
 def start(path: Path) -> BaseProcess:
@@ -73,7 +73,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, formats: str, paragraphs: int
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path):
-    killed_and_resumed(tmp_path, 6, "flac", 16)
+    killed_and_resumed(tmp_path, 6, "flac", 8)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from voxcpm2.prompt import build, segments, spoken_text
 from .conftest import ROOT, Golden
 
 VARIANTS = ("base", "bf16", "stress", "square", "v1")
+WHOLE = ("base", "v1")  # heard whole in every run, the others in slow tests
 PATCHES, SAMPLES = 1e-4, 2e-4  # absolute, float32
 
 
@@ -27,6 +28,29 @@ def modes(variant: str) -> list[str]:
         for path in next(ROOT.glob(f"{variant}_s*")).glob("mode_*.npz")
         if not path.stem.endswith("bf16")
     )
+
+
+def cases() -> Iterator[Any]:
+    """Every mode of every variant: all of those that are `WHOLE`; of the others those that end in
+    upstream's samples, and the rest in slow tests. Sizes and weights differ, the modes do not."""
+    for variant in VARIANTS:
+        for mode in modes(variant):
+            yield pytest.param(
+                variant, mode, marks=[] if usual(variant, mode) else pytest.mark.slow
+            )
+
+
+def usual(variant: str, mode: str) -> bool:
+    return variant in WHOLE or mode in ("mode_zero_shot", "mode_ref_continuation_short")
+
+
+def some(but: str, whole: tuple[str, ...]) -> list[Any]:
+    """All variants but one, of which those that are not `whole` are for slow tests."""
+    return [
+        pytest.param(name, marks=[] if name in whole else pytest.mark.slow)
+        for name in VARIANTS
+        if name != but
+    ]
 
 
 TimeEmbedding = Literal["float32", "bfloat16"]
@@ -109,27 +133,26 @@ def side_by_side(model: VoxCPM2, calls: Iterable[tuple[dict[str, Any], np.ndarra
 @pytest.fixture(scope="module")
 def spoken(
     models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], encoded: Encoded
-) -> Callable[[str], dict[str, Said]]:
-    """`spoken(variant)`: all modes of a variant, by their names."""
+) -> Callable[[str, bool], dict[str, Said]]:
+    """`spoken(variant, always)`: the modes of a variant that are always spoken, or the others."""
 
-    def speak(variant: str) -> dict[str, Said]:
+    def speak(variant: str, always: bool) -> dict[str, Said]:
+        names = [mode for mode in modes(variant) if usual(variant, mode) == always]
         folder, calls = golden(variant), []
-        for mode in modes(variant):
+        for mode in names:
             a = folder.arrays(mode)
             calls.append((upstreams(arguments(encoded, folder, mode), a), a["noise"]))
-        return dict(zip(modes(variant), side_by_side(models(variant), calls), strict=True))
+        return dict(zip(names, side_by_side(models(variant), calls), strict=True))
 
     return cache(speak)
 
 
-@pytest.mark.parametrize(
-    ("variant", "mode"), [(variant, mode) for variant in VARIANTS for mode in modes(variant)]
-)
+@pytest.mark.parametrize(("variant", "mode"), [*cases()])
 def test_a_mode_equals_upstream(
     models: Callable[[str], VoxCPM2],
     golden: Callable[[str], Golden],
     encoded: Encoded,
-    spoken: Callable[[str], dict[str, Said]],
+    spoken: Callable[[str, bool], dict[str, Said]],
     variant: str,
     mode: str,
 ) -> None:
@@ -142,7 +165,7 @@ def test_a_mode_equals_upstream(
         assert np.abs(call["prompt"].latents - a["encoded_prompt_feat"]).max() < PATCHES
     call = upstreams(call, a)
 
-    said = spoken(variant)[mode]
+    said = spoken(variant, usual(variant, mode))[mode]
     assert said.row.cap == used["max_len"]
     shape = (model.config.patch_size, model.config.feat_dim)
     text = spoken_text(call["text"], None)
@@ -226,7 +249,7 @@ def test_bfloat16_stays_near_upstreams(
         assert 0 < distance < 0.15
 
 
-@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "bf16"])
+@pytest.mark.parametrize("variant", some("bf16", WHOLE))
 def test_a_lora_equals_upstream(golden: Callable[[str], Golden], variant: str) -> None:
     a = golden(variant).arrays("lora_zero_shot")
     call = golden(variant).index["groups"]["lora_zero_shot"]["meta"]["kwargs"]
@@ -238,7 +261,7 @@ def test_a_lora_equals_upstream(golden: Callable[[str], Golden], variant: str) -
     assert np.abs(speech.latents - a["pred_feat"]).max() < PATCHES
 
 
-@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "v1"])
+@pytest.mark.parametrize("variant", some("v1", ("base", "stress")))
 def test_prompts_merged_over_turns_equal_upstream(
     models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], variant: str
 ) -> None:
@@ -266,7 +289,7 @@ def test_prompts_merged_over_turns_equal_upstream(
     assert len(prompt.latents) == meta["final_cache"]["audio_patches"]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", some("", WHOLE))
 def test_a_bad_case_is_tried_again_as_upstream(
     models: Callable[[str], VoxCPM2],
     golden: Callable[[str], Golden],
