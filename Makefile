@@ -25,8 +25,9 @@ demo: $(VENV)/.draft
 	@echo "Next: . $(BIN)/activate, then narrator new my-book --from BOOK"
 	@echo "      (or, without it, $(BIN)/narrator new my-book --from BOOK)"
 
-# A file's tests stay together: they share what they rendered.
-SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadfile
+# A file's tests stay together: they share what they rendered. They go in the order of
+# tests/conftest.py, not those of many tests first.
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not slow"

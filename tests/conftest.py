@@ -16,6 +16,23 @@ import typer.testing
 
 from narrator import cli
 
+ROOT = Path(__file__).parent
+LONG = (
+    "pipeline/test_kill.py",
+    "test_book_voxcpm2.py",
+    "pipeline/test_trouble.py",
+    "voxcpm2/test_modes.py",
+    "engines/voxcpm2/test_engine.py",
+    "speech/test_render.py",
+    "test_whole.py",
+)
+"""Files of few tests that take long: they go first, lest one be alone at the end of `make test`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {ROOT / name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def hang_ups_are_heard() -> Iterator[None]:

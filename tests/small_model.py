@@ -121,7 +121,7 @@ def lenient() -> Iterator[None]:
 
     def brief(*arguments: float) -> tuple[int, int]:
         least, most = lengths(*arguments)
-        return least, min(most, least + 3)
+        return least, min(most, least + 1)
 
     with (
         mock.patch.object(session, "lengths", brief),

@@ -23,12 +23,14 @@ from narrator.sound import audio
 from tests import sounds
 from tests.stage import StageEngine
 
+BRIEF = "The river was high that spring, and the ferry ran late on most days of the week."
 NAMES = ("ann", "bea", "cy", "dee", "eve", "flo")
 
 
 @pytest.fixture(autouse=True)
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(auditions.TEXTS, "en", BRIEF)  # heard for every candidate
     return tmp_path / "home"
 
 

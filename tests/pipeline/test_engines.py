@@ -41,7 +41,7 @@ def render(path, engine, **engines):
 
 
 def test_each_speaker_is_spoken_by_its_own_engine_and_nothing_is_rendered_twice(tmp_path):
-    path, one, other = books.write(tmp_path), HumEngine(), drone()
+    path, one, other = books.brief(tmp_path), HumEngine(), drone()
     report = render(path, one, ann=other)
     assert report.complete
     assert {r.voice.speaker for r in one.requests} == {"narrator"}
@@ -70,9 +70,9 @@ def test_no_take_continues_one_of_another_engine(tmp_path):
 
 
 def test_a_chapter_has_the_highest_rate_of_its_book_and_every_take_its_length(tmp_path):
-    path, one = books.write(tmp_path), HumEngine()
+    path, one = books.brief(tmp_path), HumEngine()
     report = render(path, one, ann=drone())
-    plain = render(books.write(tmp_path / "plain"), one)
+    plain = render(books.brief(tmp_path / "plain"), one)
     for mixed, same in zip(report.finished.files, plain.finished.files, strict=True):
         sound, other = soundfile.info(mixed), soundfile.info(same)
         assert (sound.samplerate, other.samplerate) == (2 * RATE, RATE)
@@ -84,7 +84,7 @@ def test_a_chapter_has_the_highest_rate_of_its_book_and_every_take_its_length(tm
 
 
 def test_another_try_is_asked_of_the_speaker_s_engine(tmp_path):
-    path, one, other = books.write(tmp_path), HumEngine(), drone()
+    path, one, other = books.brief(tmp_path), HumEngine(), drone()
     book = render(path, one, ann=other).plan
     asked = len(one.requests), len(other.requests)
     chunk = next(step for step in book.steps if step.engine == "drone")
