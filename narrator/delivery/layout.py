@@ -198,7 +198,8 @@ def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
 def pause_between(chunk: Chunk, after: Chunk, pauses: Pauses) -> tuple[float, str]:
     """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
     name = chunk.boundary
-    if name in ("line", "sentence") and chunk.names != after.names:
+    inside = name == "sentence" and after.pieces[0].line.goes_on
+    if name in ("line", "sentence") and chunk.names != after.names and not inside:
         name = "speaker"
     pause = float(getattr(pauses, name)) if chunk.rest is None else chunk.rest
     return pause + after.lead, "" if chunk.rest is not None or after.lead else name

@@ -24,9 +24,12 @@ _MUSIC = re.compile(r"(?<!\\)\[(?=music:)", re.IGNORECASE)
 _COMMAND = re.compile(r"(?<!\\)\[(?=(?:pause|music|language)\b)", re.IGNORECASE)
 _BRACE = re.compile(r"(?<!\\)\{(?![^{}|]*[^{}|\s][^{}|]*\|[^{}|]*[^{}|\s][^{}|]*\})")
 _SAID = re.compile(
-    r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|(?<!\\)\{(?=[^{}|]*\|[^{}|]*\})", re.DOTALL
+    r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|(?<!\\)\{"
+    r"(?:(?P<bar>(?=[^{}|]*\|[^{}|]*\}))|(?=[^{}|\n:：]{1,200}[:：]))",
+    re.DOTALL,
 )
-"""A brace that would say one text for another, or code, in which there is none."""
+"""A brace that would say one text for another, or give it to somebody; or code, in which there is
+none."""
 _COMMENT = re.compile(r"(?<!\\)<(?=!--)")
 _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _FENCED = re.compile(
@@ -62,15 +65,15 @@ def proofread(book: Book) -> Book:
 
 
 def _without_sayings(markdown: str) -> tuple[str, int]:
-    """A text in which braces with a bar are escaped, as a manual has them, and how many."""
+    """A text in which braces that would mean something are escaped, and how many with a bar."""
     count = 0
 
     def escaped(found: re.Match[str]) -> str:
         nonlocal count
-        count += found["code"] is None
+        count += found["bar"] is not None
         return found[0] if found["code"] else "\\{"
 
-    parts = _FENCED.split(markdown) if "{" in markdown and "|" in markdown else [markdown]
+    parts = _FENCED.split(markdown) if "{" in markdown else [markdown]
     mended = (_SAID.sub(escaped, part) if n % 2 == 0 else part for n, part in enumerate(parts))
     return "".join(mended), count
 

@@ -20,6 +20,7 @@ from narrator.characters import quoted
 from narrator.delivery import music
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
+from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
@@ -46,23 +47,40 @@ class Manuscript:
     spoken: tuple[Utterance, ...]
 
 
-def read(path: Path) -> Manuscript:
-    """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
-    project = load.load(path)
-    cast = resolve(project)
-    languages = {name: voice.language for name, voice in cast.items() if voice.language}
-    roles = _roles(project, languages)
+def paragraphs(project: Project) -> tuple[Chapter, ...]:
+    """The chapters of a project with a line for each paragraph, before they are parted by what is
+    given to others and decided of quotations. Raises ScriptError with all problems at once."""
+    chapters, problems = _paragraphs(project, roles_of(project))
+    if problems:
+        raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
+    return tuple(chapters)
+
+
+def _paragraphs(project: Project, roles: labels.Roles) -> tuple[list[Chapter], list[Problem]]:
+    """The chapters that can be read, and what is wrong with the others."""
     chapters: list[Chapter] = []
-    lexicon, problems = _lexicon(project)
+    problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
             chapters.append(_chapter(project, number, roles))
         except ScriptError as error:
             problems += error.problems
+    return chapters, problems
+
+
+def read(path: Path) -> Manuscript:
+    """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
+    project = load.load(path)
+    cast = resolve(project)
+    roles = roles_of(project)
+    chapters, problems = _paragraphs(project, roles)
+    lexicon, faults = _lexicon(project)
+    problems = [*faults, *problems]
     if len(chapters) == len(project.chapters):
         problems += music.problems(project, [chapters[n] for n in project.numbered])
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
+    chapters = speakers.parted(project, chapters, roles)
     chapters = [music.obeyed(project, chapter) for chapter in chapters]
     try:
         apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
@@ -88,15 +106,17 @@ def read(path: Path) -> Manuscript:
     return Manuscript(project, whole, cast, spoken)
 
 
-def _roles(project: Project, languages: Mapping[str, str]) -> labels.Roles:
-    speakers: dict[str, str] = {}
+def roles_of(project: Project) -> labels.Roles:
+    """Who may speak in a project's texts, and how they are called."""
+    known: dict[str, str] = {}
     spelt: dict[str, str] = {}
     cast = project.speakers.items()
     names = [(name, name) for name, _ in cast]  # before aliases, which several may share
     for label, name in (*names, *((one, name) for name, who in cast for one in who.aliases)):
-        speakers.setdefault(labels.folded(label), name)
+        known.setdefault(labels.folded(label), name)
         spelt.setdefault(labels.folded(label), label)
-    return labels.Roles(speakers, project.narrator, languages, _declared(project), spelt)
+    languages = {name: who.language for name, who in cast if who.language}
+    return labels.Roles(known, project.narrator, languages, _declared(project), spelt)
 
 
 def _declared(project: Project) -> list[str]:

@@ -361,7 +361,7 @@ def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
     called = {"amazon": "acx", "audible": "acx", "itunes": "apple-podcasts", "ebu": "ebu-r128"}
     guess = called.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
-    return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(choices)}; {own}"
+    return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(map(quoted, choices))}; {own}"
 
 
 def _folded(label: str) -> str:

@@ -24,7 +24,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Protocol, TypeVar
 
 from narrator.text.lines import Line, MusicMark, Say, Scene
@@ -66,6 +66,8 @@ class Chunk:
     """One of each line."""
     boundary: str
     """What follows in the source: "clause", "sentence", "line", "heading", "scene" (scene's end).
+
+    Within a paragraph it is "clause" or "sentence", whoever speaks.
 
     "heading" stands on both sides of a heading.
     """
@@ -354,9 +356,14 @@ def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
     blocks: list[_Stretch] = []
     lead = 0.0
     choirs = list(together(scene.lines))
-    for (line, *others), following in zip(choirs, (*choirs[1:], None), strict=False):
+    inside = _inside([lines[0] for lines in choirs])
+    for n, ((line, *others), following) in enumerate(
+        zip(choirs, (*choirs[1:], None), strict=False)
+    ):
         if following is None:
             after = "scene"
+        elif following[0].goes_on:
+            after = "sentence" if n in inside else "clause"
         else:
             after = "heading" if line.heading or following[0].heading else "line"
         ends = frozenset(stop for _, stop in sentences(line.text, line.language))
@@ -372,6 +379,25 @@ def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
             elif seconds is not None:
                 lead += seconds
     return blocks, lead
+
+
+def _inside(lines: Sequence[Line]) -> frozenset[int]:
+    """Places of the lines that end a sentence of a paragraph that the next one goes on.
+
+    Whether they do depends on what follows: “Really?” said Ada.
+    """
+    found: set[int] = set()
+    start = 0
+    for stop in range(1, len(lines) + 1):
+        if stop < len(lines) and lines[stop].goes_on:
+            continue
+        if stop - start > 1:
+            texts = [line.text for line in lines[start:stop]]
+            ends = {end for _, end in sentences(" ".join(texts), lines[start].language)}
+            edges = accumulate(len(text) + 1 for text in texts)
+            found |= {start + n for n, edge in enumerate(edges) if edge in ends}
+        start = stop
+    return frozenset(found)
 
 
 def _rests(line: Line) -> list[tuple[int, float]]:
@@ -498,7 +524,8 @@ def _chunks(blocks: Sequence[_Stretch], limits: _Lengths, apart: bool) -> Iterat
     """The units of each chunk."""
     run: list[_Stretch] = []
     for block in blocks:
-        if run and (apart or not run[-1].joins(block)):
+        alone = apart and not block.line.goes_on
+        if run and (alone or not run[-1].joins(block)):
             yield from _run_chunks(run, limits)
             run = []
         run.append(block)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
 
-from narrator.text.lines import MusicMark, Rest, Say
+from narrator.text.lines import Given, MusicMark, Rest, Say
 
 FIXED = "\0"
 """Stands for a character that was escaped or is code: no label, no markup."""
@@ -43,6 +43,8 @@ class Flat:
     shadow: str = ""
     """`text`, with FIXED for what was escaped or is code."""
     says: list[Say] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
+    """Those within another one after it."""
     rests: list[Rest] = field(default_factory=list)
     signs: list[tuple[int, Sign]] = field(default_factory=list)
     """In order, with their offsets."""
@@ -55,6 +57,10 @@ class Flat:
     def line_at(self, at: int) -> int:
         """The line of the source in which an offset lies."""
         return self.starts[bisect_right(self.starts, (at, 1 << 62)) - 1][1]
+
+    def is_given(self, at: int) -> bool:
+        """Whether an offset lies in what is given to somebody."""
+        return any(one.start <= at < one.stop for one in self.given)
 
     def add(self, written: str, seen: str) -> None:
         """What comes next in the text, and in its shadow; both are there after `join`."""
@@ -74,12 +80,18 @@ class Flat:
 
         text, where = _collapse(self.text, content, end)
         return Flat(
-            [(0, self.line_at(begin))],
+            [(0, self.line_at(begin))]
+            + [(where(at), line) for at, line in self.starts if content < at < end],
             text,
             says=[
                 Say(where(say.start), where(say.stop - 1) + 1, say.spoken)
                 for say in self.says
                 if content <= say.start < end
+            ],
+            given=[
+                replace(one, start=where(one.start), stop=where(_last(self.text, one.stop)) + 1)
+                for one in self.given
+                if content <= one.start < end
             ],
             rests=[
                 Rest(where(max(rest.at, content)), rest.seconds)
@@ -94,13 +106,23 @@ class Flat:
         """The same after the number of a list item."""
         shift = len(number) + 1 if self.text else len(number)
         return Flat(
-            self.starts,
+            [(at + shift * (at > 0), line) for at, line in self.starts],
             f"{number} {self.text}" if self.text else number,
             says=[Say(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
+            given=[
+                replace(one, start=one.start + shift, stop=one.stop + shift) for one in self.given
+            ],
             rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
             signs=[(at + shift, sign) for at, sign in self.signs],
             languages=self.languages,
         )
+
+
+def _last(text: str, stop: int) -> int:
+    """Place of the last character before `stop` that is no white space."""
+    while stop > 1 and text[stop - 1].isspace():
+        stop -= 1
+    return stop - 1
 
 
 class ListNumbers:

@@ -114,7 +114,7 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
     strays: list[Stray] = []
     for offset, line in flat.starts:
         label = LABEL.match(flat.shadow, offset)
-        if label is None:
+        if label is None or flat.is_given(label.start("name")):
             continue
         name = squeeze(flat.text[label.start("name") : label.end("name")])
         rest = flat.text[label.end() :]
@@ -147,6 +147,8 @@ def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
     """
     words = name.split()
     if not rest.strip() or len(words) > 4 or name.startswith(_OPENING_QUOTES):
+        return False
+    if any(c in name for c in "{}[]"):  # which no name has
         return False
     prose = unicodedata.category(name[0]) == "Lo" and (
         len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)

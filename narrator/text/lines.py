@@ -45,8 +45,20 @@ class MusicMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """The text gives `text[start:stop]` of a line to speakers, several in unison: `{Ada: …}`."""
+
+    start: int
+    stop: int
+    speakers: tuple[str, ...]
+    style: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """What one speaker says without interruption: one paragraph, without its markup.
+    """What one speaker says without interruption, without markup: a stretch of a paragraph.
+
+    As it is read from a text it is all of a paragraph; `stretches.py` parts it.
 
     `text` is what subtitles show. Whitespace runs are single spaces, no leading or trailing ones.
     """
@@ -67,6 +79,21 @@ class Line:
     with_before: bool = False
     """Whether it is said at the same time as the line before, in unison, by somebody else: of the
     same text and place, and with no `rests` and `marks`, which the first line of them holds."""
+    goes_on: bool = False
+    """Whether it goes on the paragraph of the line before."""
+    given: tuple[Given, ...] = ()
+    """What the text gives to others; an inner one comes after the one that it stands in, and before
+    it. None where the line is one speaker's."""
+    is_narration: bool = False
+    """Whether it is the narrator's because nothing in the text says whose it is."""
+    is_marked: bool = False
+    """Whether a language mark says what it is said in."""
+    rows: tuple[tuple[int, int], ...] = ()
+    """Offset and number of each line of the source that begins within it."""
+
+    def number_at(self, at: int) -> int:
+        """The line of the source in which an offset lies."""
+        return max((number for start, number in self.rows if start <= at), default=self.line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Protocol
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
@@ -15,10 +17,24 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
+from markdown_it.token import Token
 
 from narrator.characters import seen
 from narrator.text import slips
 from narrator.text.alphabets import is_language
+
+
+class CastNames(Protocol):
+    """Who may be named in a text."""
+
+    def named(self, text: str) -> tuple[str, ...]:
+        """Whom a text names exactly, several in unison."""
+        ...
+
+    def meant(self, label: str) -> str | None:
+        """The name that a mistyped one was most likely meant to be."""
+        ...
+
 
 LONGEST_PAUSE = 60.0
 """Seconds that one `[pause …]` may last."""
@@ -48,6 +64,10 @@ _ENDS = frozenset("off of end".split())
 """What plainly means the end of a language, where its mark is mistyped."""
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
 _SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
+_GIVEN = re.compile(
+    r"\{[^\S\n]*(?P<names>[^\s{}|:：(（][^{}|:：(（\n]{0,199}?)[^\S\n]*"
+    r"(?:[(（](?P<style>[^(){}（）\n]{0,200})[)）][^\S\n]*)?[:：][^\S\n]*"
+)
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\[\s]+\]|\^\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
 _FOOTNOTE = re.compile(r"\[\^[^\]\[\s]+\]:")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -71,6 +91,7 @@ def MARKDOWN() -> MarkdownIt:
     md.inline.ruler.before("link", "language", _language)
     md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
     md.inline.ruler.before("link", "say", _say)
+    md.inline.ruler.before("link", "given_end", _given_end)
     return md
 
 
@@ -242,24 +263,70 @@ def _ends(mark: re.Match[str], tag: str, source: str) -> bool:
 
 
 def _say(state: StateInline, silent: bool) -> bool:
-    """`{written|spoken}`"""
+    """`{written|spoken}`, or the beginning of `{Ada: …}`"""
     if state.src[state.pos] != "{":
         return False
     mark = _SAY.match(state.src, state.pos, state.posMax)
     written, spoken = (
         (squeeze(_ESCAPED.sub(r"\1", part)) for part in mark.groups()) if mark else ("", "")
     )
+    if not (visible(written) and spoken):
+        return _given(state, silent)
     if not silent:
-        if visible(written) and spoken:
-            token = state.push("say", "", 0)
-            token.content = written
-            token.meta = {"pos": state.pos, "spoken": spoken}
-        else:
-            written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
-            _push_slip(state, "{", slips.BRACE, spoken=True, shown=written)
-            mark = None
-    state.pos = mark.end() if mark else state.pos + 1
+        names = _GIVEN.match(state.src, state.pos, state.posMax)
+        if names and state.env["cast"].named(names["names"]):
+            _push_slip(state, state.src[state.pos : state.pos + 60], slips.SAID_OTHERWISE)
+        token = state.push("say", "", 0)
+        token.content = written
+        token.meta = {"pos": state.pos, "spoken": spoken}
+    assert mark is not None
+    state.pos = mark.end()
     return True
+
+
+def _given(state: StateInline, silent: bool) -> bool:
+    """The beginning of `{Ada (softly): …}`, if the cast has exactly that name; else a brace, which
+    is text. Whether there is an end is seen when all of a paragraph is there."""
+    mark = _GIVEN.match(state.src, state.pos, state.posMax)
+    cast: CastNames = state.env["cast"]
+    speakers = cast.named(mark["names"]) if mark else ()
+    if not silent:
+        token = state.push("given" if speakers else "brace", "", 0)
+        written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
+        near = cast.meant(mark["names"]) if mark and not speakers else None
+        style = squeeze(mark["style"] or "") or None if mark else None
+        token.content = mark[0] if mark and speakers else "{"
+        token.meta = {
+            "pos": state.pos, "speakers": speakers, "style": style, "written": written, "near": near
+        }  # fmt: skip
+    state.pos = mark.end() if mark and speakers else state.pos + 1
+    return True
+
+
+def _given_end(state: StateInline, silent: bool) -> bool:
+    """A brace that may end what one begins."""
+    if state.src[state.pos] != "}":
+        return False
+    if not silent:
+        token = state.push("given_end", "", 0)
+        token.content = "}"
+        token.meta = {"pos": state.pos}
+    state.pos += 1
+    return True
+
+
+def unpaired(tokens: Sequence[Token]) -> frozenset[int]:
+    """Places of the braces of a paragraph that begin or end nothing."""
+    opened: list[int] = []
+    alone: set[int] = set()
+    for place, token in enumerate(tokens):
+        if token.type == "given":
+            opened.append(place)
+        elif token.type == "given_end" and opened:
+            opened.pop()
+        elif token.type == "given_end":
+            alone.add(place)
+    return frozenset((*alone, *opened))
 
 
 def _footnote_mark(state: StateInline, silent: bool) -> bool:
@@ -277,14 +344,14 @@ def _footnote_mark(state: StateInline, silent: bool) -> bool:
 
 
 def _push_slip(
-    state: StateInline, written: str, matter: str, *, spoken: bool | None, shown: str | None = None
+    state: StateInline, written: str, matter: str, *, spoken: bool | None = None
 ) -> None:
     """What is `written` is nearly a mark: as text it is spoken, as none it is left out and listed.
 
     With None it is a mark all the same.
     """
     token = state.push("slip", "", 0)
-    token.content = shown or written
+    token.content = written
     token.info = matter
     token.meta = {"pos": state.pos}
     if spoken is None:

@@ -35,10 +35,22 @@ from narrator.text.labels import (
     folded,
     more,
 )
-from narrator.text.lines import Chapter, Foreign, LeftOut, Line, MusicMark, Rest, Say, Scene
-from narrator.text.markup import MARKDOWN, visible
-from narrator.text.slips import LANGUAGE, LANGUAGE_END, STILL_ON, Slip, brackets, opening
-from narrator.text.tongues import Strange, denied, said_in, strange
+from narrator.text.letters import by_letters
+from narrator.text.lines import Chapter, Given, LeftOut, Line, MusicMark, Rest, Say, Scene
+from narrator.text.markup import MARKDOWN, unpaired, visible
+from narrator.text.slips import (
+    BRACE,
+    GIVEN,
+    LANGUAGE,
+    LANGUAGE_END,
+    NO_WORDS,
+    STILL_ON,
+    UNENDED,
+    Slip,
+    brackets,
+    opening,
+)
+from narrator.text.tongues import denied
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; some 18 hours of speech. Whatever is longer is no paragraph of a book."""
@@ -197,9 +209,6 @@ class _ScriptReader:
         self.marked: _Marked | None = None
         """The language that is on."""
         self.declared = [*roles.declared, language, *roles.languages.values()]
-        self.strange: list[tuple[int, int, Strange]] = []
-        """Places of lines in `scenes` that nobody has set a language for, and that are in letters
-        of another."""
         self.warnings: list[Problem] = []
         self.slips: list[Slip] = []
 
@@ -220,7 +229,7 @@ class _ScriptReader:
         self._place_last_marks()
         if (on := self.marked) and on.lines > FEW_LINES and not on.denied:
             self.slips.append(Slip(on.mark.written, STILL_ON, self.path, on.mark.number))
-        foreign = tuple(self._foreign())
+        foreign = by_letters(self.scenes, self.declared)
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
         unseen = tuple((c, self.path, line, n) for c, (line, n) in self.unseen.items())
@@ -250,7 +259,7 @@ class _ScriptReader:
             return
         lines = text.split("\n")
         items = ListNumbers()
-        tokens = iter(MARKDOWN().parse(text))
+        tokens = iter(MARKDOWN().parse(text, {"cast": self.roles}))
         for token in tokens:
             first, last = token.map or (0, 0)
             line, source = line_of(first), lines[first:last]
@@ -386,6 +395,8 @@ class _ScriptReader:
         if attribution:
             speakers, style = attribution
             speaker = next(iter(speakers), "")
+            if len(speakers) > 1:
+                part.given.insert(0, Given(0, len(part.text), speakers, style))
             self.previous = speaker or self.previous
         else:
             speaker, style = self.default or self.previous or "", None
@@ -404,11 +415,13 @@ class _ScriptReader:
             says=tuple(part.says),
             rests=(*early, *part.rests),
             marks=tuple(self._marks(part.text, part.signs)),
+            given=tuple(part.given),
+            is_narration=not (attribution or heading) and speaker == self.roles.narrator,
+            is_marked=self.marked is not None,
+            rows=tuple(part.starts[1:]),
         )
         if self.marked:
             made = self._under_mark(made, self.marked)
-        elif found := strange(made.text, made.language):
-            self.strange.append((len(self.scenes) - 1, len(self.scenes[-1]), found))
         self.scenes[-1].append(made)
         for mark in after:
             self._set_language(mark)
@@ -472,34 +485,6 @@ class _ScriptReader:
         if self.scenes[-1]:
             self.scenes.append([])
 
-    def _foreign(self) -> Iterator[Foreign]:
-        """Lines that are in letters of another language get it, those of a run the same; and what
-        is in such letters, once for each language."""
-        found: dict[tuple[str, str, str | None], list[tuple[int, str]]] = {}
-        for run in self._runs():
-            lines = [self.scenes[scene][at] for scene, at, _ in run]
-            texts = [(line.text, one) for line, (_, _, one) in zip(lines, run, strict=True)]
-            language = said_in(texts, self.declared)
-            for (scene, at, one), line in zip(run, lines, strict=True):
-                places = found.setdefault((one.alphabet, line.language, language), [])
-                places.append((line.line, one.word if language is None else line.text))
-                if language is not None:
-                    self.scenes[scene][at] = replace(line, language=language)
-        for (alphabet, around, language), places in found.items():
-            number, sample = places[0]
-            yield Foreign(alphabet, around, language, self.path, number, len(places), sample)
-
-    def _runs(self) -> Iterator[list[tuple[int, int, Strange]]]:
-        """`strange`, with neighbouring lines that go on one another together."""
-        run: list[tuple[int, int, Strange]] = []
-        for scene, at, one in self.strange:
-            if run and not (run[-1][:2] == (scene, at - 1) and one.goes_on(run[-1][2])):
-                yield run
-                run = []
-            run.append((scene, at, one))
-        if run:
-            yield run
-
     # -- inline markup
 
     def _flat(self, token: Token, line_of: Callable[[int], int]) -> Flat:
@@ -507,17 +492,40 @@ class _ScriptReader:
         first = token.map[0] if token.map else 0
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
         flat = Flat([(0, line_of(first))])
-        for child in token.children or ():
+        children = token.children or []
+        alone = unpaired(children)
+        opened: list[tuple[int, Token]] = []
+        given: list[tuple[int, int, Token]] = []
+        for place, child in enumerate(children):
             if child.type in ("softbreak", "hardbreak"):
                 flat.add("\n", "\n")
                 number = first + bisect_right(newlines, child.meta["pos"])
                 flat.starts.append((flat.size, line_of(number)))
-            elif "pos" in child.meta:
-                self._add(flat, child, line_of(first + bisect_left(newlines, child.meta["pos"])))
+                continue
+            line = flat.starts[-1][1]
+            if "pos" in child.meta:
+                line = line_of(first + bisect_left(newlines, child.meta["pos"]))
+            if child.type == "given" and place not in alone:
+                opened.append((flat.size, child))
+            elif child.type == "given_end" and place not in alone:
+                start, opening = opened.pop()
+                given.append((start, flat.size, opening))
             else:
-                self._add(flat, child, flat.starts[-1][1])
+                self._add(flat, child, line)
         flat.join()
+        given.reverse()  # those within another one ended first
+        for start, stop, opening in sorted(given, key=lambda one: (one[0], -one[1])):
+            self._give(flat, start, stop, opening)
         return flat
+
+    def _give(self, flat: Flat, start: int, stop: int, opening: Token) -> None:
+        """Give what stands in braces to those whom the first one names."""
+        meta = opening.meta
+        if visible(flat.text[start:stop]):
+            flat.given.append(Given(start, stop, meta["speakers"], meta["style"]))
+        else:
+            line = flat.line_at(start)
+            self.slips.append(Slip(meta["written"], NO_WORDS, self.path, line))
 
     def _add(self, flat: Flat, child: Token, line: int) -> None:
         """What one token says to the text, or sets in it."""
@@ -537,6 +545,10 @@ class _ScriptReader:
                 end = flat.size + len(child.content)
                 flat.says.append(Say(flat.size, end, child.meta["spoken"]))
                 flat.add(child.content, FIXED * len(child.content))
+            case "given" | "brace":
+                self._brace(flat, child, line)
+            case "given_end":
+                flat.add("}", "}")
             case "html_inline":
                 space = self._tag(child.content, line)
                 flat.add(space, space)
@@ -546,6 +558,15 @@ class _ScriptReader:
                 self._leave_out(line, child.content, child.info)
             case "slip":
                 self.slips.append(Slip(child.content, child.info, self.path, line))
+
+    def _brace(self, flat: Flat, child: Token, line: int) -> None:
+        """A brace that gives nothing to anybody, which is text."""
+        near = child.meta["near"]
+        matter = UNENDED if child.type == "given" else GIVEN if near else BRACE
+        hint = f"; did you mean “{{{near}: …}}”?" if near else ""
+        self.slips.append(Slip(child.meta["written"], matter, self.path, line, hint))
+        flat.add("{", FIXED)
+        flat.add(child.content[1:], child.content[1:])
 
     def _language_mark(self, flat: Flat, child: Token, line: int) -> None:
         """A language mark, or what was meant as one."""

@@ -42,6 +42,19 @@ NO_COLON = f"{_SPOKEN}: a label ends in a colon, “Ada: …”"
 BRACE = (
     "begins no {written|spoken}: give both words, or write \\{ for text; the brace is left as text"
 )
+GIVEN = (
+    "gives nothing to anybody, for nobody of the cast has exactly this name: the text stays as it "
+    "is, in the voice around it; write \\{ for a brace that is text"
+)
+UNENDED = (
+    "gives nothing to anybody, for no } ends it in its paragraph; write \\{ for a brace that is "
+    "text"
+)
+SAID_OTHERWISE = (
+    "says one text for another, as {written|spoken} does, and gives nothing to anybody; write \\| "
+    "for a bar that is text"
+)
+NO_WORDS = "gives nothing to anybody, for no words stand in it, and is left out"
 LANGUAGE = (
     "is no language mark: write [language: el], with a tag as in book.yaml, and [language: off] "
     "after the lines that it is for"
