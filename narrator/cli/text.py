@@ -17,7 +17,7 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Notes, Skipped, Written
+    from narrator.importers import Choices, Directions, Notes, Skipped, Written
     from narrator.pipeline.manuscript import Manuscript
     from narrator.speech.plan import Utterance
     from narrator.text.lines import LeftOut
@@ -50,12 +50,15 @@ def new(
     notes: Annotated[
         str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
     ] = "omit",
+    directions: Annotated[
+        str, typer.Option(help="A play's stage directions: read (by the narrator), omit.")
+    ] = "read",
     as_json: AsJson = False,
 ) -> None:
     """Start a project, from a book if there is one."""
     from narrator import importers
 
-    choices = _choices(title, author, language, encoding, chapter_heading, notes)
+    choices = _choices(title, author, language, encoding, chapter_heading, notes, directions)
     with stage(err, f"importing {source or folder}"):
         book = (importers.import_book(source, choices) if source
                 else importers.starter(folder, choices))  # fmt: skip
@@ -102,6 +105,7 @@ def _choices(
     encoding: str | None,
     heading: str | None,
     notes: str,
+    directions: str,
 ) -> Choices:
     """What the options of `new` say. Raises UsageError."""
     from narrator.importers import Choices
@@ -109,6 +113,8 @@ def _choices(
 
     if notes not in ("in-place", "end", "omit"):
         raise UsageError(f"--notes {notes}: in-place, end or omit")
+    if directions not in ("read", "omit"):
+        raise UsageError(f"--directions {directions}: read or omit")
     if heading is not None and not heading.strip():
         raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
     try:
@@ -126,6 +132,7 @@ def _choices(
         encoding=encoding,
         heading=pattern,
         notes=cast("Notes", notes),
+        directions=cast("Directions", directions),
     )
 
 

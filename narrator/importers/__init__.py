@@ -18,7 +18,16 @@ from itertools import takewhile
 from pathlib import Path
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, Choices, CoverImage, ImportedChapter, Notes, Skipped
+from narrator.importers.book import (
+    Book,
+    Choices,
+    CoverImage,
+    Directions,
+    ImportedChapter,
+    Notes,
+    PrintedSpeaker,
+    Skipped,
+)
 from narrator.importers.doubts import Shape, doubts
 from narrator.importers.epub import read_epub
 from narrator.importers.folder import read_folder
@@ -37,8 +46,10 @@ __all__ = [
     "Book",
     "Choices",
     "CoverImage",
+    "Directions",
     "ImportedChapter",
     "Notes",
+    "PrintedSpeaker",
     "Skipped",
     "Written",
     "doubts_of",

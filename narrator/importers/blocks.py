@@ -49,7 +49,11 @@ class Block:
     linked: int = 0
     """Characters that are links into the book."""
     speaker: str = ""
-    """The label of a script that stands before the text, with its colon."""
+    """The label of a script that is written before the text, with its colon."""
+    apart: str = ""
+    """Words at its beginning that its markup sets apart, as speakers' names are."""
+    is_name: bool = False
+    """Whether its markup says that they are a speaker's."""
     document: int = 0
     """Number of the document or page that it stands in."""
     rows: list[str] = field(default_factory=list)

@@ -44,6 +44,9 @@ def names(text: str) -> frozenset[str]:
 Notes = Literal["in-place", "end", "omit"]
 """Where footnotes are spoken: after the paragraph that refers to them, the chapter, or nowhere."""
 
+Directions = Literal["read", "omit"]
+"""Whether the narrator reads a play's stage directions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -57,6 +60,7 @@ class Choices:
     heading: re.Pattern[str] | None = None
     """What a line that begins a chapter begins with."""
     notes: Notes = "omit"
+    directions: Directions = "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,17 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedSpeaker:
+    """One of the cast that a source names in print."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    """Other labels that are the same one's."""
+    pronoun: str | None = None
+    """Where the source says it plainly."""
+
+
+@dataclass(frozen=True, slots=True)
 class Book:
     """What `book.yaml` and the text files are written from."""
 
@@ -122,8 +137,8 @@ class Book:
     copyright: str | None = None
     is_titled: bool = True
     """Whether the source says its title; else a file's name stands for it."""
-    speakers: tuple[str, ...] = ()
-    """Labels of a source that is a script; none where one voice reads all."""
+    speakers: tuple[PrintedSpeaker, ...] = ()
+    """Those whose labels a source prints; none where one voice reads all."""
     remarks: tuple[str, ...] = ()
     """What was guessed, missing or read in an unusual way."""
 

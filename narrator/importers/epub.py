@@ -61,6 +61,7 @@ def read_epub(path: Path, choices: Choices) -> Book:
             description=facts.description,
             genre=facts.genre,
             copyright=facts.copyright,
+            speakers=divided.speakers,
             remarks=(*remarks, *archive.remarks, *divided.remarks),
         )
         if lost := book.characters - book.characters_kept - book.characters_left_out:

@@ -23,9 +23,9 @@ from narrator.importers.book import (
 )
 from narrator.importers.chapters import FILES
 from narrator.importers.markdown import read_markdown
+from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
 from narrator.importers.text import read_plain_text
-from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text")
@@ -62,7 +62,6 @@ def _files(folder: Path) -> list[Path]:
             path
             for path in folder.rglob("*")
             if path.suffix.lower() in (*_MARKDOWN, *_TEXT)
-            and not path.name.endswith(ENDING)  # who says what in a text
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
             and "build" not in path.relative_to(folder).parts[:-1]
             and path.is_file()
@@ -129,7 +128,7 @@ def _joined(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Bo
         left_out=(*aside, *_left_out(books)),
         source=file_name(folder.resolve()),
         characters=sum(book.characters for book in books) + sum(i.characters for i in aside),
-        speakers=tuple(dict.fromkeys(name for book in books for name in book.speakers)),
+        speakers=joined(speaker for book in books for speaker in book.speakers),
         remarks=tuple(_remarks(books, said is not None, written != _NOBODY)),
     )
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from narrator.importers import matter
+from narrator.importers import matter, persons
 from narrator.importers.book import names
 from narrator.importers.counting import (
     ALONE,
@@ -86,11 +86,14 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     if heading is None and short and below:
         # a long title that describes: "CHAPTER X. In which much\nhappens to all of us"
         return _counted(f"{first} {below}", short=True, alone=True, rows=len(rows))
-    return _with_title(heading, below, len(rows)) if heading and below else heading
+    named = heading is not None and heading.key != "solo persons"
+    return _with_title(heading, below, len(rows)) if heading and named and below else heading
 
 
 def _uncounted(row: str, rows: int, gap: int) -> Heading | None:
     """A heading without a number, at the top of so many rows."""
+    if persons.is_list(row) and (row.isupper() or (gap > 1 and rows == 1)):
+        return Heading((row,), CHAPTER, "solo persons")
     return (_solo(row) if rows <= 2 else None) or (_of_matter(row, gap) if rows == 1 else None)
 
 

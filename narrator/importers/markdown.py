@@ -33,7 +33,7 @@ from narrator.importers.chapters import CHOSEN, FOLDER, LEVELS, divide
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
 from narrator.importers.package import LANGUAGE
-from narrator.importers.plaintext import find_speakers, read_text
+from narrator.importers.plaintext import read_text
 
 _FACTS = {
     "title": "title",
@@ -102,8 +102,6 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
     body = "\n".join([""] * begin + rows[begin:])
     tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
     _join_words(source, tokens, text)
-    contents = list(_paragraphs(tokens))
-    speakers = find_speakers(contents) or find_speakers("\n".join(contents).split("\n"))
     outline = _outline(source, tokens, begin, of_folder)
     outline.choices = choices
     divided = divide(outline, CHOSEN if choices.heading else FOLDER if of_folder else LEVELS)
@@ -119,8 +117,8 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
         chapters=tuple(divided.chapters),
         left_out=tuple(divided.left_out),
         characters=count_characters(text),
-        speakers=speakers,
-        remarks=((decoded.remark,) if decoded.remark else ()) + book.remarks,
+        speakers=divided.speakers,
+        remarks=(*filter(None, [decoded.remark]), *book.remarks, *divided.remarks),
     )
 
 
@@ -330,13 +328,3 @@ def _cover(source: _Source) -> CoverImage | None:
 
 _PICTURES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
 _LARGEST_COVER = 64_000_000
-
-
-# -- labels ----------------------------------------------------------------------------------------
-
-
-def _paragraphs(tokens: Sequence[Token]) -> Iterator[str]:
-    """The text of each paragraph, those in quotations and lists as well."""
-    for opening, inline in pairwise(tokens):
-        if opening.type == "paragraph_open" and inline.map:
-            yield inline.content

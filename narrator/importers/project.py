@@ -23,7 +23,7 @@ import yaml
 from narrator import files
 from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
-from narrator.importers.book import Book, Choices, ImportedChapter, Skipped
+from narrator.importers.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
 from narrator.keys import content_of, file_content
 from narrator.project.schema import is_date
 
@@ -383,14 +383,19 @@ def _odd_date(date: str | None) -> list[str]:
     ]
 
 
-def _cast(speakers: Sequence[str]) -> str:
+def _cast(speakers: Sequence[PrintedSpeaker]) -> str:
     """The cast: one narrator, or the labels of a script."""
     rows = [
         "# Who speaks. A voice is described in words or given as a clip with its transcript.",
         "speakers:",
         '  narrator: {}    # or: {voice: {description: "A warm, unhurried storyteller"}}',
     ]
-    rows += [f"  {_yaml_key(name)}: {{}}" for name in speakers if name.casefold() != "narrator"]
+    for speaker in speakers:
+        if speaker.name.casefold() != "narrator":
+            names = ", ".join(map(_yaml_key, speaker.aliases))
+            known = [f"aliases: [{names}]"] if names else []
+            known += [f"pronoun: {speaker.pronoun}"] if speaker.pronoun else []
+            rows += [f"  {_yaml_key(speaker.name)}: {{{', '.join(known)}}}"]
     if not speakers:
         rows += ["  # alice: {}    # says what begins with “Alice: ” in the text"]
     rows += ["narrator: narrator    # reads what has no label", ""]

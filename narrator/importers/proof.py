@@ -43,7 +43,9 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\
 
 def proofread(book: Book) -> Book:
     """The book with chapters that can be read as scripts; what says nothing is left out."""
-    cast = {labels.folded(name): name for name in ("narrator", *book.speakers)}
+    cast = {labels.folded("narrator"): "narrator"}
+    for speaker in book.speakers:
+        cast |= {labels.folded(name): speaker.name for name in (speaker.name, *speaker.aliases)}
     roles = labels.Roles(cast, "narrator")
     chapters: list[ImportedChapter] = []
     left_out = list(book.left_out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from narrator.characters import seen
@@ -25,6 +25,8 @@ class Span:
     text: str
     em: bool = False
     strong: bool = False
+    told: bool = False
+    """Whether markup says that it is a stage direction."""
 
     @property
     def mark(self) -> str:
@@ -88,13 +90,13 @@ def tidy(spans: Iterable[Span]) -> Line:
     """One line: single spaces between words, none at the ends, spaces never in a style."""
     result: list[Span] = []
 
-    def add(text: str, em: bool, strong: bool) -> None:
-        if len(result) > 1 and result[-1].text == " " and _style(result[-2]) == (em, strong):
+    def add(text: str, *style: bool) -> None:
+        if len(result) > 1 and result[-1].text == " " and _style(result[-2]) == style:
             text = " " + text
             result.pop()
-        if result and _style(result[-1]) == (em, strong):
+        if result and _style(result[-1]) == style:
             text = result.pop().text + text
-        result.append(Span(text, em, strong))
+        result.append(Span(text, *style))
 
     spaced = True
     for span in spans:
@@ -107,20 +109,20 @@ def tidy(spans: Iterable[Span]) -> Line:
         words = text.strip(" ")
         styled = any(map(str.isalnum, words))
         if text.startswith(" "):
-            add(" ", False, False)
+            add(" ", False, False, False)
         if words:
-            add(words, span.em and styled, span.strong and styled)
+            add(words, span.em and styled, span.strong and styled, span.told)
         if spaced and text != " ":
-            add(" ", False, False)
+            add(" ", False, False, False)
     if result and result[-1].text.endswith(" "):
         last = result.pop()
         if text := last.text.rstrip(" "):
-            result.append(Span(text, last.em, last.strong))
+            result.append(replace(last, text=text))
     return tuple(result)
 
 
-def _style(span: Span) -> tuple[bool, bool]:
-    return span.em, span.strong
+def _style(span: Span) -> tuple[bool, ...]:
+    return span.em, span.strong, span.told
 
 
 def join_heading(parts: Sequence[Line]) -> Line:

@@ -29,9 +29,11 @@ from narrator.importers.book import (
 from narrator.importers.chapters import CHOSEN_LINES, LINES, ChapterRule, find_starts
 from narrator.importers.chapters.assembly import assemble
 from narrator.importers.chapters.outline import Outline
+from narrator.importers.dialogue import label_of, row_labels
+from narrator.importers.directions import is_stage_row, is_verse
 from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
-from narrator.importers.plaintext import find_label, find_speakers, label_key, read_text, spans
+from narrator.importers.plaintext import read_text, spans
 from narrator.importers.prose import Span, is_scene_break, paragraphs, tidy
 from narrator.project.languages import called
 from narrator.text.patterns import limited
@@ -87,7 +89,8 @@ class _TextFile:
         self.notices: list[Block] = []
         begin, end = self._without_notices()
         body = rows[begin:end]
-        self.labels = _labels([row.strip() for row in body if row.strip()])
+        self.labels = row_labels(body)
+        """Keys of the labels with which speeches begin, where the text prints its speakers."""
         self.line_by_line = not self.labels and _is_line_by_line(body)
         self.width = _width(body)
         self.words = hyphens.words_of("\n".join(row.strip() for row in body))
@@ -105,9 +108,6 @@ class _TextFile:
         outline = Outline(self.blocks, BookContext(stem(self.path)), said=self.facts)
         outline.choices = self.choices
         find_starts(outline, rules)
-        texts = [block.text for block in outline.blocks if block.kind == "text"]
-        speakers = find_speakers(texts)
-        self.labels = _labels(texts)
         divided = assemble(outline, self._written)
         if not divided.chapters:
             raise ImportFailed(Problem(self.path, None, "has no text to read aloud"))
@@ -130,10 +130,11 @@ class _TextFile:
             source=file_name(self.path),
             characters=characters,
             is_titled="title" in self.facts,
-            speakers=speakers,
+            speakers=divided.speakers,
             remarks=(
                 *(f"The text does not say its {fact}." for fact in said if not said[fact]),
                 *self._of_strays(),
+                *divided.remarks,
             ),
         )
         lost = book.characters - book.characters_kept - book.characters_left_out
@@ -207,14 +208,16 @@ class _TextFile:
         as a heading that was chosen or below one."""
         if self._is_chosen(row) or self._is_chosen(above):
             return True
-        if self.line_by_line or self._is_label(row.strip()):
+        if self.line_by_line or self._is_label(row, within=True):
+            return True
+        if self.labels and (is_stage_row(row) or is_stage_row(above)):
             return True
         indented = _indent(row) >= 2 and _indent(above) < 2
         return indented and above[-1] in ".!?…:;\"'”’)—-"
 
-    def _is_label(self, row: str) -> bool:
-        label = find_label(row) if self.labels else None
-        return label is not None and label_key(label) in self.labels
+    def _is_label(self, row: str, within: bool = False) -> bool:
+        """Whether a speech begins with a row, at the beginning of a paragraph or `within` one."""
+        return bool(self.labels) and label_of(row, self.labels, within) is not None
 
     def _leave_asides(self) -> None:
         """Set aside what stands in brackets: captions, footnotes, notes of transcribers."""
@@ -254,7 +257,9 @@ class _TextFile:
             blocks.append(block)
             if block.kind != "text":
                 continue
-            if is_scene_break(block.text):
+            if self._is_label(block.rows[0]):
+                block.apart = block.rows[0].strip(" _.:")
+            elif is_scene_break(block.text):
                 block.kind = "scene"
             elif self.choices.heading is None and (heading := read_heading(block.rows, block.gap)):
                 rows, rest = block.rows[: heading.rows], block.rows[heading.rows :]
@@ -286,13 +291,14 @@ class _TextFile:
 
     def _texts(self, block: Block) -> Iterator[Block]:
         rows = [row.strip() for row in block.rows]
-        quoted = len(rows) > 1 and all(_indent(row) >= 2 for row in block.rows)
+        quoted = not self.labels and len(rows) > 1 and all(_indent(r) >= 2 for r in block.rows)
         verse = quoted and max(map(len, rows)) < 0.8 * self.width
-        label = find_label(rows[0]) if self._is_label(rows[0]) else None
-        speaker = label[0] if label else ""
-        text = hyphens.join("\n".join(rows), self.words)[len(speaker) :]
-        text = text if verse else text.replace("\n", " ")
-        hidden = count_characters("".join(rows)) - count_characters(speaker + text)
+        text = hyphens.join("\n".join(rows), self.words)
+        if self.labels:
+            text = self._speech(text)
+        elif not verse:
+            text = text.replace("\n", " ")
+        hidden = count_characters("".join(rows)) - count_characters(text)
         references: list[Block] = []
 
         def left(reference: re.Match[str]) -> str:
@@ -308,16 +314,24 @@ class _TextFile:
         text = _REFERENCE.sub(left, text)
         for lines in paragraphs(spans(text)):
             said = made_of("text", block.source, lines)
-            said.speaker = " ".join(speaker.split())
             said.containers = (Container("> ", "> "),) if quoted else ()
-            said.characters = count_characters(speaker + text) + hidden
-            said.words += count_words(speaker)
+            said.characters = count_characters(text) + hidden
             yield said
         yield from references
 
-
-def _labels(rows: Sequence[str]) -> frozenset[str]:
-    return frozenset(name.casefold() for name in find_speakers(rows))
+    def _speech(self, text: str) -> str:
+        """The rows of a speech: its name alone on the first, lines of verse, or prose in one."""
+        rows = text.split("\n")
+        label = label_of(rows[0], self.labels)
+        alone = 1 if label and label.is_alone and len(rows) > 1 else 0
+        said = rows[alone:]
+        width = max(self.width, _NARROWEST * alone)
+        room = sum(len(f"{row} {below.split()[0]}") <= width for row, below in pairwise(said))
+        lengths = sorted(map(len, said[:-1]))
+        uneven = 3 * room >= len(lengths) or min(lengths) < _EVEN * max(lengths)
+        if not (is_verse("\n".join(said)) and uneven and len(rows) > 2):
+            said = [" ".join(said)]
+        return "\n".join(rows[:alone] + said)
 
 
 def _indent(row: str) -> int:
@@ -341,6 +355,10 @@ def _is_line_by_line(rows: Sequence[str]) -> bool:
 
 
 _ENDS = ".!?…\"”’'*:)。！？」』"
+_NARROWEST = 40
+"""Characters of lines under a name that stands alone, at least, if they are wrapped."""
+_EVEN = 0.82
+"""Of the longest of a prose paragraph's lines, which the others but the last have at least."""
 _FULL = 0.85
 """Of the width, at least: a line after which a word had no room."""
 _GOES_ON = 0.15

@@ -97,6 +97,17 @@ _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
 _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
+_NAME_TYPE = names("persona z3998:persona")
+_NAME_CLASS = re.compile(
+    r"(?<![\w-])(speaker|spkr|persona|char-?name|character-?name|sp-?name|dramatis)\d?(?![\w-])",
+    re.I,
+)
+_TOLD = re.compile(
+    r"(?<![\w-])(z3998:)?(stage-?(dir(ections?)?)?|direction|didascalie|sd)\d?(?![\w-])", re.I
+)
+"""Types and classes of speakers' names and of stage directions."""
+_APART = 80
+"""Characters at a paragraph's beginning that may be a name with what stands beside it."""
 _STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
 
 
@@ -161,7 +172,10 @@ class _BodyWalker:
         self.matter: list[tuple[str | None, int]] = [(None, 0)]
         self.sections = 0
         self.heading: Block | None = None
-        self.em = self.strong = self.links = self.preformatted = self.rows = 0
+        self.em = self.strong = self.told = self.links = self.preformatted = self.rows = 0
+        self.apart = ""
+        """What markup sets apart at the beginning of the paragraph in hand."""
+        self.is_name = False
         self.language: str | None = None
         """Of the words that are read."""
         self.languages: set[str | None] = set()
@@ -198,12 +212,25 @@ class _BodyWalker:
         if name == "p" and _SPACE_CLASS.search(classes):
             self._add(Block("scene", self.path))
         count = len(self.blocks)
+        told = _is_told(types, classes)
+        self.told += told
         self._inside(element, name, types, classes)
+        self._set_apart(element, 0, name == "dt" or _is_first_of_two(element))
+        self.told -= told
         self.flush()
         if name in ("p", "div") and len(self.blocks) == count:
             self._empty(element, classes)
         if kind is not None:
             self.matter.pop()
+
+    def _set_apart(self, element: etree._Element, begin: int, may: bool = True) -> None:
+        """Note what an element holds that begins a paragraph: it may be a speaker's name."""
+        said = " ".join(plain(self.spans[begin:]).split())
+        types, classes = types_of(element).split(), element.get("class", "")
+        is_name = bool(_NAME_TYPE.intersection(types) or _NAME_CLASS.search(classes))
+        inner = self.is_name and said.startswith(self.apart)
+        if (may or is_name) and 0 < len(said) <= _APART and not self.told and not inner:
+            self.apart, self.is_name = said, is_name
 
     def _nested(self, kind: str) -> bool:
         """Whether a section of this kind is a piece of the one around it, not one beside others."""
@@ -330,7 +357,10 @@ class _BodyWalker:
         for cell in row:
             if "".join(cell.itertext()).strip():
                 self._part_cells()
+            before = plain(self.spans).strip()
             self.node(cell)
+            if not before:
+                self._set_apart(cell, 0, _is_first_of_two(cell))
             self._text(cell.tail)
         self.rows -= 1
         self.flush()
@@ -376,11 +406,15 @@ class _BodyWalker:
                 block.reason = f"{INCOMPLETE}: “{sentence[:_SENTENCE]}”"
         self.spans.clear()
         self.added = self.linked = 0
-        for lines in parted:
+        apart, is_name = self.apart, self.is_name
+        self.apart, self.is_name = "", False
+        for number, lines in enumerate(parted):
             text = " ".join(map(plain, lines))
             block = made_of("scene" if is_scene_break(text) else "text", self.path, lines)
             block.characters -= added
             block.language = language
+            if not number:
+                block.apart, block.is_name = apart, is_name
             added = 0
             if self.heading is not None:
                 self.heading.take(block)
@@ -455,14 +489,20 @@ class _BodyWalker:
             plain_span and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
         )
         link = name == "a" and self.is_internal(element.get("href", ""))
+        told = _is_told(types, classes)
+        begins, begin = not plain(self.spans).strip(), len(self.spans)
         self.em += em
         self.strong += strong
+        self.told += told
         self.links += link
         if name == "q":
             self._add_text("“")
         self.children(element)
         if name == "q":
             self._add_text("”")
+        self.told -= told
+        if begins and not told:
+            self._set_apart(element, begin)
         self.em -= em
         self.strong -= strong
         self.links -= link
@@ -525,13 +565,16 @@ class _BodyWalker:
             for number, line in enumerate(text.split("\n")):
                 if number:
                     self.spans.append(BREAK)
-                self.spans.append(Span(line, self.em > 0, self.strong > 0))
+                self._span(line)
         elif not text.isspace() or "\xa0" not in text or self.spans:
-            self.spans.append(Span(text, self.em > 0, self.strong > 0))
+            self._span(text)
 
     def _add_text(self, text: str) -> None:
-        self.spans.append(Span(text, self.em > 0, self.strong > 0))
+        self._span(text)
         self.added += count_characters(text)
+
+    def _span(self, text: str) -> None:
+        self.spans.append(Span(text, self.em > 0, self.strong > 0, self.told > 0))
 
     def _anchor(self, element: etree._Element) -> None:
         for name in (element.get("id"), element.get("name")):
@@ -626,6 +669,17 @@ def _targets(path: str, element: etree._Element) -> Iterator[str]:
     for link in element.iter("{*}a"):
         target, fragment = resolve(path, link.get("href", ""))
         yield f"{target or path}#{fragment}"
+
+
+def _is_first_of_two(cell: etree._Element) -> bool:
+    """Whether an element is the first cell of a row that has two."""
+    row = cell.getparent() if _name(cell) in ("td", "th") else None
+    return row is not None and len(row) == 2 and row[0] is cell
+
+
+def _is_told(types: list[str], classes: str) -> bool:
+    """Whether types and classes are those of a stage direction."""
+    return bool(_TOLD.search(" ".join((*types, classes))))
 
 
 def _is_hidden(element: etree._Element) -> bool:

@@ -171,7 +171,7 @@ def test_what_looks_like_a_label_is_escaped(tmp_path: Path, text: str, written: 
 def test_a_script_keeps_its_labels_and_names_its_cast(tmp_path: Path, gap: str) -> None:
     rows = ["Ann: Hello.", "Bob (softly): Hi.", "Ann: Bye.", "Bob: Bye.", "Mr Fox: Wait."]
     book = imported(tmp_path, "# Talk\n\n" + gap.join(rows) + "\n")
-    assert book.speakers == ("Ann", "Bob", "Mr Fox")
+    assert tuple(s.name for s in book.speakers) == ("Ann", "Bob", "Mr Fox")
     assert book.chapters[0].markdown == "# Talk\n\n" + gap.join(rows) + "\n"
 
 

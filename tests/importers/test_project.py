@@ -18,6 +18,7 @@ from narrator.importers import (
     Book,
     CoverImage,
     ImportedChapter,
+    PrintedSpeaker,
     Skipped,
     import_book,
     starter,
@@ -115,7 +116,8 @@ def test_the_report_sums_to_the_whole(tmp_path: Path) -> None:
 
 
 def test_speakers_of_a_script_are_the_cast(tmp_path: Path) -> None:
-    book = dataclasses.replace(BOOK, speakers=("Ann", "Mr Fox", "No", "12"))
+    names = ("Ann", "Mr Fox", "No", "12")
+    book = dataclasses.replace(BOOK, speakers=tuple(map(PrintedSpeaker, names)))
     found = load.load(write_project(book, tmp_path / "talk").manifest).manifest
     assert list(found.speakers) == ["narrator", "Ann", "Mr Fox", "No", "12"]
 

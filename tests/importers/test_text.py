@@ -349,7 +349,7 @@ SCRIPT = (
 def test_a_script_keeps_its_labels_and_names_its_cast(tmp_path: Path, gap: str) -> None:
     text = SCRIPT.replace("\n", f"\n{gap}").replace(f",\n{gap}", ",\n")
     book = imported(tmp_path, text)
-    assert book.speakers == ("Ann", "Bob", "Cy")
+    assert tuple(s.name for s in book.speakers) == ("Ann", "Bob", "Cy")
     assert book.chapters[0].markdown == (
         "Ann: Hello there, Bob.\n\nBob (softly): Hello.\n\nAnn: Note\\: we are live.\n\n"
         "Bob: Yes.\n\nCy: No.\n"

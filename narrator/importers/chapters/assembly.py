@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write
-from narrator.importers.book import ImportedChapter, Skipped, names
+from narrator.importers.book import ImportedChapter, PrintedSpeaker, Skipped, names
 from narrator.importers.chapters.notes import place_notes
 from narrator.importers.chapters.outline import (
     PART_WORDS,
@@ -19,6 +19,7 @@ from narrator.importers.chapters.outline import (
     words,
 )
 from narrator.importers.chapters.titles import Titled, distinct, is_bare
+from narrator.importers.printed import read_printed
 from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
 
 _LISTS = names("toc landmarks page-list")
@@ -37,6 +38,7 @@ class Divided:
     chapters: list[ImportedChapter] = field(default_factory=list)
     left_out: list[Skipped] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    speakers: tuple[PrintedSpeaker, ...] = ()
 
 
 def assemble(
@@ -47,8 +49,18 @@ def assemble(
     `written` gives what becomes of a block once it is known what it is.
     """
     pieces = list(outline.pieces(written))
-    place_notes(pieces, outline.choices.notes, [_why_left(piece) is None for piece in pieces])
-    return _Assembly(outline, [piece for piece in pieces if piece.blocks]).made()
+    kept = [_why_left(piece) is None for piece in pieces]
+    place_notes(pieces, outline.choices.notes, kept)
+    pieces = [piece for piece in pieces if piece.blocks]
+    printed = read_printed(
+        [piece.blocks for piece in pieces if _why_left(piece) is None],
+        [block for piece in pieces for block in piece.blocks],
+        outline.choices.directions,
+    )
+    divided = _Assembly(outline, pieces).made()
+    divided.speakers = printed.speakers
+    divided.remarks += printed.remarks
+    return divided
 
 
 class _Assembly:

@@ -26,7 +26,8 @@ from narrator.importers.headings import (
     is_prose,
     is_title,
 )
-from narrator.importers.plaintext import find_label, spans
+from narrator.importers.labels import COLONS, labels
+from narrator.importers.plaintext import spans
 from narrator.importers.prose import is_ordinal, join_heading, plain, tidy
 
 _BY = re.compile(r"(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})", re.IGNORECASE)
@@ -108,7 +109,7 @@ def take_titles(outline: Outline) -> None:
             continue
         parts = above.heading.parts
         short = len(below.rows) <= 2 and is_title(below.text)
-        if short and len(parts) == 1 and is_ordinal(parts[0]):
+        if short and len(parts) == 1 and is_ordinal(parts[0]) and not below.apart:
             above.heading = replace(above.heading, parts=(*parts, below.text))
             above.rows += below.rows
             above.text += f" {below.text}"
@@ -136,7 +137,7 @@ def _begins_to_count(block: Block) -> bool:
 def _is_holder(block: Block) -> bool:
     """Whether a paragraph of text is set as the title of what follows."""
     text = block.text
-    if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH:
+    if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH or block.apart:
         return False
     set_apart = text.isupper() or block.gap > 1
     return set_apart and is_title(text) and not _ENDING.match(text) and not _BY.fullmatch(text)
@@ -196,14 +197,18 @@ def leave_running_heads(outline: Outline) -> None:
 def _shouted_again(outline: Outline) -> list[Block]:
     """Lines in capitals that say a title, as at the top of several pages."""
     front = _front(outline.blocks)
-    lines = [block for block in outline.blocks if block.kind == "text" and len(block.rows) == 1]
-    short = [line for line in lines if len(line.text) <= _TITLE_LENGTH and line not in front]
-    shouted = [line for line in short if line.text.isupper()]
+    shouted = [block for block in outline.blocks if _is_shouted(block) and block not in front]
     counts = Counter(map(_unpaged, shouted))
     titles = {_unpaged(block) for block, _ in _headed(outline.blocks)}
     titles |= {_unpaged(block) for block in front}
     again = {text for text, count in counts.items() if count >= _HEADS}
     return [line for line in shouted if _unpaged(line) in again & titles]
+
+
+def _is_shouted(block: Block) -> bool:
+    """Whether a block is a line in capitals that is nobody's name above a speech."""
+    short = len(block.rows) == 1 and len(block.text) <= _TITLE_LENGTH
+    return block.kind == "text" and short and block.text.isupper() and not block.apart
 
 
 def _unpaged(block: Block) -> str:
@@ -267,11 +272,15 @@ def _title_lines(blocks: Sequence[Block]) -> list[Block]:
     for block in said[:3]:
         short = len(block.rows) <= 2 and len(block.text) <= 100
         by = block.rows and _BY.fullmatch(" ".join(block.rows[-1].split()))
-        title = not page and is_title(block.text) and not find_label(block.text)
+        title = not page and is_title(block.text) and not _is_labelled(block)
         if block.kind != "text" or not short or not (title or by):
             break
         page.append(block)
     return page if any(block.kind == "text" for block in said[len(page) :]) else []
+
+
+def _is_labelled(block: Block) -> bool:
+    return bool(block.apart) or any(label.mark in COLONS for label in labels(block.text))
 
 
 # -- chapters --------------------------------------------------------------------------------------

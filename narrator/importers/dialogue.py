@@ -1,0 +1,437 @@
+"""Where a book prints who speaks: in which pieces, whose labels, and whether it is a play.
+
+Nothing is written here. What is plainly no dialogue has no labels: a novel in which `ALICE:` stands
+now and then, a list, recipes, the heads of pages; see `_is_dialogue`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress, pairwise
+from statistics import median
+
+from narrator.importers import persons
+from narrator.importers.blocks import Block
+from narrator.importers.book import count_words, names
+from narrator.importers.counting import counted
+from narrator.importers.directions import Styled, is_direction, is_verse
+from narrator.importers.labels import COLONS, Label, key_of, labels, settings, several
+from narrator.importers.persons import Persona
+from narrator.importers.plaintext import spans
+from narrator.importers.prose import Line, Span, plain, tidy
+
+_FEW = 4
+"""Speeches that a dialogue has, at least; two of its speakers have two each."""
+_SHARE = 0.5
+"""Of the paragraphs of a piece that begin with a label, where nothing else speaks for it."""
+_PLAIN_SHARE = 0.25
+"""The same where many names are set in capitals, apart or before a colon."""
+_MANY = 8
+_EARLY = 0.4
+"""Of the paragraphs of such a piece, at most, stand before its first label."""
+_STRETCH = 12
+"""Paragraphs from a label to the next in such a piece, at most."""
+_LONGEST_SPEECH = 100
+"""Words under a name that stands alone, in the middle of a piece's speeches: under the heads of a
+book's pages there are more."""
+_CROWD = 12
+"""Names above which each has to come twice, one with another."""
+_SAME_ORDER = 0.9
+"""Of what follows one of three labels or more that is always the same, in a form."""
+_COMPANY = 8
+"""Speakers that hardly a conversation has more of."""
+_LIST_ROWS = 80
+"""Rows that a list of persons has, at most."""
+_ACTS = names(
+    "act akt aufzug acte acto ato atto bedrijf akten naytos действие явление scene szene auftritt "
+    "scena escena cena сцена πραξη σκηνη perde babak 幕 막"
+)
+
+
+@dataclass(slots=True, eq=False)
+class Look:
+    """A block, or some lines of one, as it may be read."""
+
+    block: Block
+    lines: list[Line]
+    """None where it is no paragraph."""
+    said: Styled
+    options: tuple[Label, ...]
+    """What it may be labelled with, the likeliest first."""
+    is_direction: bool
+    label: Label | None = None
+    """What it is labelled with."""
+    goes_on: bool = False
+    """Whether it is not the first part of its block."""
+
+    def is_whole(self) -> bool:
+        """Whether a label is all there is."""
+        return any(label.said >= len(self.said.text) for label in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedDialogue:
+    """The pieces of a book, and which are printed dialogue."""
+
+    pieces: Sequence[Sequence[Look]]
+    found: Sequence[bool]
+    personas: Sequence[Persona]
+    known: frozenset[str]
+    """Keys of names that come again, and of the list of persons."""
+    is_play: bool
+
+    @property
+    def looks(self) -> Iterator[Look]:
+        """Those of pieces that are dialogue."""
+        return chain.from_iterable(compress(self.pieces, self.found))
+
+    @property
+    def is_most(self) -> bool:
+        """Whether it is half of the book or more."""
+        words = [sum(look.block.words for look in looks) for looks in self.pieces]
+        return 2 * sum(compress(words, self.found)) >= sum(words)
+
+
+def find_dialogue(
+    kept: Sequence[Sequence[Block]], everything: Iterable[Block]
+) -> PrintedDialogue | None:
+    """The dialogue in pieces, if there is any; `everything` may hold the list of persons."""
+    pieces = _looked_at(kept)
+    personas = _personas(pieces) or _personas([[_look(block) for block in everything]])
+    counts = _counts(chain.from_iterable(pieces))
+    sure = [_is_dialogue(looks, counts) for looks in pieces]
+    if not any(sure):
+        return None
+    counts = _counts(chain.from_iterable(compress(pieces, sure)))
+    known = {key for key, count in counts.items() if count > 1}
+    known |= {key_of(persona.name) for persona in personas}
+    found = [yes or _is_part(looks, known) for looks, yes in zip(pieces, sure, strict=True)]
+    counts = _counts(chain.from_iterable(compress(pieces, found)))
+    known |= {key for key, count in counts.items() if count > 2}
+    for looks, yes in zip(pieces, sure, strict=True):
+        for look in looks:
+            look.label = _label(look, known, yes)
+    is_play = bool(personas) or _is_play(pieces, found)
+    return PrintedDialogue(pieces, found, personas, frozenset(known), is_play)
+
+
+# -- looking ---------------------------------------------------------------------------------------
+
+
+def _looked_at(kept: Sequence[Sequence[Block]]) -> list[list[Look]]:
+    """Blocks as they may be read: with the labels that are set as most of their piece are."""
+    first = [[_look(block) for block in blocks] for blocks in kept]
+    counts = Counter(label.key for look in chain.from_iterable(first) for label in _strong(look))
+    pieces = [[part for look in looks for part in _parted(look, counts)] for looks in first]
+    _believe_markup(list(chain.from_iterable(pieces)))
+    for looks in pieces:
+        _keep_alike(looks)
+    return pieces
+
+
+def _keep_alike(looks: Sequence[Look]) -> None:
+    """Leave those labels that are set as most are, or whose names are elsewhere."""
+    options = [label for look in looks for label in look.options]
+    ways = settings(options)
+    keys = {label.key for label in options if label.setting in ways}
+    forms = {form for form, *_ in ways}
+    for look in looks:
+        look.options = tuple(o for o in look.options if o.key in keys and o.form in forms)
+
+
+def _look(block: Block) -> Look:
+    lines = block.lines if block.written is None else _lines_of_markdown(block)
+    if block.kind != "text" or not lines:
+        return Look(block, [], Styled(""), (), False)
+    return _look_at(block, list(lines), block.apart)
+
+
+def _look_at(block: Block, lines: list[Line], apart: str) -> Look:
+    said = _styled(lines)
+    first = lines[0][0]
+    if not apart and (first.em or first.strong) and not first.told:
+        apart = first.text
+    options = () if block.note else labels(said.text, apart, block.is_name)
+    return Look(block, lines, said, options, is_direction(said))
+
+
+_MARKED = re.compile(r"(?<![\\\w])(\*{1,3}|_{1,3})(?=[^\s*_])(.+?)(?<=[^\s\\])\1(?!\w)")
+_NO_PARAGRAPH = re.compile(r"\s{0,3}(?:>|[-+*]\s|\d+[.)]\s|\||```|~~~|<|\[\^)")
+
+
+def _lines_of_markdown(block: Block) -> list[Line]:
+    """The rows of a paragraph of Markdown, with its escapes and links as they are written."""
+    rows = [row for row in (block.written or "").split("\n") if row.strip()]
+    if any(map(_NO_PARAGRAPH.match, rows)):
+        return []
+    return [tidy(_spans_of_markdown(row.rstrip().removesuffix("\\"))) for row in rows]
+
+
+def _spans_of_markdown(row: str) -> Iterator[Span]:
+    at = 0
+    for marked in _MARKED.finditer(row):
+        yield Span(row[at : marked.start()])
+        size = len(marked[1])
+        yield Span(marked[2], em=size != 2, strong=size > 1)
+        at = marked.end()
+    yield Span(row[at:])
+
+
+def _styled(lines: Sequence[Line]) -> Styled:
+    """The text of lines with its styles."""
+    slanted: list[tuple[int, int]] = []
+    named: list[tuple[int, int]] = []
+    at = 0
+    for line in lines:
+        for span in line:
+            end = at + len(span.text)
+            slanted += [(at, end)] if span.em else []
+            named += [(at, end)] if span.told else []
+            at = end
+        at += 1
+    return Styled("\n".join(map(plain, lines)), tuple(slanted), tuple(named))
+
+
+def _strong(look: Look) -> Iterator[Label]:
+    """What a look may be labelled with, and its further lines, if their names stand out."""
+    yield from look.options
+    for line in look.lines[1:]:
+        yield from _inner(line)
+
+
+def _inner(line: Line) -> Iterator[Label]:
+    """Labels at the beginning of a line within a paragraph."""
+    apart = line[0].text if line[0].em or line[0].strong else ""
+    return (o for o in labels(plain(line), apart) if o.stands_out and o.mark)
+
+
+def _parted(look: Look, counts: Mapping[str, int]) -> list[Look]:
+    """A look in parts, where lines within it begin with labels that come again."""
+    again = {label.setting for label in look.options if counts[label.key] > 1}
+    begins = [
+        number
+        for number, line in enumerate(look.lines)
+        if number and any(counts[o.key] > 1 or o.setting in again for o in _inner(line))
+    ]
+    if not begins or not again:
+        return [look]
+    parts = []
+    for begin, end in pairwise([0, *begins, len(look.lines)]):
+        part = _look_at(look.block, look.lines[begin:end], "" if begin else look.block.apart)
+        part.goes_on = begin > 0
+        parts.append(part)
+    return parts
+
+
+def _believe_markup(looks: Sequence[Look]) -> None:
+    """Where markup says which words are speakers' names, no others are."""
+    marked = [look for look in looks if look.options and look.block.is_name]
+    said = {look.options[0].key for look in marked}
+    if len(marked) >= _FEW:
+        for look in looks:
+            if not look.block.is_name:
+                look.options = tuple(label for label in look.options if label.key in said)
+
+
+def _personas(pieces: Iterable[Sequence[Look]]) -> list[Persona]:
+    """Those in a book's list of persons, whose rows begin no speeches."""
+    rows: list[str] = []
+    on = 0
+    for look in chain.from_iterable(pieces):
+        block, lines = look.block, look.said.text.split("\n")
+        if persons.is_list(lines[0] or block.text):
+            on, lines = _LIST_ROWS, lines[1:]
+        elif block.kind == "heading" or on <= 0:
+            on = 0
+            continue
+        rows += lines
+        look.options = ()
+        on -= len(lines)
+    return list(persons.listed(rows))
+
+
+# -- deciding --------------------------------------------------------------------------------------
+
+
+def _counts(looks: Iterable[Look]) -> Counter[str]:
+    """How often each label comes."""
+    return Counter(label.key for look in looks for label in look.options)
+
+
+def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
+    """Whether the same few names stand again and again where paragraphs begin.
+
+    That is: four speeches, two speakers with two each, and labels on half of the paragraphs, or on
+    a quarter where there are eight that stand out, from the beginning on. Names alone on their
+    lines are no heads of pages: their speeches are short. What follows one another in always the
+    same order, three names or more, is a form, as recipes and letters have.
+    """
+    texts = [look for look in looks if look.lines]
+    chosen = {look: label for look in texts for label in _again(look, counts)}
+    named = list(chosen)
+    if not _is_company(chosen.values()) or _is_form(chosen.values()):
+        return False
+    if any(look.block.is_name for look in named):
+        return True
+    alone = list(filter(Look.is_whole, named))
+    if 2 * len(alone) > len(named):
+        return _is_short_under(texts, alone)
+    told = sum(look.is_direction for look in texts if look not in chosen)
+    share = len(named) / (len(texts) - told)
+    plainly = share >= _PLAIN_SHARE and _stand_out(chosen.values())
+    return share >= _SHARE or (plainly and _is_even(texts, named))
+
+
+def _again(look: Look, counts: Mapping[str, int]) -> tuple[Label, ...]:
+    """Of what a look may be labelled with, the first that comes again, if any does."""
+    return tuple(label for label in look.options if counts[label.key] > 1)[:1]
+
+
+def _is_company(named: Collection[Label]) -> bool:
+    """Whether labels are of the same few names."""
+    counts = Counter(label.key for label in named)
+    twice = sum(count > 1 for count in counts.values())
+    crowd = len(counts) > _CROWD and len(named) < 2 * len(counts)
+    return len(named) >= _FEW and twice > 1 and not crowd
+
+
+def _stand_out(named: Iterable[Label]) -> bool:
+    """Whether many labels can be told from prose, of two that come three times at least."""
+    keys = [label.key for label in named if label.stands_out]
+    often = sum(count > 2 for count in Counter(keys).values())
+    return len(keys) >= _MANY and often > 1
+
+
+def _is_even(texts: Sequence[Look], named: Sequence[Look]) -> bool:
+    """Whether labels begin early, and no long stretch is without one: no novel quotes a play."""
+    places = [n for n, look in enumerate(texts) if look in named]
+    longest = max(below - above for above, below in pairwise([*places, len(texts)]))
+    return places[0] <= _EARLY * len(texts) and longest <= _STRETCH
+
+
+def _is_form(named: Iterable[Label]) -> bool:
+    """Whether labels follow one another as they do in recipes."""
+    keys = [label.key for label in named]
+    after: dict[str, Counter[str]] = {}
+    for above, below in pairwise(keys):
+        after.setdefault(above, Counter())[below] += 1
+    again = {key for key, count in Counter(keys).items() if count > 3}
+    followed = [counter for key, counter in after.items() if key in again]
+    same = sum(counter.most_common(1)[0][1] for counter in followed)
+    all_ = sum(counter.total() for counter in followed)
+    return len(again) > 2 and same >= _SAME_ORDER * all_
+
+
+def _is_short_under(texts: Sequence[Look], alone: Sequence[Look]) -> bool:
+    """Whether names that stand alone have short speeches under them."""
+    words = [0]
+    for look in texts:
+        if look in alone:
+            words.append(0)
+        else:
+            words[-1] += count_words(look.said.text)
+    return median(words[1:]) <= _LONGEST_SPEECH
+
+
+def _is_part(looks: Sequence[Look], known: set[str]) -> bool:
+    """Whether a piece is one more of the same dialogue: a third of it is labelled with names that
+    are known, or come here three times."""
+    texts = [look for look in looks if look.lines and not look.is_direction]
+    counts = _counts(looks)
+    own = {key for key, count in counts.items() if count > 2}
+    named = [look for look in texts if any(is_known(o, known | own) for o in look.options)]
+    surely = any(is_known(label, known) for look in texts for label in look.options)
+    return surely and 3 * len(named) >= len(texts)
+
+
+def is_known(label: Label, known: Iterable[str]) -> bool:
+    """Whether a label has a known name, or several of them."""
+    parts = several(label.name)
+    return label.key in known or (len(parts) > 1 and all(key_of(part) in known for part in parts))
+
+
+def _label(look: Look, known: set[str], surely: bool) -> Label | None:
+    """Whose speech begins with a look: a name that comes again, or in what is `surely` a dialogue
+    one that stands out as those do."""
+    for label in look.options:
+        if is_known(label, known):
+            return label
+    once = (label for label in look.options if label.stands_out and not look.is_direction)
+    short = (label for label in once if len(label.name.split()) <= 3)
+    return next(short, None) if surely else None
+
+
+def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
+    """Whether a dialogue without a list of persons is a play: it has acts, many speakers, verse,
+    directions, or marks names by a full stop."""
+    looks = list(chain.from_iterable(compress(pieces, found)))
+    speeches = [(look, look.label) for look in looks if look.label]
+    names = {label.key for _, label in speeches}
+    if any(label.times for _, label in speeches) or all(len(key) == 1 for key in names):
+        return False
+    if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
+        return True
+    verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
+    told = sum(look.is_direction for look in looks)
+    colons = sum(label.mark in COLONS for _, label in speeches)
+    return max(4 * verse, 10 * told) >= len(speeches) or 2 * colons < len(speeches)
+
+
+def _is_in_acts(blocks: Iterable[Block]) -> bool:
+    """Whether a heading counts acts or scenes."""
+    headed = (counted(block.text) for block in blocks if block.kind == "heading")
+    return any(said and said.word in _ACTS for said in headed)
+
+
+# -- rows of a text --------------------------------------------------------------------------------
+
+
+def row_labels(rows: Sequence[str]) -> frozenset[str]:
+    """Keys of the labels that rows of a plain text begin with, where it may be printed dialogue;
+    by them it is parted in speeches, also without blank lines."""
+    found = list(_labelled_rows(rows))
+    ways = settings(found)
+    found = [label for label in found if label.setting in ways]
+    counts = Counter(label.key for label in found)
+    twice = {key for key, count in counts.items() if count > 1}
+    again = sum(counts[key] for key in twice)
+    if len(twice) < 2 or again < _FEW:
+        return frozenset()
+    bare = [row.strip() for row in rows]
+    groups = sum(above == "" != row for above, row in pairwise(["", *bare]))
+    if 2 * len(found) < len(bare) - bare.count("") and again < _PLAIN_SHARE * groups:
+        return frozenset()
+    once = filter(_is_inline, found)
+    return frozenset(twice.union(label.key for label in once))
+
+
+def _is_inline(label: Label) -> bool:
+    return label.stands_out and not label.is_alone
+
+
+def _labelled_rows(rows: Sequence[str]) -> Iterator[Label]:
+    """What rows may begin a speech with: within a paragraph it has to stand out."""
+    for above, row in pairwise(["", *rows]):
+        if row.strip():
+            first = not above.strip()
+            yield from (label for label in _of_row(row) if first or _is_plain(label, row))
+
+
+def label_of(row: str, keys: frozenset[str], within: bool = False) -> Label | None:
+    """The label that a row begins with, of those with these keys; `within` a paragraph it has to
+    stand out."""
+    known = (label for label in _of_row(row) if label.key in keys)
+    return next((label for label in known if not within or _is_plain(label, row)), None)
+
+
+def _of_row(row: str) -> tuple[Label, ...]:
+    line = tidy(spans(row))
+    return labels(plain(line), line[0].text if line and line[0].em else "")
+
+
+def _is_plain(label: Label, row: str) -> bool:
+    """Whether a label within a paragraph stands out: by its letters, its mark, its indent."""
+    return label.stands_out or row[:2].isspace()

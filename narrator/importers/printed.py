@@ -1,0 +1,306 @@
+"""Plays, interviews and transcripts: blocks whose speakers are printed -> blocks with labels.
+
+Works on the blocks of a piece, whatever they were read from. No word is lost: a speech has its
+speaker's label, a direction is the narrator's, a time is left out. Which pieces are dialogue is
+decided in `dialogue.py`; everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from narrator.importers.blocks import Block, left_out, made_of
+from narrator.importers.book import Directions, PrintedSpeaker
+from narrator.importers.dialogue import Look, PrintedDialogue, find_dialogue
+from narrator.importers.directions import (
+    Habits,
+    SpeechPiece,
+    is_personal,
+    is_verse,
+    pieces,
+    style_of,
+)
+from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
+from narrator.importers.persons import cast_of
+from narrator.importers.prose import Line, Span, tidy
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What became of a book's printed dialogue."""
+
+    speakers: tuple[PrintedSpeaker, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def read_printed(
+    kept: Sequence[list[Block]], everything: Iterable[Block], directions: Directions
+) -> Printed:
+    """Write the printed dialogue among the blocks of pieces, in place; `everything` may hold the
+    list of persons."""
+    dialogue = find_dialogue(kept, everything)
+    if dialogue is None:
+        return Printed()
+    labeller = _Labeller(dialogue, directions)
+    for blocks, looks, is_dialogue in zip(kept, dialogue.pieces, dialogue.found, strict=True):
+        if is_dialogue and _is_script(looks):
+            labeller.count(looks)
+        elif is_dialogue:
+            blocks[:] = labeller.written(looks)
+    told = labeller.told
+    return Printed(cast_of(told.printed, dialogue.personas), tuple(told.remarks(dialogue)))
+
+
+_SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
+
+
+def _is_script(looks: Sequence[Look]) -> bool:
+    """Whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it stays
+    its author's."""
+    if any(look.block.written is None for look in looks):
+        return False
+    named = [(look, look.label) for look in looks if look.label]
+    colons = [look for look, label in named if label.mark in COLONS]
+    shouted = all(is_capitals(label.name) for _, label in named)
+    return bool(colons) and not shouted and all(_SCRIPT.match(o.said.text) for o in colons)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was counted while a book's dialogue was written."""
+
+    printed: dict[str, str] = field(default_factory=dict)
+    """Key of each label -> as it is printed first."""
+    speeches: int = 0
+    directions: int = 0
+    times: int = 0
+    unlabelled: list[str] = field(default_factory=list)
+    """Where paragraphs stand that go on with the speech above."""
+
+    def remarks(self, dialogue: PrintedDialogue) -> Iterator[str]:
+        """What was found, and what to look at."""
+        few = len(self.printed) <= 3
+        talk = "a transcript" if self.times else "an interview" if few else "a conversation"
+        what = [_number(len(self.printed), "speaker"), _number(self.speeches, "speech")]
+        what += [_number(self.directions, "stage direction")] if self.directions else []
+        what += [f"{_number(self.times, 'time')} left out"] if self.times else []
+        where = "" if dialogue.is_most else f", {_number(sum(dialogue.found), 'chapter')} of it"
+        yield f"{'a play' if dialogue.is_play else talk}{where}: {', '.join(what)}"
+        if self.unlabelled:
+            count = _number(len(self.unlabelled), "paragraph")
+            first = self.unlabelled[0]
+            yield f"{count} without a name: more of the speech above (first: {first})."
+
+
+class _Labeller:
+    """Writes the pieces of a book that are dialogue, with their labels."""
+
+    def __init__(self, dialogue: PrintedDialogue, directions: Directions) -> None:
+        self.dialogue = dialogue
+        self.directions = directions
+        self.told = _Told()
+        texts = [look.said.text for look in dialogue.looks]
+        square = sum(len(_BRACKETS.findall(text)) for text in texts)
+        rounded = sum(text.count("(") for text in texts)
+        self.habits = Habits(dialogue.is_play, square > 2 and 2 * square >= rounded)
+        self.at: _OpenSpeech | None = None
+        self.held: Block | None = None
+        """A name that stands alone, until something is said under it."""
+        self.owed = (0, 0)
+        """Its characters and words."""
+
+    def count(self, looks: Sequence[Look]) -> None:
+        """Take in what a script says that stays as it is."""
+        for look in looks:
+            if look.label:
+                self._speaker(look.label)
+                self.told.speeches += 1
+
+    def written(self, looks: Sequence[Look]) -> list[Block]:
+        """The blocks of a dialogue with their labels."""
+        made: list[Block] = []
+        self.at = None
+        for block, group in groupby(looks, key=lambda look: look.block):
+            parts = list(group)
+            if not parts[0].lines:
+                if block.kind in ("heading", "scene"):
+                    made += self._unsaid()
+                    self.at = None
+                made.append(block)
+                continue
+            made += self._accounted(block, [one for look in parts for one in self._written(look)])
+        return [*made, *self._unsaid()]
+
+    def _accounted(self, block: Block, made: Sequence[Block]) -> Sequence[Block]:
+        """What a block became, which counts what it counted, and the name that stood above it."""
+        characters, words = block.characters + self.owed[0], block.words + self.owed[1]
+        if not made:
+            self.held, self.owed = block, (characters, words)
+            return made
+        self.held, self.owed = None, (0, 0)
+        first = next((one for one in made if one.kind != "left"), made[0])
+        others = [one for one in made if one is not first]
+        first.characters = characters - sum(one.characters for one in others)
+        first.words = words - sum(one.words for one in others)
+        return made
+
+    def _written(self, look: Look) -> Iterator[Block]:
+        """What becomes of a look: its speaker's, the narrator's, or left out."""
+        label, text, block = look.label, look.said.text, look.block
+        if label is None:
+            yield from self._unlabelled(look)
+            return
+        self.told.speeches += 1
+        self.told.times += len(label.times)
+        for begin, end in label.times:
+            yield _left(block, text[begin:end], "time of a transcript")
+        style = None
+        begin, end = label.aside
+        if begin < end:
+            style = style_of(text[begin:end], before_colon=label.mark in COLONS)
+        self.at = _OpenSpeech(self._speaker(label), style)
+        if begin < end and style is None:
+            begin += text[begin] == ","
+            yield self._direction(look, SpeechPiece(begin, end, True))
+        yield from self._spoken(look, label.said)
+
+    def _unlabelled(self, look: Look) -> Iterator[Block]:
+        text = look.said.text
+        pending = self.at is not None and self.at.is_pending
+        if look.is_direction:
+            if self.at and pending and self.at.style is None and (style := style_of(text)):
+                self.at.style = style
+            else:
+                yield self._direction(look, SpeechPiece(0, len(text), True))
+        elif self.at and (pending or self._goes_on(look)):
+            if not pending:
+                self.told.unlabelled.append(look.block.source)
+            yield from self._spoken(look, 0)
+        else:
+            yield _made(look, 0, len(text))
+
+    def _goes_on(self, look: Look) -> bool:
+        """Whether a paragraph without a label is more of the speech above: in an interview it is;
+        in a play verse is, and what is said by or to somebody, for directions are neither."""
+        return not self.dialogue.is_play or is_verse(look.said.text) or is_personal(look.said.text)
+
+    def _spoken(self, look: Look, start: int) -> Iterator[Block]:
+        """A speech in labelled paragraphs, with its directions between them."""
+        if self.at is None:
+            return
+        found = pieces(look.said, start, self.habits)
+        if found and found[0].is_direction and self.at.is_pending and self.at.style is None:
+            self.at.style = style_of(look.said.text[found[0].start : found[0].stop])
+            found = found[1:] if self.at.style else found
+        if self.directions == "omit":
+            yield from (self._direction(look, piece) for piece in found if piece.is_direction)
+            said = [piece for piece in found if not piece.is_direction]
+            yield from [self._speech(look, said)] if said else []
+            return
+        for piece in found:
+            yield (
+                self._direction(look, piece) if piece.is_direction else self._speech(look, [piece])
+            )
+
+    def _speech(self, look: Look, said: Sequence[SpeechPiece]) -> Block:
+        lines = [line for piece in said for line in _cut(look.lines, piece.start, piece.stop)]
+        if len(said) > 1 and not is_verse(look.said.text):
+            lines = [tidy(span for line in lines for span in (*line, Span(" ")))]
+        label = self.at.label() if self.at else ""
+        return _block(look.block, lines, label)
+
+    def _direction(self, look: Look, piece: SpeechPiece) -> Block:
+        self.told.directions += 1
+        if self.directions == "omit":
+            return _left(look.block, look.said.text[piece.start : piece.stop], "stage direction")
+        return _made(look, piece.start, piece.stop)
+
+    def _speaker(self, label: Label) -> str:
+        """The name in the label that is written, noted as one of the cast."""
+        parts = several(label.name)
+        if len(parts) > 1 and all(key_of(part) in self.dialogue.known for part in parts):
+            for part in parts:
+                self.told.printed.setdefault(key_of(part), part)
+            return " & ".join(map(ordinary, parts))
+        name = label.name.strip(" .") if label.name.count(".") == 1 else label.name
+        self.told.printed.setdefault(label.key, name)
+        return ordinary(name)
+
+    def _unsaid(self) -> Iterator[Block]:
+        """A name that nothing was said under."""
+        if self.at and self.at.is_pending and self.held:
+            made = _block(self.held, [(Span(self.at.name),)], "")
+            made.characters, made.words = self.owed
+            yield made
+        self.at, self.held, self.owed = None, None, (0, 0)
+
+
+def _number(count: int, what: str) -> str:
+    ending = ("es" if what.endswith("ch") else "s") if count != 1 else ""
+    return f"{count:,} {what}{ending}"
+
+
+@dataclass(slots=True)
+class _OpenSpeech:
+    """Whose speech it is at a place in a dialogue."""
+
+    name: str
+    style: str | None
+    is_pending: bool = True
+    """Whether nothing of it was written yet."""
+
+    def label(self) -> str:
+        """What stands before a paragraph of it: its style stands before the first."""
+        style = f" ({self.style})" if self.style and self.is_pending else ""
+        self.is_pending = False
+        return f"{self.name}{style}:"
+
+
+_BRACKETS = re.compile(r"\[[^\]]*[^\W\d_][^\]]*\]")
+
+
+def _cut(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
+    """A stretch of lines, by its place in their text."""
+    made = []
+    at = 0
+    for line in lines:
+        spans = []
+        for span in line:
+            begin, end = max(start - at, 0), min(stop - at, len(span.text))
+            if begin < end:
+                spans.append(replace(span, text=span.text[begin:end]))
+            at += len(span.text)
+        at += 1
+        if tidied := tidy(spans):
+            made.append(tidied)
+    return made
+
+
+def _made(look: Look, start: int, stop: int) -> Block:
+    """A stretch of a look without a label; all of a block is that block."""
+    whole = start == 0 and stop == len(look.said.text) and not look.goes_on
+    if whole and look.lines == (look.block.lines or look.lines):
+        return look.block
+    return _block(look.block, _cut(look.lines, start, stop), "")
+
+
+def _block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
+    """A paragraph in the place of a block."""
+    made = made_of("text", block.source, lines)
+    made.speaker = speaker
+    made.document, made.matter, made.section = block.document, block.matter, block.section
+    made.language, made.containers = block.language, block.containers
+    if block.written is not None:
+        label = f"{speaker} " if speaker else ""
+        shown = ("".join(f"{s.mark}{s.text}{s.mark}" for s in line) for line in lines)
+        made.written = label + "\\\n".join(shown) + "\n"
+    return made
+
+
+def _left(block: Block, text: str, why: str) -> Block:
+    made = left_out(block.source, text, why)
+    made.document = block.document
+    return made
