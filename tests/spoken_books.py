@@ -8,6 +8,7 @@ from pathlib import Path
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.sound.assemble import Region, lay
+from narrator.text import stretches
 from narrator.text.chunks import Chunk, cut
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Scene
@@ -65,12 +66,11 @@ def spoken(
     head: float = 0.5,
 ) -> SpokenChapter:
     """A chapter of these words. Without a label, the narrator speaks."""
-    names = {name.casefold(): name for name in ("narrator", *speakers)}
+    roles = Roles({name.casefold(): name for name in ("narrator", *speakers)}, "narrator")
     chapter = read_chapter(
-        text, path=Path(f"{number}.md"), title=title, language=language,
-        roles=Roles(names, "narrator"), speaker=None,
-    )  # fmt: skip
-    return speak(chapter, number, pace=pace, head=head)
+        text, path=Path(f"{number}.md"), title=title, language=language, roles=roles, speaker=None
+    )
+    return speak(stretches.parted(chapter, {}, roles), number, pace=pace, head=head)
 
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:

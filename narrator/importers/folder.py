@@ -26,6 +26,7 @@ from narrator.importers.markdown import read_markdown
 from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
 from narrator.importers.text import read_plain_text
+from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text")
@@ -62,6 +63,7 @@ def _files(folder: Path) -> list[Path]:
             path
             for path in folder.rglob("*")
             if path.suffix.lower() in (*_MARKDOWN, *_TEXT)
+            and not path.name.endswith(ENDING)  # who says what in a text
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
             and "build" not in path.relative_to(folder).parts[:-1]
             and path.is_file()

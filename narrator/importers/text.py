@@ -327,7 +327,7 @@ class _TextFile:
         said = rows[alone:]
         width = max(self.width, _NARROWEST * alone)
         room = sum(len(f"{row} {below.split()[0]}") <= width for row, below in pairwise(said))
-        lengths = sorted(map(len, said[:-1]))
+        lengths = [len(row) for row in said[:-1]] or [0]
         uneven = 3 * room >= len(lengths) or min(lengths) < _EVEN * max(lengths)
         if not (is_verse("\n".join(said)) and uneven and len(rows) > 2):
             said = [" ".join(said)]

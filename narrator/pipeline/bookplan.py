@@ -53,7 +53,6 @@ from narrator.speech.plan import (
 )
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import Takes
-from narrator.text.chunks import together
 from narrator.text.lines import Chapter
 from narrator.text.sentences import primary
 
@@ -124,8 +123,9 @@ def _shapes(manuscript: Manuscript) -> list[Shape]:
     shapes = []
     for number in manuscript.project.numbered:
         chapter = manuscript.chapters[number]
-        lines = (lines[0] for scene in chapter.scenes for lines in together(scene.lines))
-        headings = sum(1 for _ in takewhile(lambda line: line.heading, lines))
+        lines = (line for scene in chapter.scenes for line in scene.lines)
+        first = takewhile(lambda line: line.heading, lines)
+        headings = sum(not (line.goes_on or line.with_before) for line in first)
         shapes.append(Shape(chapter.title, seconds[number], headings))
     return shapes
 

@@ -223,23 +223,23 @@ def _sounds(
 
 
 def _mixed(sounds: Iterator[Samples], length: int) -> Samples:
-    """Sounds that begin together: their sum, at the mean power of one of them.
+    """Sounds that begin together: their sum, with the mean energy of one of them.
 
     Voices add up by their powers, so two of one level are 3 dB louder than one and would stand out
-    of their scene. The power is measured: sounds that are alike add up to more, and come out right
+    of their scene. The energy is measured: sounds that are alike add up to more, and come out right
     too. Where the sum has higher peaks than one voice, the limiter of the export holds them.
     """
     first = next(sounds)
-    mixed, power, count = first, float(np.vdot(first, first)), 1
+    mixed, energy, count = first, float(np.vdot(first, first)), 1
     for sound in sounds:
         if count == 1:
             mixed = np.zeros(length, np.float32)
             mixed[: len(first)] = first
         mixed[: len(sound)] += sound
-        power += float(np.vdot(sound, sound))
+        energy += float(np.vdot(sound, sound))
         count += 1
     if count > 1 and (whole := float(np.vdot(mixed, mixed))):
-        mixed *= np.float32(np.sqrt(power / count / whole))
+        mixed *= np.float32(np.sqrt(energy / count / whole))
     return mixed
 
 

@@ -392,9 +392,10 @@ def _inside(lines: Sequence[Line]) -> frozenset[int]:
         if stop < len(lines) and lines[stop].goes_on:
             continue
         if stop - start > 1:
-            texts = [line.text for line in lines[start:stop]]
-            ends = {end for _, end in sentences(" ".join(texts), lines[start].language)}
-            edges = accumulate(len(text) + 1 for text in texts)
+            texts = ["" if line.is_close else " " for line in lines[start + 1 : stop]] + [""]
+            texts = [line.text + gap for line, gap in zip(lines[start:stop], texts, strict=True)]
+            ends = {end for _, end in sentences("".join(texts), lines[start].language)}
+            edges = accumulate(map(len, texts))
             found |= {start + n for n, edge in enumerate(edges) if edge in ends}
         start = stop
     return frozenset(found)

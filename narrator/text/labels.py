@@ -122,7 +122,7 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
         if (speakers := roles.named(name)) and (spaced or offset == 0):
             style = squeeze(label["style"] or "") or None
             found.append(Turn(offset, label.end(), (speakers, style)))
-            if rest.lstrip()[:1].islower():
+            if rest.lstrip()[:1].islower() and not flat.given:
                 strays.append(Stray(DOUBTFUL, name, line))
         elif spaced and (found or offset == 0) and _looks_like_label(name, rest, roles):
             strays.append(Stray(UNKNOWN, name, line))

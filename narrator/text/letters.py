@@ -28,7 +28,8 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
         language = said_in(texts, declared)
         for (scene, at, one), line in zip(run, lines, strict=True):
             own = kinds.setdefault((one.alphabet, line.language, language), [])
-            own.append((line, one.word if language is None else line.text))
+            if not (own and line.with_before):  # what several say in unison counts once
+                own.append((line, one.word if language is None else line.text))
             if language is not None:
                 scenes[scene][at] = replace(line, language=language)
     return tuple(

@@ -81,6 +81,8 @@ class Line:
     same text and place, and with no `rests` and `marks`, which the first line of them holds."""
     goes_on: bool = False
     """Whether it goes on the paragraph of the line before."""
+    is_close: bool = False
+    """Whether it does so without white space between them."""
     given: tuple[Given, ...] = ()
     """What the text gives to others; an inner one comes after the one that it stands in, and before
     it. None where the line is one speaker's."""

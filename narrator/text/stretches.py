@@ -269,6 +269,7 @@ class _Paragraph:
             rests=tuple(replace(r, at=place(r.at)) for r in line.rests if begin <= r.at < end),
             marks=tuple(replace(m, at=place(m.at)) for m in line.marks if begin <= m.at < end),
             goes_on=not is_first,
+            is_close=not is_first and not text[start - 1].isspace(),
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
             rows=tuple((at - start, number) for at, number in line.rows if start < at < stop),

@@ -232,6 +232,32 @@ def test_a_line_in_unison_that_only_the_second_says_is_lit(tmp_path: Path) -> No
     assert book.lit() == ["Will you?", "We do!"]
 
 
+PARTED = "It was late. {ann: “I know,”} she said—{bob: no!} {ann: “but not now.”}\n\nSo it ended."
+
+
+def test_lines_of_one_paragraph_are_one_in_the_book(tmp_path: Path) -> None:
+    one = spoken(PARTED)
+    book, _ = make(tmp_path, [one])
+    shown = etree.fromstring(book.files["EPUB/chapter-001.xhtml"])
+    assert ["".join(p.itertext()) for p in shown.iter("{*}p")] == [
+        "It was late. “I know,” she said—no! “but not now.”", "So it ended.",
+    ]  # fmt: skip
+    assert book.lit()[:4] == ["It was late.", "“I know,”", "she said—", "no!"]
+    check(book, [one])
+
+
+def test_lines_of_one_paragraph_are_found_in_the_pages(tmp_path: Path) -> None:
+    page_ = {"one.xhtml": page("<h1>I</h1><p>It was late. “I know,” <i>she</i> said, “but not "
+             "now.”</p><p>It was over then, and nobody said a word of it.</p>")}  # fmt: skip
+    epub = build_epub(
+        tmp_path / "source.epub", page_, contents=[("I", "one.xhtml")], metadata=METADATA + STAMP
+    )
+    given = ("“I know,”", "{ann: “I know,”}")
+    book, remarks = make(tmp_path, imported(epub, given), epub)
+    assert remarks == ()
+    assert {"“I know,”", "she said, “but not now.”"} <= set(book.lit())
+
+
 def test_a_chunk_of_several_lines_and_a_line_of_several_chunks(tmp_path: Path) -> None:
     long = "He went on and on about the river and the boats, and nobody listened to him. " * 6
     one = of_lines(("ann", "Yes."), ("ann", "No."), ("ann", long.strip()), ("ann", "So."))

@@ -29,7 +29,7 @@ from narrator.sound.loudness import BOTH, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
 from narrator.text import labels, script
-from narrator.text.lines import Chapter
+from narrator.text.lines import Chapter, Line, MusicMark, Scene
 from narrator.text.normalize import Lexicon
 from tests import books
 from tests.fakes import RATE as RATE_OF_TAKES
@@ -512,6 +512,24 @@ def test_music_keeps_its_side_of_a_pause(
     (layer,), cue = scene.layers, scene.timeline.cues[1]
     assert layer.start == pytest.approx(cue.start + begins * RATE, abs=1)
     assert layer.stop == pytest.approx(cue.stop + ends * RATE, abs=1)
+
+
+def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
+    marks = MusicMark(0, "rain", 1), MusicMark(6, None, 1)
+    first = Line("ann", "We do!", Path("1.md"), 1, "en", marks=marks)
+    scene = Scene((first, replace(first, speaker="bob", marks=(), with_before=True)))
+    spoken, _ = utterances([Chapter("One", "en", (scene,), ())], lexicon=Lexicon([]))
+    clips = [
+        Region(one.id, 0, length, 0, 1, 0, one.id, one.chunk.speaker, "", Path("1.md"), 1,
+               one.with_before)
+        for one, length in zip(spoken, (200, 500), strict=True)
+    ]  # fmt: skip
+    timeline = lay_clips(clips, sample_rate=1000, head=0.1, tail=0.1)
+    begins, ends = music._spots(spoken[:1], timeline, 0)
+    assert (begins, ends) == ((100, 100, "rain"), (600, 600, None))
+    layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, 8, 8, 1, 1)
+    places, _ = mix._ducking(timeline.heard, layer, 1000)
+    assert list(places) == [100 - 8, 100, 600, 600 + 8]
 
 
 def test_a_mark_within_a_chunk_lies_where_its_share_of_the_text_ends(tmp_path: Path) -> None:

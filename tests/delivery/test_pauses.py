@@ -74,6 +74,12 @@ SHORT = "Yes.\n\nNo.\n\nPerhaps."
         ("Yes.\n\n***\n\n[pause 3s]", "head: 1", [1, 3]),
         ("- [pause 2s] Yes.\n- No. [pause 3s]\n- So.", "", [2.75, 3, 1.5]),
         ("> Yes.\n>\n> [pause 2s]\n>\n> No.", "", [0.75, 2, 1.5]),
+        ("{ann: I know,} said she, {ann: now.}\n\nYes.", "speaker: 2", [0.75, 0.12, 0.12, 2, 1.5]),
+        ("She wept: {ann: Go!} He went.", "line: 3, speaker: 2", [0.75, 0.12, 0.35, 1.5]),
+        ("{ann: “Go!”} said she. {ann: “Now!”}", "line: 3", [0.75, 0.12, 0.35, 1.5]),
+        ("{ann: I know,} [pause 2s] said she.", "speaker: 3", [0.75, 2, 1.5]),
+        ("He rose {ann: …} and went. {ann: Yes.}", "speaker: 3", [0.75, 0.35, 1.5]),
+        ("# {ann: One,} he said\n\nNo.", "heading: 3, speaker: 2", [0.75, 0.12, 3, 1.5]),
     ],
 )
 def test_a_pause_is_heard(text: str, pauses: str, expected: list[float], tmp_path: Path) -> None:

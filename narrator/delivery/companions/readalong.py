@@ -325,16 +325,25 @@ def _page(
     for number, scene in enumerate(spoken.chapter.scenes):
         if number:
             etree.SubElement(section, f"{{{_XHTML}}}hr")
+        paragraph: Any = None
+        around = spoken.language
         for lines in together(scene.lines):
             line = lines[0]
-            kind = f"h{min(line.heading, 6)}" if line.heading else "p"
-            element = etree.SubElement(section, f"{{{_XHTML}}}{kind}")
-            if line.language != spoken.language:
-                _set_language(element, line.language)
-                if _right_to_left(line.language) != _right_to_left(spoken.language):
-                    element.set("dir", "rtl" if _right_to_left(line.language) else "ltr")
             own = [unit for one in lines for unit in said.get(id(one), ())]
-            _fill(element, line, sorted(own, key=lambda unit: unit.first), name, marks)
+            own.sort(key=lambda unit: unit.first)
+            if line.goes_on and paragraph is not None:
+                _add(paragraph, "" if line.is_close else " ")
+                element = paragraph
+                if line.language != around:
+                    element = etree.SubElement(paragraph, f"{{{_XHTML}}}span")
+                    _say_language(element, line.language, around)
+                _fill(element, line, own, name, marks)
+                continue
+            kind = f"h{min(line.heading, 6)}" if line.heading else "p"
+            paragraph = etree.SubElement(section, f"{{{_XHTML}}}{kind}")
+            around = line.language
+            _say_language(paragraph, around, spoken.language)
+            _fill(paragraph, line, own, name, marks)
     return _serialised_page(html)
 
 
@@ -343,26 +352,33 @@ def _fill(
 ) -> None:
     """The text of a line, each of its sentences in a span; white space stays outside."""
     at = 0
-    span: Any = None
-
-    def plain(text: str) -> None:
-        if span is None:
-            element.text = (element.text or "") + text
-        else:
-            span.tail = (span.tail or "") + text
-
     for unit in units:
         text = line.text[unit.first : unit.last]
         kept = text.rstrip()
         if not kept:
             continue
-        plain(line.text[at : unit.first])
+        _add(element, line.text[at : unit.first])
         id = f"s{unit.chapter}-{len(marks) + 1}"
-        span = etree.SubElement(element, f"{{{_XHTML}}}span", id=id)
-        span.text = kept
+        etree.SubElement(element, f"{{{_XHTML}}}span", id=id).text = kept
         at = unit.first + len(kept)
         marks.append(SyncPoint(unit.chapter, document, id, unit.start, unit.stop))
-    plain(line.text[at:])
+    _add(element, line.text[at:])
+
+
+def _add(element: Any, text: str) -> None:
+    """Text at the end of an element."""
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
+
+
+def _say_language(element: Any, language: str, around: str) -> None:
+    """That an element is in another language than what is around it."""
+    if language != around:
+        _set_language(element, language)
+        if _right_to_left(language) != _right_to_left(around):
+            element.set("dir", "rtl" if _right_to_left(language) else "ltr")
 
 
 def _document(title: str, language: str) -> tuple[Any, Any]:
