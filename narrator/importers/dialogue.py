@@ -18,7 +18,7 @@ from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
 from narrator.importers.directions import Styled, is_direction, is_verse
-from narrator.importers.labels import COLONS, Label, key_of, labels, settings, several
+from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
 from narrator.importers.prose import Line, Span, plain, tidy
@@ -404,12 +404,16 @@ def row_labels(rows: Sequence[str]) -> frozenset[str]:
     groups = sum(above == "" != row for above, row in pairwise(["", *bare]))
     if 2 * len(found) < len(bare) - bare.count("") and again < _PLAIN_SHARE * groups:
         return frozenset()
-    once = filter(_is_inline, found)
-    return frozenset(twice.union(label.key for label in once))
+    return frozenset(twice | {key for key, way in _once(rows) if way in ways})
 
 
-def _is_inline(label: Label) -> bool:
-    return label.stands_out and not label.is_alone
+def _once(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
+    """Labels that need not come again, since they stand out from what is said after or below them:
+    their keys, and how they are set."""
+    for row, below in pairwise([*rows, ""]):
+        for label in _of_row(row) if row.strip() else ():
+            if label.stands_out and (below.strip() or not label.is_alone):
+                yield label.key, label.setting
 
 
 def _labelled_rows(rows: Sequence[str]) -> Iterator[Label]:

@@ -19,6 +19,9 @@ from narrator.importers.counting import ROMAN, counted
 Form = Literal["capitals", "apart", "mixed"]
 """How a name is told from what follows: by its capitals, by its style or markup, or not at all."""
 
+Setting = tuple[Form, str, bool]
+"""How a label is set, as those of one source are: form, mark, whether it stands alone."""
+
 _CLOCK = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _TIME = rf"(?:\[{_CLOCK}(?:\s*(?:-->|[-–—])\s*{_CLOCK})?\]|\({_CLOCK}\)|<{_CLOCK}>|{_CLOCK})"
 TIME = re.compile(_TIME)
@@ -93,8 +96,7 @@ class Label:
         return key_of(self.name)
 
     @property
-    def setting(self) -> tuple[Form, str, bool]:
-        """How it is set, as the labels of one source are."""
+    def setting(self) -> Setting:
         return self.form, self.mark, self.is_alone
 
     @property
@@ -134,7 +136,7 @@ def labels(text: str, apart: str = "", is_name: bool = False) -> tuple[Label, ..
     return tuple(one for one in likely if one.form != "mixed" or letter or _is_mixed(one, text))
 
 
-def settings(found: Iterable[Label]) -> set[tuple[Form, str, bool]]:
+def settings(found: Iterable[Label]) -> set[Setting]:
     """How labels are set: in the way of most that come again, and in other ways that are not rare.
 
     Where most are in capitals or apart, none is like a word of prose.
