@@ -208,7 +208,8 @@ def check(
     words = sum(len(u.chunk.text.split()) for u in once)
     seconds = sum(u.expected for u in once)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
-    silent = [name for name in manuscript.cast if name not in speakers]
+    cast = manuscript.project.speakers  # who plays others needs no lines of its own
+    silent = [name for name, who in cast.items() if name not in speakers and not who.plays]
     out.print(
         f"{manuscript.project.manifest.title}: "
         f"{counted(len(manuscript.chapters), 'chapter')}, {counted(len(speakers), 'speaker')}, "

@@ -94,15 +94,18 @@ def _book_sound(book: RenderedBook) -> _BookSound:
     Those too that are to be spoken anew: a chapter that is made before the others is to be like
     them.
     """
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in book.cast}
+    voices = {name: voice.speaker for name, voice in book.cast.items()}  # some share one
+    own = {voice.speaker: voice.gain for voice in book.cast.values()}
+    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in own}
     rate = 0
     for step in book.steps:
         if record := book.takes.take(step.key):
             rate = max(rate, record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
-            measured[step.chunk.speaker].append((record.level, seconds))
-    gains = assemble.levels(measured, {name: voice.gain for name, voice in book.cast.items()})
-    return _BookSound(gains, assemble.spoken(measured, gains), rate)
+            measured[voices[step.chunk.speaker]].append((record.level, seconds))
+    even = assemble.levels(measured, own)
+    gains = {name: even[voice] for name, voice in voices.items()}
+    return _BookSound(gains, assemble.spoken(measured, even), rate)
 
 
 def _sound(

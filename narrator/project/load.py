@@ -26,6 +26,7 @@ from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
+from narrator.text.decided import place_of
 
 
 def load(path: Path) -> Project:
@@ -152,11 +153,9 @@ class _CrossChecks:
             return False
         target = self.project.root / name
         guess = None
+        if not self._is_allowed(name, *loc):
+            return False
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # no folder, no name, a circle
-            real = target.resolve()
-            if not any(real.is_relative_to(place) for place in self._allowed):
-                self._wrong(_outside(name, real), *loc)
-                return False
             if target.is_file():
                 return True
             if target.is_dir():
@@ -168,6 +167,15 @@ class _CrossChecks:
             hint = "; write / between folders, and no \\"
         self._wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
+
+    def _is_allowed(self, name: str, *loc: str | int) -> bool:
+        """Whether a file would be in the project or a folder that is allowed."""
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            real = (self.project.root / name).resolve()
+            if not any(real.is_relative_to(place) for place in self._allowed):
+                self._wrong(_outside(name, real), *loc)
+                return False
+        return True
 
     def _template(self, text: str | None, fields: Collection[str], *loc: str) -> None:
         for field in re.findall(r"\{(\w*)\}", text or ""):
@@ -239,9 +247,11 @@ class _CrossChecks:
     def texts(self) -> None:
         """The chapters and the lexicon."""
         for i, chapter in enumerate(self.manifest.chapters):
-            self._exists(chapter.file, "chapters", i, "file")
+            if self._exists(chapter.file, "chapters", i, "file"):
+                self._is_allowed(str(place_of(Path(chapter.file or ""))), "chapters", i, "file")
             self._known_speaker(chapter.speaker, "chapters", i, "speaker")
         self._note_doubles()
+        self._note_shared_rows()
         for i, entry in enumerate(self.project.lexicon):
             self._known_speaker(entry.speaker, "lexicon", i, "speaker")
         self._exists(self.manifest.source, "source")
@@ -265,6 +275,18 @@ class _CrossChecks:
                     line = self.project.line("chapters", group[1], key)
                     said = f"chapters {numbers} have the same {what}, '{shown}': {mend}"
                     self.remarks.append(Problem(self.project.path, line, said))
+
+    def _note_shared_rows(self) -> None:
+        """Texts whose names differ in their endings alone, and that have one file of speakers."""
+        first: dict[Path, Path] = {}
+        for i, chapter in enumerate(self.manifest.chapters):
+            text = Path(os.path.normpath(chapter.file or ""))
+            rows = place_of(text)
+            if chapter.file and (other := first.setdefault(rows, text)) != text:
+                both = f"'{quoted(str(other))}' and '{quoted(str(text))}'"
+                what = f"{both} have one file of speakers, '{quoted(str(rows))}': rename one"
+                line = self.project.line("chapters", i, "file")
+                self.remarks.append(Problem(self.project.path, line, what))
 
     def music(self) -> None:
         first: dict[str, int] = {}

@@ -255,7 +255,7 @@ class _Loop:
         found = False
         for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
             step = self.todo[key]
-            record, usual = self.takes.current(step), self.usual.get(step.chunk.speaker)
+            record, usual = self.takes.current(step), self.usual.get(step.voice.speaker)
             if record is None or record.faults or usual is None:
                 continue
             level, pace = usual.medians()
@@ -337,7 +337,7 @@ class _Loop:
 
     def _judge(self, job: StepJob, request: Request, outcome: Outcome) -> _Judged:
         """In a thread: the checks of one part."""
-        usual = self.usual.get(job.step.chunk.speaker, Usual()).medians()
+        usual = self.usual.get(job.step.voice.speaker, Usual()).medians()
         if outcome.speech is None:
             return _Judged((f"engine: {outcome.failure}",), answered=False)
         speech = outcome.speech
@@ -508,11 +508,11 @@ def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
 
 
 def usual_of(steps: Iterable[Step], current: Callable[[Step], Record | None]) -> dict[str, Usual]:
-    """What the current takes of each speaker measure, those that are good."""
+    """What the current takes of each voice measure, those that are good."""
     found: dict[str, Usual] = {}
     for step in steps:
         record = current(step)
         if record and not record.faults:
-            usual = found.setdefault(step.chunk.speaker, Usual())
+            usual = found.setdefault(step.voice.speaker, Usual())
             usual.add(record.level, record.figures.get("ratio", 0.0))
     return found

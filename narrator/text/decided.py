@@ -90,7 +90,7 @@ class Decided:
 
 def place_of(chapter: Path) -> Path:
     """The file that belongs to a chapter's text."""
-    return chapter.with_name(f"{chapter.stem}{ENDING}")
+    return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
 def column(names: Sequence[str]) -> str:

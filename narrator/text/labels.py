@@ -25,6 +25,8 @@ LABEL = re.compile(
     r"(?:[(（](?P<style>[^()（）\n]{0,200})[)）][^\S\n]*)?(?P<colon>[:：])"
 )
 _OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
+_QUOTES = '“«„‹「『"'
+"""After a label in prose they are the narrator's words before a quotation: `Alice: “No!”`"""
 
 
 def folded(label: str) -> str:
@@ -122,7 +124,8 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
         if (speakers := roles.named(name)) and (spaced or offset == 0):
             style = squeeze(label["style"] or "") or None
             found.append(Turn(offset, label.end(), (speakers, style)))
-            if rest.lstrip()[:1].islower() and not flat.given:
+            begins = rest.lstrip()[:1]
+            if (begins.islower() or begins in _QUOTES) and begins and not flat.given:
                 strays.append(Stray(DOUBTFUL, name, line))
         elif spaced and (found or offset == 0) and _looks_like_label(name, rest, roles):
             strays.append(Stray(UNKNOWN, name, line))

@@ -593,3 +593,19 @@ def test_a_shared_alias_is_remarked_once_and_refuses_nothing(tmp_path):
 )
 def test_who_says_i_is_the_narrator_with_a_name_or_who_is_told(text, said, tmp_path):
     assert project(tmp_path, GOOD + text).first_person == said
+
+
+def test_texts_that_share_a_file_of_speakers_are_remarked(tmp_path):
+    (tmp_path / "one.txt").write_text("Twice.")
+    text = GOOD + "  - {title: Other, file: one.txt}\n"
+    [remark] = project(tmp_path, text).remarks
+    assert "'one.md' and 'one.txt' have one file of speakers, 'one.speakers.txt'" in str(remark)
+
+
+def test_a_file_of_speakers_that_leads_elsewhere_is_refused(tmp_path):
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("key")
+    (folder / "one.speakers.txt").symlink_to(tmp_path / "secret")
+    [one] = problems(folder, GOOD)
+    assert "one.speakers.txt leads outside of the project" in one

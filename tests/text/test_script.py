@@ -309,6 +309,7 @@ def test_a_label_in_prose_that_goes_on_like_prose_is_said() -> None:
     assert found.scenes[0].lines[-1].speaker == "alice"
     [slip] = found.slips
     assert (slip.written, slip.line, "like prose" in slip.matter) == ("Alice:", 5, True)
+    assert read("She rose.\n\nHe sat.\n\nAlice: “No!”").slips
     assert not read("She rose.\n\nHe sat.\n\nAlice: A life!").slips
     assert not read("Alice: a life\n\nHatter: a death").slips
 
