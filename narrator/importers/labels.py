@@ -35,7 +35,7 @@ _WORD = rf"(?:(?i:{_SHORT}|[^\W\d_])\.(?=\s?\w)|[\w’'`&+/-]*[\w’'])"
 _ASIDE = r"\([^()]{1,400}\)|\[[^\[\]]{1,400}\]"
 _NAMED = re.compile(
     rf"(?:(?P<before>{_TIME})[^\S\n]*[-–—:]?[^\S\n]+)?"
-    rf"(?P<name>{_WORD}(?:\.?[^\S\n]+(?i:and|&|et|und|y|ed|og|och|и)[^\S\n]+{_WORD}|"
+    rf"(?P<name>{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"
     rf"[^\S\n]+(?!{_CLOCK}){_WORD}){{0,7}})"
 )
 _AFTER = re.compile(

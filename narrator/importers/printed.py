@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from narrator.importers.blocks import Block, left_out, made_of
 from narrator.importers.book import Directions, PrintedSpeaker
@@ -25,7 +25,7 @@ from narrator.importers.directions import (
 )
 from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
 from narrator.importers.persons import cast_of
-from narrator.importers.prose import Line, Span, tidy
+from narrator.importers.prose import CLOSES, OPENS, Line, Span, given, tidy
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,27 +188,35 @@ class _Labeller:
         return not self.dialogue.is_play or is_verse(look.said.text) or is_personal(look.said.text)
 
     def _spoken(self, look: Look, start: int) -> Iterator[Block]:
-        """A speech in labelled paragraphs, with its directions between them."""
+        """A speech as a labelled paragraph, its directions before, in and after it."""
         if self.at is None:
             return
         found = pieces(look.said, start, self.habits)
         if found and found[0].is_direction and self.at.is_pending and self.at.style is None:
             self.at.style = style_of(look.said.text[found[0].start : found[0].stop])
             found = found[1:] if self.at.style else found
-        if self.directions == "omit":
-            yield from (self._direction(look, piece) for piece in found if piece.is_direction)
-            said = [piece for piece in found if not piece.is_direction]
-            yield from [self._speech(look, said)] if said else []
-            return
-        for piece in found:
-            yield (
-                self._direction(look, piece) if piece.is_direction else self._speech(look, [piece])
-            )
+        said = [number for number, piece in enumerate(found) if not piece.is_direction]
+        first, last = (said[0], said[-1] + 1) if said else (len(found), len(found))
+        yield from (self._direction(look, piece) for piece in found[:first])
+        if said and self.directions == "omit":
+            told = [piece for piece in found[first:last] if piece.is_direction]
+            yield from (self._direction(look, piece) for piece in told)
+            yield self._speech(look, [found[number] for number in said])
+        elif said:
+            yield self._speech(look, found[first:last])
+        yield from (self._direction(look, piece) for piece in found[last:])
 
-    def _speech(self, look: Look, said: Sequence[SpeechPiece]) -> Block:
-        lines = [line for piece in said for line in _cut(look.lines, piece.start, piece.stop)]
-        if len(said) > 1 and not is_verse(look.said.text):
-            lines = [tidy(span for line in lines for span in (*line, Span(" ")))]
+    def _speech(self, look: Look, found: Sequence[SpeechPiece]) -> Block:
+        """A labelled paragraph of pieces; the directions among them are given to the narrator."""
+        told = [piece for piece in found if piece.is_direction]
+        self.told.directions += len(told)
+        lines = _given(look.lines, told)
+        if told:
+            lines = _cut(lines, found[0].start, found[-1].stop)
+        else:
+            lines = [line for piece in found for line in _cut(lines, piece.start, piece.stop)]
+            if len(found) > 1 and not is_verse(look.said.text):
+                lines = [tidy(span for line in lines for span in (*line, Span(" ")))]
         label = self.at.label() if self.at else ""
         return _block(look.block, lines, label)
 
@@ -279,6 +287,26 @@ def _cut(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
     return made
 
 
+def _given(lines: Sequence[Line], told: Sequence[SpeechPiece]) -> list[Line]:
+    """Lines in which the directions of a speech are marked."""
+    made = []
+    at = 0
+    for line in lines:
+        spans = []
+        for span in line:
+            end = at + len(span.text)
+            borders = {border for piece in told for border in (piece.start, piece.stop)}
+            cuts = [at, *sorted(border for border in borders if at < border < end), end]
+            for begin, stop in pairwise(cuts):
+                inside = any(piece.start <= begin < piece.stop for piece in told)
+                text = span.text[begin - at : stop - at]
+                spans.append(replace(span, text=text, given=inside))
+            at = end
+        at += 1
+        made.append(tuple(spans))
+    return made
+
+
 def _made(look: Look, start: int, stop: int) -> Block:
     """A stretch of a look without a label; all of a block is that block."""
     whole = start == 0 and stop == len(look.said.text) and not look.goes_on
@@ -295,9 +323,17 @@ def _block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
     made.language, made.containers = block.language, block.containers
     if block.written is not None:
         label = f"{speaker} " if speaker else ""
-        shown = ("".join(f"{s.mark}{s.text}{s.mark}" for s in line) for line in lines)
-        made.written = label + "\\\n".join(shown) + "\n"
+        made.written = label + "\\\n".join(map(_as_written, lines)) + "\n"
     return made
+
+
+def _as_written(line: Line) -> str:
+    """A line of Markdown with its own marks."""
+    rows = []
+    for is_given, group in groupby(zip(given(line), line, strict=True), key=lambda one: one[0]):
+        text = "".join(f"{span.mark}{span.text}{span.mark}" for _, span in group)
+        rows.append(f"{OPENS}{text}{CLOSES}" if is_given else text)
+    return "".join(rows)
 
 
 def _left(block: Block, text: str, why: str) -> Block:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from narrator.importers.book import Book, ImportedChapter, Skipped
+from narrator.importers.prose import OPENS
 from narrator.text import labels, script
 
 _ROUNDS = 8
@@ -51,7 +52,7 @@ def proofread(book: Book) -> Book:
     left_out = list(book.left_out)
     braces: list[str] = []
     for chapter in book.chapters:
-        shown, count = _without_sayings(chapter.markdown)
+        shown, count = _without_sayings(chapter.markdown, bool(book.speakers))
         braces += [chapter.title] * count
         markdown, is_spoken = _mended(shown, roles)
         if is_spoken:
@@ -66,14 +67,18 @@ def proofread(book: Book) -> Book:
     return replace(book, chapters=tuple(chapters), left_out=tuple(kept), remarks=remarks)
 
 
-def _without_sayings(markdown: str) -> tuple[str, int]:
-    """A text in which braces that would mean something are escaped, and how many with a bar."""
+def _without_sayings(markdown: str, printed: bool) -> tuple[str, int]:
+    """A text in which braces that would mean something are escaped, and how many with a bar.
+
+    Those that give a play's directions to the narrator are the import's own: `printed`.
+    """
     count = 0
 
     def escaped(found: re.Match[str]) -> str:
         nonlocal count
         count += found["bar"] is not None
-        return found[0] if found["code"] else "\\{"
+        own = printed and found.string.startswith(OPENS, found.start())
+        return found[0] if found["code"] or own else "\\{"
 
     parts = _FENCED.split(markdown) if "{" in markdown else [markdown]
     mended = (_SAID.sub(escaped, part) if n % 2 == 0 else part for n, part in enumerate(parts))

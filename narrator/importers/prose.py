@@ -27,6 +27,8 @@ class Span:
     strong: bool = False
     told: bool = False
     """Whether markup says that it is a stage direction."""
+    given: bool = False
+    """Whether the narrator reads it within somebody's speech."""
 
     @property
     def mark(self) -> str:
@@ -109,11 +111,11 @@ def tidy(spans: Iterable[Span]) -> Line:
         words = text.strip(" ")
         styled = any(map(str.isalnum, words))
         if text.startswith(" "):
-            add(" ", False, False, False)
+            add(" ", False, False, False, False)
         if words:
-            add(words, span.em and styled, span.strong and styled, span.told)
+            add(words, span.em and styled, span.strong and styled, span.told, span.given)
         if spaced and text != " ":
-            add(" ", False, False, False)
+            add(" ", False, False, False, False)
     if result and result[-1].text.endswith(" "):
         last = result.pop()
         if text := last.text.rstrip(" "):
@@ -122,7 +124,7 @@ def tidy(spans: Iterable[Span]) -> Line:
 
 
 def _style(span: Span) -> tuple[bool, ...]:
-    return span.em, span.strong, span.told
+    return span.em, span.strong, span.told, span.given
 
 
 def join_heading(parts: Sequence[Line]) -> Line:
@@ -185,13 +187,16 @@ def _inline(line: Line, colons: Sequence[int]) -> str:
         pieces = []
         for cut, stop in pairwise([*cuts, len(span.text)]):
             mark = f"\\{span.text[cut]}" if cut >= 0 else ""
-            pieces.append(mark + _escape(span.text[cut + 1 : stop]))
+            text = _escape(span.text[cut + 1 : stop])
+            pieces.append(mark + (text.replace("}", "\\}") if span.given else text))
         texts.append("".join(pieces))
         at += len(span.text)
     written = ""
     marked = False
+    inside = [False, *given(line), False]
     for number, (span, text) in enumerate(zip(line, texts, strict=True)):
         after = texts[number + 1][0] if number + 1 < len(texts) else " "
+        written += OPENS * (inside[number + 1] and not inside[number])
         before = written[-1] if written else " "
         marked = (
             bool(span.mark)
@@ -200,7 +205,20 @@ def _inline(line: Line, colons: Sequence[int]) -> str:
             and _flanks(outside=after, inside=text[-1])
         )
         written += f"{span.mark}{text}{span.mark}" if marked else text
+        written += CLOSES * (inside[number + 1] and not inside[number + 2])
     return written
+
+
+OPENS, CLOSES = "{narrator: ", "}"
+"""Around what is given to the narrator within a paragraph."""
+
+
+def given(line: Line) -> list[bool]:
+    """Of each span of a line, whether it is given to the narrator; spaces within that are too."""
+    inside = [span.given for span in line]
+    for number, span in enumerate(line[1:-1], 1):
+        inside[number] |= span.text == " " and inside[number - 1] and line[number + 1].given
+    return inside
 
 
 def _flanks(outside: str, inside: str) -> bool:
