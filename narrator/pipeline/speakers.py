@@ -63,13 +63,18 @@ def _said(
         elif not file.broken and (row is None or row.speaker == decided.UNKNOWN):
             missing = NO_ROW if file.exists else NO_FILE
             number = one.line.number_at(one.start)
-            words = decided.shortened(one.text)
+            words = _bare(decided.shortened(one.text))
             slips.append(Slip(words, UNDECIDED if row else missing, one.line.path, number))
     for place in sorted(set(range(len(file.rows))) - set(places)):
         row = file.rows[place]
         if row.is_yours:
-            slips.append(Slip(row.words, LOST, file.path, row.number))
+            slips.append(Slip(_bare(row.words), LOST, file.path, row.number))
     return said
+
+
+def _bare(words: str) -> str:
+    """The words of a quotation without their marks, which a message has of its own."""
+    return words.strip("“”‘’„\"'«»‹›「」『』 ") or words
 
 
 def _stranger(name: str, roles: Roles) -> str:

@@ -112,8 +112,8 @@ def test_a_book_without_any_file_of_speakers_is_as_it_was(tmp_path: Path) -> Non
 def test_quotations_without_a_row_are_said_once(tmp_path: Path) -> None:
     path = project(tmp_path, ROWS.split("\n", 2)[2], two="“No,” she said.\n\n“Never!”\n")
     assert warned(path) == [
-        f"text/one.md:3: ““I know,”” (and in 1 more place) {speakers.NO_ROW}",
-        f"text/two.md:1: ““No,”” (and in 1 more place) {speakers.NO_FILE}",
+        f"text/one.md:3: “I know,” (and in 1 more place) {speakers.NO_ROW}",
+        f"text/two.md:1: “No,” (and in 1 more place) {speakers.NO_FILE}",
     ]
 
 
@@ -131,15 +131,13 @@ def test_what_nobody_knows_is_counted_and_nobodys_speech_is_not(tmp_path: Path) 
     rows = ROWS.replace("Ada |", "? |", 1).replace("Ben |", "- |", 1)
     path = project(tmp_path, rows, two="She rose.")
     assert said(path) == []
-    assert warned(path) == [
-        f"text/one.md:3: ““I know,”” (and in 1 more place) {speakers.UNDECIDED}"
-    ]
+    assert warned(path) == [f"text/one.md:3: “I know,” (and in 1 more place) {speakers.UNDECIDED}"]
 
 
 def test_a_persons_row_that_is_not_found_is_said_and_a_rules_is_not(tmp_path: Path) -> None:
     rows = f"{ROWS}Ada | you | “Long gone, all of it.”\nAda | rule tag 0.9 Ada | “Gone too.”\n"
     assert warned(project(tmp_path, rows, two="She rose.")) == [
-        f"text/one.speakers.txt:5: ““Long gone, all of it.”” {speakers.LOST}"
+        f"text/one.speakers.txt:5: “Long gone, all of it.” {speakers.LOST}"
     ]
 
 
@@ -230,3 +228,59 @@ def test_what_a_run_decides_and_a_person_changes_is_read_again(tmp_path: Path) -
     decided.write(decided.renewed(decided.read(file), words, rows), "one.md")
     assert said(path)[0] == ("Ben", "“I know,”")
     assert Decided(file).rows == ()
+
+
+# -- edits after what was decided
+
+
+VOICED = MANIFEST.replace("{aliases", "{voice: {description: A girl}, aliases").replace(
+    "men: {", "men: {voice: {description: A man}, "
+)
+
+
+@pytest.fixture
+def rendered(tmp_path: Path) -> Path:
+    """A book that was spoken, with chunks that continue none."""
+    path = project(tmp_path)
+    path.write_text(VOICED, "utf-8")
+    books.speak(path, HumEngine(continues=False))
+    assert not books.todo(path, HumEngine(continues=False))
+    return path
+
+
+def todo(path: Path) -> set[str]:
+    return set(books.todo(path, HumEngine(continues=False)))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_changed_word_in_a_quotation_renders_it_alone(rendered: Path) -> None:
+    edit(rendered.parent / "text" / "one.md", "but not now", "but not here")
+    assert todo(rendered) == {"“but not here.”"}
+
+
+def test_a_removed_or_inserted_paragraph_renders_no_other(rendered: Path) -> None:
+    one = rendered.parent / "text" / "one.md"
+    edit(one, "“Yes.” He rose", "Nobody had asked.\n\n“Yes.” He rose")
+    assert todo(rendered) == {"Nobody had asked."}
+    edit(one, "“I know,” said Ada, “but not now.”\n\nNobody had asked.\n\n", "")
+    assert todo(rendered) == set()
+
+
+def test_a_renamed_character_that_keeps_its_old_name_renders_no_other(rendered: Path) -> None:
+    edit(rendered, "Ada: {voice: {description: A girl}, aliases: [", "Adelaide: {voice: "
+         "{description: A girl}, aliases: [Ada, ")  # fmt: skip
+    assert said(rendered)[0] == ("Adelaide", "“I know,”")
+    assert todo(rendered) == {"“I know,”", "“but not now.”"}  # its voice goes by its name here
+
+
+def test_another_speaker_of_a_quotation_renders_what_that_one_says(rendered: Path) -> None:
+    rows = rendered.parent / "text" / "one.speakers.txt"
+    edit(rows, "Ben | rule turn 0.6 Ben", "Ada | rule turn 0.6 Ben")
+    assert todo(rendered) == {"“but not now.”\n“Yes.”", "“Yes.”"}
+    edit(rows, "Ada | rule turn 0.6 Ben", "men | rule turn 0.6 Ben")
+    assert todo(rendered) == set()  # the same voice
