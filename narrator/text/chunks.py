@@ -127,17 +127,17 @@ class Chunk:
         return tuple(sorted(found, key=lambda placed: placed[1]))
 
 
-class _Said(Protocol):
+class _MayBeTogether(Protocol):
     @property
     def with_before(self) -> bool: ...
 
 
-Said = TypeVar("Said", bound=_Said)
+_One = TypeVar("_One", bound=_MayBeTogether)
 
 
-def together(said: Iterable[Said]) -> Iterator[list[Said]]:
+def together(said: Iterable[_One]) -> Iterator[list[_One]]:
     """Lines, chunks or what is made of them: those that are said at the same time in one list."""
-    group: list[Said] = []
+    group: list[_One] = []
     for one in said:
         if group and not one.with_before:
             yield group

@@ -1,0 +1,105 @@
+"""Who says what in a book: quotations, characters, and who speaks, by rules alone.
+
+`attribute` is deterministic and needs nothing but the text: quotations are found, characters
+named, and each turn goes to the candidate that most speaks for (`ranking.py`). How sure a
+decision is, is the share of right ones among decisions of its kind (`learnt.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from narrator.text.quotations import Quotation, quotations
+from narrator.text.speakers import mentions, ranking, tags
+from narrator.text.speakers.names import Character, KnownNames, name_words
+from narrator.text.speakers.roster import roster
+from narrator.text.speakers.situations import Story, situations
+
+__all__ = ["Attribution", "Character", "Said", "attribute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A quotation, or a piece of one, and who says it."""
+
+    chapter: int
+    quotation: Quotation
+    """`paragraph` counts within the chapter."""
+    speaker: str | None
+    """Name of a character; None where nobody is found."""
+    sure: float
+    """The share of decisions like this one that are right, 0 to 1."""
+    by: str
+    """The rule that decided: "tag", "pronoun", "noun", "turns"…"""
+    goes_on: bool = False
+    """Whether it goes on what the row before it says."""
+    odds: float = 0.0
+    """Its probability, before it was compared with how often such decisions are right."""
+    others: tuple[tuple[str, float], ...] = ()
+    """Who else may say it, the likeliest first, each with its probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """A book's characters and quotations."""
+
+    cast: tuple[Character, ...]
+    said: tuple[Said, ...]
+    """In the order of the book."""
+
+
+def attribute(
+    chapters: Sequence[Sequence[str]],
+    cast: Sequence[Character] = (),
+    *,
+    language: str,
+    first_person: str | None = None,
+    find: bool = False,
+) -> Attribution:
+    """Who says the quotations of a book, whose chapters are sequences of paragraphs.
+
+    `cast` are the characters that are known; others are found where there are none, or with
+    `find`. `first_person` says "I" in the narration.
+    """
+    quoted = [quotations(paragraphs, language) for paragraphs in chapters]
+    searched = find or not cast
+    if searched:
+        cast = (*cast, *_others(roster(chapters, quoted), cast))
+    names = KnownNames(cast)
+    passages = mentions.passages(chapters, quoted, names)
+    groups = tags.turns(passages)
+    story = Story(passages, names, groups)
+    if first_person is not None:
+        story.first_person = names.find(first_person)
+    else:
+        story.find_first_person(passages)
+    decisions = ranking.decide(situations(passages, groups, story), story)
+    said = (row for decision in decisions for row in _rows(decision, names, searched))
+    return Attribution(tuple(cast), tuple(said))
+
+
+def _rows(decision: ranking.Decision, names: KnownNames, searched: bool) -> Iterator[Said]:
+    """A decision as a row for each piece of its quotation."""
+    who = decision.who
+    for place, piece in enumerate(decision.turn.pieces):
+        yield Said(
+            decision.turn.passage.chapter,
+            piece,
+            None if who is None else names.cast[who].name,
+            ranking.sure(decision.by, decision.odds, found=searched),
+            decision.by,
+            place > 0 or decision.by == "goes-on",
+            decision.odds,
+            tuple((names.cast[other].name, odds) for other, odds in decision.others),
+        )
+
+
+def _others(found: Sequence[Character], known: Sequence[Character]) -> list[Character]:
+    """Those found who bear none of the names that are known."""
+    names = {name_words(name) for member in known for name in (member.name, *member.aliases)}
+    return [
+        member
+        for member in found
+        if not any(name_words(name) in names for name in (member.name, *member.aliases))
+    ]

@@ -1,0 +1,94 @@
+"""Who says what, by rules alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrator.text.speakers import Attribution, Character, attribute
+
+CAST = (
+    Character("Ada Bell", ("Ada", "Miss Bell"), "she"),
+    Character("Ben Hart", ("Ben", "Mr. Hart"), "he"),
+    Character("Clara", (), "she"),
+)
+
+
+def speakers(*paragraphs: str, cast: tuple[Character, ...] = CAST) -> list[str | None]:
+    return [one.speaker for one in attributed(*paragraphs, cast=cast).said]
+
+
+def attributed(*paragraphs: str, cast: tuple[Character, ...] = CAST) -> Attribution:
+    return attribute([paragraphs], cast, language="en")
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "“I know,” said Ada.",
+        "“I know,” Ada said.",
+        "“I know,” said Ada, “but not now.”",
+        "“I know!” cried poor Ada Bell.",
+        "“I know,” replied Miss Bell to Ben.",
+        "Ada said, “I know.”",
+        "Ada, turning to Ben, said: “I know.”",
+        "Ben looked at Ada, who said, “I know.”",
+        "“I know,” broke in Ada.",
+        "“I know,” said Ada’s voice.",
+        "“I know,” said the quiet voice of Ada.",
+        "Ben nodded, and Ada answered at once, “I know.”",
+    ],
+)
+def test_a_tag_names_its_speaker(paragraph: str) -> None:
+    assert set(speakers(paragraph)) == {"Ada Bell"}
+
+
+def test_two_tags_in_one_paragraph_are_two_speakers() -> None:
+    assert speakers("“Yes,” said Ada. “No,” said Ben.") == ["Ada Bell", "Ben Hart"]
+
+
+def test_two_people_take_turns() -> None:
+    said = speakers(
+        "“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”", "“I will not.”", "“Why?”"
+    )
+    assert said == ["Ada Bell", "Ben Hart", "Ada Bell", "Ben Hart", "Ada Bell"]
+
+
+def test_who_is_addressed_answers() -> None:
+    assert speakers("“Come here, Clara,” said Ada.", "“Must I?”")[1] == "Clara"
+
+
+def test_a_pronoun_is_hers_who_was_told_of() -> None:
+    assert speakers("Ben came in. Ada rose slowly.", "“At last,” she said.") == ["Ada Bell"]
+
+
+def test_a_quotation_over_paragraphs_is_one_speakers() -> None:
+    said = attributed("“It began,” said Ada, “long ago.", "“And it went on.”").said
+    assert [one.speaker for one in said] == ["Ada Bell"] * 3
+    assert [one.goes_on for one in said] == [False, True, True]
+
+
+def test_a_name_in_a_tag_is_surer_than_a_turn() -> None:
+    said = attributed("“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”").said
+    assert [one.by for one in said] == ["tag", "tag", "turns"]
+    assert said[0].sure >= 0.9 > said[2].sure
+
+
+def test_the_cast_is_found_where_none_is_given() -> None:
+    story = (
+        "Mr. John Hart came in. “Good morning, Miss Bell,” said John Hart.",
+        "“Good morning, Mr. Hart,” said Anne Bell. Anne did not rise.",
+        "“You are early, Anne,” said Mr. Hart, and John sat down.",
+    )
+    found = attributed(*story, cast=())
+    assert {member.name: member.pronoun for member in found.cast} == {
+        "Mr. John Hart": "he",
+        "Anne Bell": "she",
+    }
+    assert [one.speaker for one in found.said] == ["Mr. John Hart", "Anne Bell", "Mr. John Hart"]
+
+
+def test_it_is_the_same_every_time_and_nothing_is_no_error() -> None:
+    assert attribute([], (), language="en").said == ()
+    assert attribute([[""]], CAST, language="en").said == ()
+    one = attributed("“I know.”", "“So do I,” said Ben.")
+    assert one == attributed("“I know.”", "“So do I,” said Ben.")
