@@ -48,6 +48,9 @@ class Roles:
     """All languages that the book names, its own first."""
     spelt: Mapping[str, str] = field(default_factory=dict)
     """Label, `folded` -> as the manifest has it."""
+    _meant: dict[str, str | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def named(self, text: str) -> tuple[str, ...]:
         """Whom a text names and nothing else: one of the cast, or several in unison, parted by &.
@@ -68,11 +71,18 @@ class Roles:
         return () if parts else tuple(dict.fromkeys(found))
 
     def meant(self, label: str) -> str | None:
-        """The label that a mistyped one was most likely meant to be, as the manifest has it."""
-        close = nearest(label, list(self.speakers))
-        return self.spelt.get(close, self.speakers[close]) if close else None
+        """The label that a mistyped one was most likely meant to be, as the manifest has it.
+
+        Of some hundreds alone: it takes time, and nobody mistypes more.
+        """
+        if label not in self._meant and len(self._meant) < _NAMES:
+            close = nearest(label, list(self.speakers))
+            self._meant[label] = self.spelt.get(close, self.speakers[close]) if close else None
+        return self._meant.get(label)
 
 
+_NAMES = 300
+"""That are held against the cast."""
 _MOST = 20
 """Speakers that a text may name at once."""
 
@@ -158,7 +168,7 @@ def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
     )
     if not prose and len(words) <= 3 and all(_name_like(w, i == 0) for i, w in enumerate(words)):
         return True
-    return nearest(name, list(roles.speakers)) is not None
+    return roles.meant(name) is not None
 
 
 def _name_like(word: str, first: bool) -> bool:

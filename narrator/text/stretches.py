@@ -111,9 +111,8 @@ def parted(
 
 def _in_own_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
     """A line before its letters are looked at."""
-    if line.is_marked:
-        return line
-    return replace(line, language=roles.languages.get(line.speaker, chapter.language))
+    language = roles.languages.get(line.speaker, chapter.language)
+    return line if line.is_marked or line.language == language else replace(line, language=language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +151,9 @@ class _Paragraph:
                 number = self.line.number_at(part.start)
                 gone = text[part.start : part.stop].strip()
                 left.append(LeftOut(self.line.path, number, gone, SKIPPED))
+        edges = [0, *(part.start for part in spoken[1:]), len(text) + 1]
         for n, part in enumerate(spoken):
-            last = n == len(spoken) - 1
-            yield from self._said(part, is_first=n == 0, is_last=last, parts=spoken)
+            yield from self._said(part, edges[n], edges[n + 1])
 
     # -- whose is what
 
@@ -242,15 +241,12 @@ class _Paragraph:
 
     # -- lines
 
-    def _said(
-        self, part: _Part, *, is_first: bool, is_last: bool, parts: Sequence[_Part]
-    ) -> Iterator[Line]:
-        """The lines of a part, one for each of its speakers."""
+    def _said(self, part: _Part, begin: int, end: int) -> Iterator[Line]:
+        """The lines of a part, one for each of its speakers, with the pauses and marks that stand
+        from `begin` to `end`."""
         line, text = self.line, self.line.text
         stop = part.start + len(text[part.start : part.stop].rstrip())
         start = stop - len(text[part.start : stop].lstrip())
-        begin = 0 if is_first else part.start
-        end = len(text) + 1 if is_last else next(p.start for p in parts if p.start >= part.stop)
 
         def place(at: int) -> int:
             return min(max(at, start), stop) - start
@@ -260,6 +256,7 @@ class _Paragraph:
             speaker=part.speakers[0],
             text=text[start:stop],
             line=line.number_at(start),
+            language=self._language(part.speakers[0]),
             style=part.style,
             says=tuple(
                 replace(say, start=say.start - start, stop=say.stop - start)
@@ -268,15 +265,20 @@ class _Paragraph:
             ),
             rests=tuple(replace(r, at=place(r.at)) for r in line.rests if begin <= r.at < end),
             marks=tuple(replace(m, at=place(m.at)) for m in line.marks if begin <= m.at < end),
-            goes_on=not is_first,
-            is_close=not is_first and not text[start - 1].isspace(),
+            goes_on=begin > 0,
+            is_close=begin > 0 and not text[start - 1].isspace(),
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
             rows=tuple((at - start, number) for at, number in line.rows if start < at < stop),
         )
-        for number, speaker in enumerate(part.speakers):
-            language = line.language
-            if not line.is_marked:
-                language = self.languages.get(speaker, self.language)
-            one = replace(first, speaker=speaker, language=language)
-            yield replace(one, rests=(), marks=(), with_before=True) if number else one
+        yield first
+        for speaker in part.speakers[1:]:
+            language = self._language(speaker)
+            yield replace(
+                first, speaker=speaker, language=language, rests=(), marks=(), with_before=True
+            )
+
+    def _language(self, speaker: str) -> str:
+        """What somebody's part is said in, before its letters are looked at."""
+        own = self.languages.get(speaker, self.language)
+        return self.line.language if self.line.is_marked else own
