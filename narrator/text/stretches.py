@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from narrator.text.labels import Roles
 from narrator.text.letters import by_letters
@@ -33,6 +32,8 @@ _NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
 class Quoted:
     """A quotation in the narration of a chapter, or a piece of one: `line.text[start:stop]`."""
 
+    passage: int
+    """Its place in `passages`."""
     scene: int
     place: int
     """Of the line in its scene."""
@@ -47,22 +48,37 @@ class Quoted:
         return self.line.text[self.start : self.stop]
 
 
+_PARTS_NARRATION = "."
+"""Stands for what is no narration: no quotation goes on over it."""
+
+_Place = tuple[int, int, Line]
+"""Scene, place in it, line."""
+
+
+def _places(chapter: Chapter) -> Iterator[_Place | None]:
+    """The paragraphs of narration; None for another one, and for the end of a scene."""
+    for number, scene in enumerate(chapter.scenes):
+        for place, line in enumerate(scene.lines):
+            yield (number, place, line) if line.is_narration else None
+        yield None
+
+
+def passages(chapter: Chapter) -> list[str]:
+    """The narration of a chapter that has not been parted, by paragraphs, as quotations are looked
+    for in it."""
+    return [one[2].text if one else _PARTS_NARRATION for one in _places(chapter)]
+
+
 def quoted(chapter: Chapter) -> tuple[Quoted, ...]:
     """The quotations of a chapter that has not been parted, in order: those of its narration that
     the text gives to nobody."""
+    places = list(_places(chapter))
     found: list[Quoted] = []
-    for number, scene in enumerate(chapter.scenes):
-        kinds = groupby(
-            enumerate(scene.lines), key=lambda one: (one[1].is_narration, one[1].language)
-        )
-        for (is_narration, language), group in kinds:
-            lines = list(group)
-            if not is_narration:
-                continue
-            for one in quotations([line.text for _, line in lines], language):
-                place, line = lines[one.paragraph]
-                if not any(g.start < one.stop and one.start < g.stop for g in line.given):
-                    found.append(Quoted(number, place, line, one.start, one.stop, one.goes_on))
+    for one in quotations(passages(chapter), chapter.language):
+        if place := places[one.paragraph]:
+            line = place[2]
+            if not any(g.start < one.stop and one.start < g.stop for g in line.given):
+                found.append(Quoted(one.paragraph, *place, one.start, one.stop, one.goes_on))
     return tuple(found)
 
 

@@ -103,6 +103,18 @@ def test_only_narration_is_parted_by_quotations(text: str) -> None:
     assert not stretches.quoted(read(text))
 
 
+def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None:
+    chapter = read("# One\n\n“I know,\n\n“I do.”\n\nAda: “No.”\n\n“So\n\n***\n\n“be it.”")
+    found = stretches.quoted(chapter)
+    assert stretches.passages(chapter) == [
+        ".", "“I know,", "“I do.”", ".", "“So", ".", "“be it.”", ".",
+    ]  # fmt: skip
+    assert [(one.passage, one.scene, one.place, one.text, one.goes_on) for one in found] == [
+        (1, 0, 1, "“I know,", False), (2, 0, 2, "“I do.”", True), (4, 0, 4, "“So", False),
+        (6, 1, 0, "“be it.”", False),
+    ]  # fmt: skip
+
+
 def test_a_chapter_of_another_speaker_is_no_narration() -> None:
     assert not stretches.quoted(read(KNOW, speaker="Ada"))
     assert stretches.quoted(read(KNOW, speaker="narrator"))
