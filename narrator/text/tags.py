@@ -8,15 +8,9 @@ from __future__ import annotations
 import re
 
 from narrator.text.sentences import primary
+from narrator.text.speakers.words import SAID
 
 _VERBS = {
-    "en": "said says say saying asked asks cried cries replied replies answered answers shouted "
-    "shouts whispered whispers murmured murmurs muttered mutters called calls repeated exclaimed "
-    "inquired enquired demanded began added adds continued went observed remarked agreed admitted "
-    "suggested returned gasped sighed laughed sobbed screamed shrieked roared growled snapped "
-    "retorted rejoined declared announced explained insisted protested pleaded begged urged warned "
-    "promised confessed told interrupted interposed stammered faltered groaned moaned grunted "
-    "drawled echoed ejaculated thought mused wondered responded persisted proceeded resumed quoth",
     "de": "sagte sagt fragte fragt rief ruft antwortete erwiderte entgegnete flüsterte murmelte "
     "schrie meinte sprach versetzte bemerkte fügte fuhr begann erklärte wiederholte seufzte lachte "
     "brummte stammelte unterbrach dachte",
@@ -32,7 +26,7 @@ _VERBS = {
     "прошептал прошептала проговорил проговорила воскликнул воскликнула пробормотал пробормотала "
     "произнёс произнесла отвечал отвечала говорил говорила подумал подумала прибавил прибавила",
 }
-_WORDS = {code: frozenset(words.split()) for code, words in _VERBS.items()}
+_WORDS = {"en": SAID} | {code: frozenset(words.split()) for code, words in _VERBS.items()}
 """Verbs of speech, folded."""
 
 _CLAUSE_END = re.compile(
