@@ -36,7 +36,9 @@ _STRETCH = 12
 """Paragraphs from a label to the next in such a piece, at most."""
 _LONGEST_SPEECH = 100
 """Words under a name that stands alone, in the middle of a piece's speeches: under the heads of a
-book's pages there are more."""
+book's pages there are more. For each name, in all of a piece, where markup says what is one."""
+_LONGEST_LABEL = 120
+"""Characters of a row in which the colon of a label stands."""
 _CROWD = 12
 """Names above which each has to come twice, one with another."""
 _SAME_ORDER = 0.9
@@ -275,7 +277,7 @@ def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
     if not _is_company(chosen.values()) or _is_form(chosen.values()):
         return False
     if any(look.block.is_name for look in named):
-        return True
+        return _words(texts) <= _LONGEST_SPEECH * len(named)
     alone = list(filter(Look.is_whole, named))
     if 2 * len(alone) > len(named):
         return _is_short_under(texts, alone)
@@ -283,6 +285,10 @@ def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
     share = len(named) / (len(texts) - told)
     plainly = share >= _PLAIN_SHARE and _stand_out(chosen.values())
     return share >= _SHARE or (plainly and _is_even(texts, named))
+
+
+def _words(looks: Iterable[Look]) -> int:
+    return sum(count_words(look.said.text) for look in looks)
 
 
 def _again(look: Look, counts: Mapping[str, int]) -> tuple[Label, ...]:
@@ -419,8 +425,8 @@ def _once(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
 def _labelled_rows(rows: Sequence[str]) -> Iterator[Label]:
     """What rows may begin a speech with: within a paragraph it has to stand out."""
     for above, row in pairwise(["", *rows]):
-        if row.strip():
-            first = not above.strip()
+        first = not above.strip()
+        if row.strip() and (first or _may_be_plain(row)):
             yield from (label for label in _of_row(row) if first or _is_plain(label, row))
 
 
@@ -434,6 +440,14 @@ def label_of(row: str, keys: frozenset[str], within: bool = False) -> Label | No
 def _of_row(row: str) -> tuple[Label, ...]:
     line = tidy(spans(row))
     return labels(plain(line), line[0].text if line and line[0].em else "")
+
+
+def _may_be_plain(row: str) -> bool:
+    """Whether a row may begin with a label that stands out; most of prose does not."""
+    bare = row.strip()
+    head = bare.split(maxsplit=1)[0].strip(".,:")
+    set_apart = row[:2].isspace() or not bare[0].isalpha() or head.isupper()
+    return set_apart or any(colon in bare[:_LONGEST_LABEL] for colon in COLONS)
 
 
 def _is_plain(label: Label, row: str) -> bool:

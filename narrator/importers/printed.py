@@ -171,10 +171,9 @@ class _Labeller:
         text = look.said.text
         pending = self.at is not None and self.at.is_pending
         if look.is_direction:
-            if self.at and pending and self.at.style is None and (style := style_of(text)):
-                self.at.style = style
-            else:
-                yield self._direction(look, SpeechPiece(0, len(text), True))
+            whole = SpeechPiece(0, len(text), True)
+            if not self._takes_style(look, whole):
+                yield self._direction(look, whole)
         elif self.at and (pending or self._goes_on(look)):
             if not pending:
                 self.told.unlabelled.append(look.block.source)
@@ -192,19 +191,24 @@ class _Labeller:
         if self.at is None:
             return
         found = pieces(look.said, start, self.habits)
-        if found and found[0].is_direction and self.at.is_pending and self.at.style is None:
-            self.at.style = style_of(look.said.text[found[0].start : found[0].stop])
-            found = found[1:] if self.at.style else found
+        if found and found[0].is_direction and self._takes_style(look, found[0]):
+            del found[0]
+        omit = self.directions == "omit"
         said = [number for number, piece in enumerate(found) if not piece.is_direction]
         first, last = (said[0], said[-1] + 1) if said else (len(found), len(found))
-        yield from (self._direction(look, piece) for piece in found[:first])
-        if said and self.directions == "omit":
-            told = [piece for piece in found[first:last] if piece.is_direction]
-            yield from (self._direction(look, piece) for piece in told)
-            yield self._speech(look, [found[number] for number in said])
-        elif said:
-            yield self._speech(look, found[first:last])
-        yield from (self._direction(look, piece) for piece in found[last:])
+        for number, piece in enumerate(found):
+            if piece.is_direction and (omit or not first <= number < last):
+                yield self._direction(look, piece)
+            elif number == first:
+                within = (found[n] for n in said) if omit else found[first:last]
+                yield self._speech(look, list(within))
+
+    def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
+        """Whether a direction at the beginning of a speech says how it is said."""
+        if self.at is None or self.at.style or not self.at.is_pending:
+            return False
+        self.at.style = style_of(look.said.text[piece.start : piece.stop])
+        return self.at.style is not None
 
     def _speech(self, look: Look, found: Sequence[SpeechPiece]) -> Block:
         """A labelled paragraph of pieces; the directions among them are given to the narrator."""

@@ -180,17 +180,7 @@ def write_heading(line: Line, level: int) -> str:
 
 def _inline(line: Line, colons: Sequence[int]) -> str:
     """Markdown of one line; the colons at these places in its text are escaped."""
-    texts: list[str] = []
-    at = 0
-    for span in line:
-        cuts = [-1, *(place - at for place in colons if 0 <= place - at < len(span.text))]
-        pieces = []
-        for cut, stop in pairwise([*cuts, len(span.text)]):
-            mark = f"\\{span.text[cut]}" if cut >= 0 else ""
-            text = _escape(span.text[cut + 1 : stop])
-            pieces.append(mark + (text.replace("}", "\\}") if span.given else text))
-        texts.append("".join(pieces))
-        at += len(span.text)
+    texts = _texts(line, colons)
     written = ""
     marked = False
     inside = [False, *given(line), False]
@@ -207,6 +197,22 @@ def _inline(line: Line, colons: Sequence[int]) -> str:
         written += f"{span.mark}{text}{span.mark}" if marked else text
         written += CLOSES * (inside[number + 1] and not inside[number + 2])
     return written
+
+
+def _texts(line: Line, colons: Sequence[int]) -> list[str]:
+    """The texts of a line's spans, escaped."""
+    texts: list[str] = []
+    at = 0
+    for span in line:
+        cuts = [-1, *(place - at for place in colons if 0 <= place - at < len(span.text))]
+        pieces = []
+        for cut, stop in pairwise([*cuts, len(span.text)]):
+            mark = f"\\{span.text[cut]}" if cut >= 0 else ""
+            text = _escape(span.text[cut + 1 : stop])
+            pieces.append(mark + (text.replace("}", "\\}") if span.given else text))
+        texts.append("".join(pieces))
+        at += len(span.text)
+    return texts
 
 
 OPENS, CLOSES = "{narrator: ", "}"

@@ -15,7 +15,7 @@ from itertools import takewhile
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers import hyphens
+from narrator.importers import hyphens, stage
 from narrator.importers.archive import resolve, types_of
 from narrator.importers.blocks import Block, Container, left_out, made_of
 from narrator.importers.book import count_characters, count_words, names
@@ -97,15 +97,6 @@ _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
 _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
-_NAME_TYPE = names("persona z3998:persona")
-_NAME_CLASS = re.compile(
-    r"(?<![\w-])(speaker|spkr|persona|char-?name|character-?name|sp-?name|dramatis)\d?(?![\w-])",
-    re.I,
-)
-_TOLD = re.compile(
-    r"(?<![\w-])(z3998:)?(stage-?(dir(ections?)?)?|direction|didascalie|sd)\d?(?![\w-])", re.I
-)
-"""Types and classes of speakers' names and of stage directions."""
 _APART = 80
 """Characters at a paragraph's beginning that may be a name with what stands beside it."""
 _STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
@@ -212,10 +203,10 @@ class _BodyWalker:
         if name == "p" and _SPACE_CLASS.search(classes):
             self._add(Block("scene", self.path))
         count = len(self.blocks)
-        told = _is_told(types, classes)
+        told = stage.is_told(element)
         self.told += told
         self._inside(element, name, types, classes)
-        self._set_apart(element, 0, name == "dt" or _is_first_of_two(element))
+        self._set_apart(element, 0, name == "dt" or stage.is_first_of_two(element))
         self.told -= told
         self.flush()
         if name in ("p", "div") and len(self.blocks) == count:
@@ -226,8 +217,7 @@ class _BodyWalker:
     def _set_apart(self, element: etree._Element, begin: int, may: bool = True) -> None:
         """Note what an element holds that begins a paragraph: it may be a speaker's name."""
         said = " ".join(plain(self.spans[begin:]).split())
-        types, classes = types_of(element).split(), element.get("class", "")
-        is_name = bool(_NAME_TYPE.intersection(types) or _NAME_CLASS.search(classes))
+        is_name = stage.is_name(element)
         inner = self.is_name and said.startswith(self.apart)
         if (may or is_name) and 0 < len(said) <= _APART and not self.told and not inner:
             self.apart, self.is_name = said, is_name
@@ -360,7 +350,7 @@ class _BodyWalker:
             before = plain(self.spans).strip()
             self.node(cell)
             if not before:
-                self._set_apart(cell, 0, _is_first_of_two(cell))
+                self._set_apart(cell, 0, stage.is_first_of_two(cell))
             self._text(cell.tail)
         self.rows -= 1
         self.flush()
@@ -489,7 +479,7 @@ class _BodyWalker:
             plain_span and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
         )
         link = name == "a" and self.is_internal(element.get("href", ""))
-        told = _is_told(types, classes)
+        told = stage.is_told(element)
         begins, begin = not plain(self.spans).strip(), len(self.spans)
         self.em += em
         self.strong += strong
@@ -669,17 +659,6 @@ def _targets(path: str, element: etree._Element) -> Iterator[str]:
     for link in element.iter("{*}a"):
         target, fragment = resolve(path, link.get("href", ""))
         yield f"{target or path}#{fragment}"
-
-
-def _is_first_of_two(cell: etree._Element) -> bool:
-    """Whether an element is the first cell of a row that has two."""
-    row = cell.getparent() if _name(cell) in ("td", "th") else None
-    return row is not None and len(row) == 2 and row[0] is cell
-
-
-def _is_told(types: list[str], classes: str) -> bool:
-    """Whether types and classes are those of a stage direction."""
-    return bool(_TOLD.search(" ".join((*types, classes))))
 
 
 def _is_hidden(element: etree._Element) -> bool:

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from narrator.importers import Book, Choices, import_book, write_project
+from narrator.importers import Book, Choices, Directions, import_book, write_project
 from narrator.importers.directions import style_of
 from narrator.importers.labels import labels, ordinary
 from narrator.importers.persons import listed
@@ -316,6 +318,45 @@ def test_a_chapter_of_a_novel_may_be_a_play(tmp_path: Path) -> None:
 def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
     text = "Ann: Hello.\n\n[pause 1s]\n\nBob (softly): Hi. [He sits.]\n\nAnn: Bye.\n\nBob: Bye.\n"
     assert imported(tmp_path, text, "talk.md").chapters[0].markdown == text
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    turns=st.lists(
+        st.sampled_from(
+            [
+                "ROPER. So [he sits] it is.",
+                "MORE. [Softly.] No.",
+                "ROPER.\nVerse is here,\nAnd here.",
+                "MORE and ROPER. Yes! {a|b}",
+                "MORE.",
+                "[_They go._]",
+                "Enter Rich.",
+                "[00:12] ROPER: No: never.",
+                "It was late, and *nobody* came.",
+                "RICH (to More, in haste). Why? (He goes.)",
+                "ALL. {narrator: x} So (it is",
+                "_Exit._",
+            ]
+        ),
+        min_size=6,
+        max_size=14,
+    ),
+    directions=st.sampled_from(["read", "omit"]),
+    name=st.sampled_from(["play.txt", "play.md"]),
+)
+def test_every_character_is_in_a_chapter_or_left_out(
+    tmp_path: Path, turns: list[str], directions: Directions, name: str
+) -> None:
+    play = "\n\n".join([*turns, "ROPER. A.", "MORE. B.", "ROPER. C.", "MORE. D."])
+    book = imported(tmp_path, f"ACT I\n\n{play}\n", name, Choices(directions=directions))
+    assert book.characters == len("".join(f"ACTI{play}".split()))
+    letters = re.findall(r"[A-Za-z]{3,}", play.replace("narrator", ""))
+    kept = " ".join(chapter.markdown for chapter in book.chapters).casefold()
+    if directions == "read":
+        assert {word.casefold() for word in letters} - {"and"} <= set(re.findall(r"[a-z]+", kept))
 
 
 # -- pieces ----------------------------------------------------------------------------------------

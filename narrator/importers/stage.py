@@ -1,0 +1,38 @@
+"""What markup says of a play: which elements are speakers' names, and which are directions."""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from narrator.importers.archive import types_of
+from narrator.importers.book import names
+
+_NAME_TYPES = names("persona z3998:persona")
+_NAME_CLASS = re.compile(
+    r"(?<![\w-])(speaker|spkr|persona|char(acter)?-?name|dramatis)\d?(?![\w-])", re.IGNORECASE
+)
+_TOLD = re.compile(
+    r"(?<![\w-])(z3998:)?(stage-?(dir(ections?)?)?|direction|didascalie|sd)\d?(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+def is_name(element: etree._Element) -> bool:
+    """Whether an element's types or classes are those of a speaker's name."""
+    types, classes = types_of(element).split(), element.get("class", "")
+    return bool(_NAME_TYPES.intersection(types) or _NAME_CLASS.search(classes))
+
+
+def is_told(element: etree._Element) -> bool:
+    """Whether an element's types or classes are those of a stage direction."""
+    return bool(_TOLD.search(f"{types_of(element)} {element.get('class', '')}"))
+
+
+def is_first_of_two(cell: etree._Element) -> bool:
+    """Whether an element is the first cell of a row that has two."""
+    if not isinstance(cell.tag, str) or cell.tag.rpartition("}")[2].lower() not in ("td", "th"):
+        return False
+    row = cell.getparent()
+    return row is not None and len(row) == 2 and row[0] is cell
