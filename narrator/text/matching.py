@@ -16,6 +16,8 @@ from itertools import pairwise
 
 NEAR = 0.5
 """Of two texts at least alike, for one to be the other, edited."""
+ALONE = 0.3
+"""The same where each is the only one between others that are equal."""
 _CELLS = 40_000
 """Pairs that are compared each with each; larger stretches are parted where texts are equal."""
 _FEW = 5
@@ -41,6 +43,10 @@ def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
             end, last = end - 1, last - 1
             found[last] = end
         if begin == end or first == last:
+            continue
+        if end - begin == last - first == 1:  # between equal ones: the same, edited
+            if _alike(ours[begin], theirs[first]) >= ALONE:
+                found[first] = begin
             continue
         stretch = begin, end, first, last
         if (end - begin) * (last - first) <= _CELLS:

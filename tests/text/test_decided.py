@@ -85,6 +85,12 @@ def test_marks_and_white_space_count_for_nothing() -> None:
     assert speakers(words) == NAMES
 
 
+def test_what_is_rewritten_between_others_is_the_same_and_what_replaces_it_is_not() -> None:
+    assert speakers(["“Why is a raven black?”", *WORDS[1:]]) == NAMES
+    assert speakers([*WORDS[:5], "“Not quite so,”"]) == NAMES
+    assert speakers([WORDS[0], "“I shall never go there!”", *WORDS[2:]])[1] is None
+
+
 def test_another_text_finds_nothing() -> None:
     assert speakers(["“Never before,”", "“What has become of my kitchen?”"]) == [None, None]
 
