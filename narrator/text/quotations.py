@@ -1,21 +1,24 @@
 """Where paragraphs quote direct speech: offsets of quotations, and which go on over paragraphs.
 
-Knows marks and languages, nothing of who speaks.
+What opens and closes quotations is decided over all paragraphs that are given. Knows marks and
+languages, nothing of who speaks.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from narrator.text import dashes
+from narrator.text.marks import SINGLE, Habits, Mark, Reading, Span, paired
 from narrator.text.sentences import primary
+from narrator.text.speech_verbs import WORD, speech_of
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A stretch of direct speech within one paragraph: a quotation, or a piece of one."""
+    """What is quoted within one paragraph: a quotation, or a piece of one."""
 
     paragraph: int
     """Its place in the sequence of paragraphs."""
@@ -24,210 +27,326 @@ class Quotation:
     """Offsets in the paragraph's text; the quotation marks are within."""
     goes_on: bool = False
     """Whether it goes on the last quotation of the paragraph before, which was not closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """What opens a quotation, and what closes it."""
-
-    opening: str
-    closing: str
-
-    @property
-    def same(self) -> bool:
-        """Whether one mark does both, so that only its place tells."""
-        return self.opening == self.closing
-
-
-_PAIRS = (
-    _Marks("“", "”"),
-    _Marks('"', '"'),
-    _Marks("«", "»"),
-    _Marks("»", "«"),
-    _Marks("„", '“”"'),
-    _Marks("‚", "‘’"),
-    _Marks("‘", "’"),
-    _Marks("'", "'"),
-    _Marks("「", "」"),
-    _Marks("『", "』"),
-    _Marks("‹", "›"),
-    _Marks("”", "”"),
-)
-_LOW = frozenset("de cs sk pl hr sr sl bg hu ro et lt lv is ru uk be".split())
-_DASHES = "—–―"
-_DASHED = frozenset("fr es it pt ru uk pl ro el tr sv fi da no nb hu ca bg".split())
-"""Languages in which a dash at a paragraph's beginning opens speech."""
-
-FEW = 2
-"""Quotations in one kind of marks that a text has at least, before they count as its own kind."""
+    is_speech: bool = True
+    """Whether somebody seems to say it; a title, an inscription, a word in scare quotes is none."""
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
     """The quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
 
-    The marks of a text are those that most of its quotations have; others within them are of what
-    is quoted. A quotation without an end ends with its paragraph, and goes on where the next one
-    begins with its mark again.
+    The outer ones alone: what is quoted within them is of them. A quotation without an end ends
+    before its tag, else with its paragraph, and goes on where the next one begins with its mark
+    again, or where its mark closes a few paragraphs on.
     """
-    kinds = _kinds(paragraphs, language)
-    found: list[Quotation] = []
-    open_ = False
-    for number, text in enumerate(paragraphs):
-        if not text.strip():
-            continue
-        pieces: list[tuple[int, int]] = []
-        closed = True
-        for marks in kinds:
-            pieces, closed = _in_marks(text, marks, goes_on=open_)
-            if pieces:
-                break
-        if not pieces and primary(language) in _DASHED:
-            pieces, closed = list(_after_dash(text, primary(language))), True
-        starts = bool(pieces) and not text[: pieces[0][0]].strip()
-        for place, (start, stop) in enumerate(pieces):
-            found.append(Quotation(number, start, stop, open_ and starts and place == 0))
-        open_ = bool(pieces) and not closed
-    return tuple(found)
+    return tuple(_Finder(paragraphs, language).found())
 
 
-def _kinds(paragraphs: Sequence[str], language: str) -> list[_Marks]:
-    """The kinds of marks that a text quotes with, its own first."""
-    count = Counter[_Marks]()
-    for text in paragraphs:
-        for marks in _PAIRS:
-            if marks.opening in text and any(c in text for c in marks.closing):
-                pieces, closed = _in_marks(text, marks, goes_on=False)
-                # the outermost ones count: an inner quotation lies within another
-                count[marks] += bool(pieces) and (closed + (pieces[0][0] == 0))
-    code = primary(language)
-    for marks in _PAIRS:
-        if marks.opening == "„" and code not in _LOW:
-            count[marks] -= 0
-    ranked = [marks for marks, times in count.most_common() if times > 0]
-    singles = [m for m in ranked if m.opening in "‘'"]
-    doubles = [m for m in ranked if m.opening in '“"']
-    if singles and doubles:
-        outer = _outer(paragraphs, singles[0], doubles[0])
-        ranked.remove(outer)
-        ranked.insert(
-            min(i for i, m in enumerate([*ranked, outer]) if m in (*singles, *doubles, outer)),
-            outer,
+_FAR = 6
+"""Paragraphs without a mark, after which a quotation that was not closed may still be."""
+_DASH = "dash"
+_SPACE = " \t\n\u00a0\u202f"
+_ENDS = frozenset(".,!?…;:—–-―。，！？、")
+
+
+class _Finder:
+    """The quotations of some paragraphs."""
+
+    def __init__(self, paragraphs: Sequence[str], language: str) -> None:
+        self.texts = paragraphs
+        self.language = language
+        self.verbs = speech_of(language).verbs
+        self.habits = Habits(paragraphs, language)
+        self.marks = [self.habits.marks(text) for text in paragraphs]
+        self.own = self._ranked()
+        self.dashes = self._speaks_after_dashes()
+        self.open: str | None = None
+        """What the quotation was opened with that the last paragraph has not closed."""
+        self.closed_in = -1
+        """The paragraph in which it is closed, where none between begins with its mark."""
+
+    def found(self) -> Iterator[Quotation]:
+        for number, text in enumerate(self.texts):
+            if text.strip():
+                yield from self._paragraph(number, text)
+
+    # -- the whole text
+
+    def _ranked(self) -> tuple[str, ...]:
+        """The families of marks, the one that holds the others first."""
+        score: dict[str, float] = dict.fromkeys(self.habits.families, 0.0)
+        present = self.habits.families
+        if len(present) < 2:
+            return present
+        for text, families in zip(self.texts, self.marks, strict=True):
+            begin = len(text) - len(text.lstrip())
+            spans = {f: paired(text, marks).spans for f, marks in families.items()}
+            for family, own in spans.items():
+                for span in own:
+                    ends = span.closed and text[span.stop - 2] in _ENDS
+                    score[family] += (2 if ends else 0.5) + 2 * (span.start == begin)
+            for outer, inner in _within(spans):
+                score[outer] += 2
+                score[inner] -= 2
+        return tuple(sorted(present, key=lambda family: (-score[family], present.index(family))))
+
+    def _speaks_after_dashes(self) -> bool:
+        """Whether a dash at a paragraph's beginning opens speech in this text."""
+        led = [text for text in self.texts if dashes.leads(text)]
+        if primary(self.language) in dashes.DASHED:
+            hyphens = [text for text in led if text.lstrip("_* ")[0] == "-"]
+            said = sum(self._sounds_said(text) for text in hyphens)
+            return len(led) > len(hyphens) or 4 * said >= len(hyphens)
+        quoted = sum(
+            any(self.habits.begins(text, family) for family in self.own[:1]) for text in self.texts
         )
-        inner = singles if outer in doubles else doubles
-        ranked = [m for m in ranked if m not in inner]
-    if len(ranked) > 1 and ranked[0].opening in "«»„":
-        ranked = [m for m in ranked if m.opening not in "‘'‚‹"]
-    return ranked
+        return len(led) >= 3 and len(led) > quoted
+
+    def _sounds_said(self, text: str) -> bool:
+        folded = {word.casefold() for word in WORD.findall(text)}
+        return bool(folded & self.verbs) or "?" in text or "!" in text
+
+    # -- one paragraph
+
+    def _paragraph(self, number: int, text: str) -> Iterator[Quotation]:
+        before, self.open = self.open, None
+        begin = len(text) - len(text.lstrip())
+        pieces: list[tuple[int, int, bool]]
+        if number <= self.closed_in and before:
+            pieces = self._carried(number, text, before)
+        elif self.dashes and (led := self._led(text, before)):
+            parts = dashes.after_dash(text, led, self.language)
+            pieces = [
+                (begin if n == 0 else start, stop, True) for n, (start, stop) in enumerate(parts)
+            ]
+            if pieces and pieces[-1][1] == len(text.rstrip()):
+                self.open = _DASH
+            before = before if text[begin] in _AGAIN else None
+        else:
+            pieces = self._in_marks(number, text)
+            before = None if before == _DASH else before
+        for n, (start, stop, is_speech) in enumerate(pieces):
+            goes_on = n == 0 and before is not None and not text[:start].strip()
+            yield Quotation(number, start, stop, goes_on, is_speech or goes_on)
+
+    def _led(self, text: str, before: str | None) -> int:
+        """Where the speech of a paragraph begins that a dash opens; 0 where none does."""
+        if before == _DASH and text.lstrip()[0] in _AGAIN - self.habits.opening:
+            return len(text) - len(text.lstrip()) + 1
+        return dashes.leads(text)
+
+    def _carried(self, number: int, text: str, family: str) -> list[tuple[int, int, bool]]:
+        """A paragraph of a quotation that an earlier one opened, and this or a later one closes."""
+        begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        if number < self.closed_in:
+            self.open = family
+            return [(begin, end, True)]
+        reading = paired(text, self.marks[number][family], inside=True)
+        return [(span.start, span.stop, True) for span in reading.spans]
+
+    def _in_marks(self, number: int, text: str) -> list[tuple[int, int, bool]]:
+        found: list[tuple[int, int, bool]] = []
+        for place, family in enumerate(self.own):
+            marks = self.marks[number].get(family, [])
+            if not marks:
+                continue
+            if place == 0 or not found:
+                spans = self._spans(number, text, family, marks, is_own=place == 0)
+            else:
+                spans = self._between(text, family, marks, found)
+            for span in spans:
+                is_speech = self._is_speech(text, span)
+                parts = dashes.in_marks(text, span.start, span.stop, self.language)
+                found += [(*part, is_speech) for part in parts if _says(text, *part)]
+        if self.dashes and not found:
+            found += [(start, stop, True) for start, stop in self._announced(text)]
+        return sorted(found)
+
+    def _announced(self, text: str) -> list[tuple[int, int]]:
+        """Speech after a colon and a dash: “Él dijo: —Ven.”"""
+        for colon in _COLON_DASH.finditer(text):
+            said = {word.casefold() for word in WORD.findall(text[: colon.start()][-80:])}
+            if said & self.verbs:
+                parts = dashes.after_dash(text, colon.end(), self.language)
+                return [(colon.start(1), parts[0][1]), *parts[1:]] if parts else []
+        return []
+
+    def _spans(
+        self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_own: bool
+    ) -> list[Span]:
+        """The quotations of a paragraph in one family's marks."""
+        after = next((t for t in self.texts[number + 1 : number + 4] if t.strip()), "")
+        again = is_own and self.habits.begins(after, family)
+        reading = paired(text, marks, goes_on=again)
+        spans = list(reading.spans)
+        if not is_own:
+            return _sure(text, spans, marks)
+        for place, span in enumerate(spans):
+            if not span.closed:
+                mended = self._mended(text, span, last_only=again and not span.cut)
+                spans[place] = mended
+        if spans and not spans[-1].closed and reading.is_open:
+            self.closed_in = -1 if again else self._end_of(number, family)
+            self.open = family if again or self.closed_in > number else None
+        return [*self._unopened(text, reading), *spans]
+
+    def _end_of(self, number: int, family: str) -> int:
+        """The paragraph in which a quotation is closed that this one has opened; -1 for none."""
+        for place in range(number + 1, min(number + 1 + _FAR, len(self.texts))):
+            text = self.texts[place]
+            if self.dashes and dashes.leads(text):
+                return -1
+            if marks := self.marks[place].get(family):
+                closes = marks[0].closes < marks[0].opens and text[: marks[0].at].strip()
+                sure = family != SINGLE or text[marks[0].at - 1] in _ENDS
+                return place if closes and sure else -1
+        return -1
+
+    def _unopened(self, text: str, reading: Reading) -> Iterator[Span]:
+        """A quotation at a paragraph's beginning whose opening mark is missing."""
+        first = reading.spans[0].start if reading.spans else len(text)
+        for mark in reading.strays:
+            if mark.at > first or mark.at > _LONG:
+                return
+            if mark.closes > 0.5 or mark.closes >= mark.opens or mark.at == 0:
+                continue
+            if text[mark.at - 1] in _ENDS and (
+                mark.at + 1 >= len(text.rstrip()) or self._verb_after(text, mark.at + 1, 6)
+            ):
+                yield Span(len(text) - len(text.lstrip()), mark.at + 1, closed=True)
+                return
+
+    def _between(
+        self, text: str, family: str, marks: Sequence[Mark], found: Sequence[tuple[int, int, bool]]
+    ) -> list[Span]:
+        """Quotations in other marks than the text's own, between those."""
+        gaps: dict[int, list[Mark]] = {}
+        taken = sorted((start, stop) for start, stop, _ in found)
+        place = 0
+        for mark in marks:
+            while place < len(taken) and taken[place][1] <= mark.at:
+                place += 1
+            if place == len(taken) or mark.at < taken[place][0]:
+                gaps.setdefault(place, []).append(mark)
+        spans = [span for inner in gaps.values() for span in paired(text, inner).spans]
+        return _sure(text, spans, marks)
+
+    # -- one quotation
+
+    def _mended(self, text: str, span: Span, *, last_only: bool) -> Span:
+        """A quotation that is not closed, up to a mark of another kind or to its tag."""
+        for place in _OTHER_END.finditer(text, span.start + 1, span.stop):
+            mark = place[1]
+            opened = any(text.find(o, span.start + 1, place.start()) >= 0 for o in _OPENED_BY[mark])
+            if not opened and not last_only:
+                return Span(span.start, place.end(1), closed=True)
+        for place in _PAUSE.finditer(text, span.start + 1, span.stop):
+            if not dashes.is_tag(text, place.end(), span.stop, self.language):
+                continue
+            sentence = _SENTENCE.match(text, place.end(), span.stop)
+            if not last_only or (sentence and sentence.end() == span.stop):
+                return Span(span.start, place.start() + 1, closed=True)
+        return span
+
+    def _verb_after(self, text: str, at: int, most: int) -> bool:
+        """Whether the clause after a quotation says that it is one."""
+        clause = _CLAUSE.match(text, at, at + _SAID_WITHIN)
+        words = WORD.findall(clause[0])[:most] if clause else []
+        return any(word.casefold() in self.verbs for word in words)
+
+    def _verb_before(self, text: str) -> bool:
+        """Whether narration leads to a quotation."""
+        clause = _LAST_CLAUSE.search(text)
+        words = WORD.findall(clause[0]) if clause else []
+        near = words if text[-1:] in (",", ":", "：") else words[-3:]
+        return any(word.casefold() in self.verbs for word in near)
+
+    def _is_speech(self, text: str, span: Span) -> bool:
+        """Whether a quotation is speech: it ends as speech does, or a tag stands beside it."""
+        inner = text[span.start + 1 : span.stop - span.closed].strip(_SPACE + "_*")
+        before = text[max(0, span.start - _SAID_WITHIN) : span.start].rstrip(_SPACE + "_*([")
+        after = text[span.stop : span.stop + 20].lstrip()
+        size = len(WORD.findall(inner))
+        if not size:
+            return any(mark in inner for mark in "?!…")
+        if not span.closed or not before.strip("-—–―"):
+            return True
+        last = inner[-1]
+        breaks = not before or before[-1] in _ENDS or before[-1] in _CLOSERS
+        if self._names(before, inner):
+            return False
+        near = 6 if last in _ENDS or after[:1] in (",", "—", "–") else 2
+        if self._verb_after(text, span.stop, near) or self._verb_before(before):
+            return True
+        if last in "!?…—–-！？" or (last in _ENDS and breaks):
+            return True
+        if before[-1:] in (":", "：") or (breaks and (not after or after[0] in _ENDS)):
+            return True
+        return size > (5 if breaks else 3) and (last in _ENDS or breaks) and not _is_title(inner)
+
+    def _names(self, before: str, inner: str) -> bool:
+        """Whether what leads to a quotation says that it is a name or an inscription."""
+        return bool(_NAMED.search(before[-40:])) and inner[-1] not in "!?…—"
 
 
-def _outer(paragraphs: Sequence[str], single: _Marks, double: _Marks) -> _Marks:
-    """Which of two kinds of marks holds the other: what begins paragraphs and is within none."""
-    votes = Counter[str]()
-    for text in paragraphs:
-        first = text.lstrip()[:1]
-        if first == single.opening:
-            votes["single"] += 1
-        elif first == double.opening:
-            votes["double"] += 1
-    return single if votes["single"] > votes["double"] else double
-
-
-def _in_marks(text: str, marks: _Marks, *, goes_on: bool) -> tuple[list[tuple[int, int]], bool]:
-    """The quotations of a paragraph in one kind of marks, and whether the last one is closed."""
-    pieces: list[tuple[int, int]] = []
-    start: int | None = None
-    depth = 0
-    for at, c in enumerate(text):
-        if c != marks.opening and c not in marks.closing:
-            continue
-        opens = c == marks.opening and (not marks.same or _opens(text, at, start is None))
-        if (
-            marks.opening in "‘'"
-            and not opens
-            and c in marks.closing
-            and _apostrophe(text, at, start is not None)
-        ):
-            continue
-        if marks.opening == "'" and opens and start is not None:
-            continue
-        if opens and start is None:
-            start, depth = at, 1
-        elif opens and not marks.same:
-            depth += 1
-        elif start is not None and c in marks.closing:
-            depth -= 1
-            if depth <= 0:
-                pieces.append((start, at + 1))
-                start = None
-    if start is not None:
-        end = len(text.rstrip())
-        if depth > 1:  # an opening mark for a closing one
-            inner = text.find(marks.opening, start + 1)
-            pieces += [(start, inner + 1)] if inner > 0 else []
-            return pieces, True
-        if text[start + 1 : end].strip():
-            pieces.append((start, end))
-            return pieces, False
-    return pieces, True
-
-
-def _opens(text: str, at: int, outside: bool) -> bool:
-    """Whether a mark that opens and closes alike opens here, by what stands around it."""
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    if not before.strip() and not text[:at].strip():
-        return True
-    if not after or after.isspace() or after in ",.;:!?)…":
-        return outside and not (before.strip() and not before.isspace())
-    if not before or before.isspace() or before in "([{—–-‘'“":
-        return True if outside else before.isspace() or before in "([{"
-    return outside and not before.isalnum() and before not in ".,!?…"
-
-
-_ELIDED = re.compile(
-    r"[’'](?:tis|twas|twere|twill|tisn|em|im|un|er|ee|bout|cause|cos|til|till|ere|ave|ad|ome|ouse|"
-    r"and|ow|is|as|e|at|ard|alf|ope|ead|eart|round|gainst|neath|fore|way|pon|mid|mong|tain|d|ll|s|t"
-    r"|re|ve|m|n|nother|tother|twixt|sblood|prentice|\d0s)\b",
-    re.IGNORECASE,
+_AGAIN = frozenset("»")
+"""Marks with which what follows a dash goes on in the next paragraph."""
+_LONG = 400
+"""Characters of a quotation without an opening mark, at most."""
+_SAID_WITHIN = 80
+"""Characters before a quotation in which a verb tells that it is speech."""
+_COLON_DASH = re.compile(r":\s*(—|–|―|--)\s*(?=\S)")
+_PAUSE = re.compile(r"[,.!?…—-]\s+(?=[^\W\d_])")
+_SENTENCE = re.compile(r"(?:[^.!?…]|(?<=\bM[rs])\.|(?<=\bMrs)\.)*[.!?…]?")
+_CLAUSE = re.compile(r"[^.!?;:…\"“”«»„「」]*")
+_LAST_CLAUSE = re.compile(r"[^.!?;…\"“”«»„「」]*\Z")
+_CLOSERS = "\"'”’»›“‘」』)]"
+_OTHER_END = re.compile(r"(?<=[.,!?…])([\"'”’»›“‘])(?=\s|\Z)")
+_OPENED_BY = {
+    '"': '"“„', "'": "'‘‚", "”": '“„”"', "’": "‘‚'", "»": "«»", "›": "‹›", "“": "„“", "‘": "‚‘",
+}  # fmt: skip
+"""Closing mark -> those that may have opened what it closes."""
+_NAMED = re.compile(
+    r"\b(?:called|named|entitled|inscribed|headed|labelled|labeled|marked|christened|nicknamed|"
+    r"signed|ship|yacht|steamer|schooner|novel|poem|song|play|motto|inscription|placard|headline)"
+    r"(?: the)?\Z"
 )
 
 
-def _apostrophe(text: str, at: int, inside: bool) -> bool:
-    """Whether a single closing mark is an apostrophe: within a word, or after a plural's s."""
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    if before.isalnum() and after.isalnum():
-        return True
-    if after.isalnum() and _ELIDED.match(text, at):
-        return True
-    if before in "sSnN" and after.isspace() and inside:
-        # "the boys' hats" or the end of 'He likes boys': a quotation that ends has a mark before
-        # its end, and something closes it later.
-        rest = text[at + 1 :]
-        return bool(re.match(r"\s+[a-z]", rest)) and _closes_later(rest)
-    return False
-
-
-def _closes_later(rest: str) -> bool:
-    close = re.search(r"(?<=[\w.,!?…—-])[’'](?=[\s.,;:!?)—]|\Z)", rest)
-    opening = re.search(r"(?:^|[\s(—])[‘'](?=\w)", rest)
-    return close is not None and (opening is None or close.start() < opening.start())
-
-
-_TAG = re.compile(r"[,!?…]\s+(?=(?P<dash>[—–―]))?")
-
-
-def _after_dash(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Speech after a dash: to the dash that a tag stands behind, and again from its next one."""
-    begin = len(text) - len(text.lstrip())
-    if text[begin : begin + 1] not in tuple(_DASHES) and not text.startswith("- ", begin):
-        return
-    at = begin
-    spoken = True
-    marks = [
-        m.start()
-        for m in re.finditer(rf"(?<=[\s,.!?…])[{_DASHES}-](?=\s)", text)
-        if m.start() > begin
+def _sure(text: str, spans: Sequence[Span], marks: Sequence[Mark]) -> list[Span]:
+    """Those whose marks do quote, though they are not the text's own: single ones may be
+    apostrophes."""
+    opens = {mark.at: mark.opens for mark in marks}
+    return [
+        span
+        for span in spans
+        if span.closed
+        and (
+            text[span.start] not in "'’"
+            or (opens[span.start] < 0.3 and text[span.stop - 2] in _ENDS)
+        )
     ]
-    for mark in (*marks, len(text)):
-        if spoken:
-            yield at, len(text[:mark].rstrip())
-        at, spoken = mark, not spoken
+
+
+def _says(text: str, start: int, stop: int) -> bool:
+    """Whether there is more than marks."""
+    return any(c.isalnum() or c in "?!…" for c in text[start:stop])
+
+
+def _is_title(text: str) -> bool:
+    """Whether all words but small ones have capitals."""
+    words = WORD.findall(text)
+    return all(word[0].isupper() or len(word) < 4 for word in words)
+
+
+def _within(spans: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, str]]:
+    """Pairs of families: a quotation of the first holds one of the second."""
+    for outer, holding in spans.items():
+        for inner, held in spans.items():
+            if outer == inner:
+                continue
+            at = 0
+            for span in held:
+                while at < len(holding) and holding[at].stop < span.stop:
+                    at += 1
+                if at < len(holding) and holding[at].start < span.start and span.closed:
+                    yield outer, inner

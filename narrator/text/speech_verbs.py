@@ -1,0 +1,394 @@
+"""How languages say who speaks: their verbs of speech, pronouns, articles and forms of address.
+
+`named_in_tag` finds the subject of “said Ada”, „sagte Anna“, « dit-elle » and “dijo Ana”. Knows
+words and their order, nothing of who is in a book.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from narrator.text.sentences import primary
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a tag names: `text[start:stop]`, empty after the verb where its form alone tells."""
+
+    start: int
+    stop: int
+    is_pronoun: bool
+    """Whether no name and no noun stands there."""
+    pronoun: str | None
+    """he, she, they or I, where a pronoun, an article, a form of address or the verb tells."""
+
+
+_REGULAR = {
+    "de": (
+        "te t ten",
+        "sag frag erwider flüster murmel mein bemerk füg erklär wiederhol seufz lach brumm stammel "
+        "murr knurr jammer schluchz hauch stöhn brüll kreisch lächel nick mahn warn droh forder "
+        "ergänz erkundig beton versicher versetz äußer stotter spott schimpf hak setz keuch krächz "
+        "zisch wisper grins kicher protestier kommentier korrigier nuschel plapper raun schnauf "
+        "schnauz höhn stimm räum hör jubel grübel überleg zöger wunder kündig",
+    ),
+    "fr": (
+        "a ait e èrent aient ai",
+        "demand cri écri exclam murmur répliqu continu ajout déclar affirm soupir chuchot balbuti "
+        "bégay expliqu observ remarqu not insist protest hurl grogn grommel marmonn lanç coup "
+        "interrog questionn annonç commenç précis propos suggér rétorqu ricann plaisant sanglot "
+        "souffl articul prononç répét lament rappel avou confi jur salu appel pens song approuv "
+        "object ordonn comment bredouill ironis murmur tonn gronda supplia suppli trancha tranch "
+        "constat risqu hasard rectifi glapit ânonn jet",
+    ),
+    "es": (
+        "ó aba a aron aban é",
+        "pregunt contest exclam grit murmur susurr replic coment explic continu observ afirm neg "
+        "suspir balbuce orden protest pens asegur anunci declar llam apunt agreg confes record "
+        "aclar solt mascull rog suplic avis mand interrog salud bromé brome sollo solloz tartamude "
+        "gruñ articul pronunci inform razon reflexion acus conjetur aventur musit argument",
+    ),
+    "it": (
+        "ò ava a arono avano ai",
+        "domand esclam grid mormor sussurr replic afferm osserv continu pens chiam url protest "
+        "sospir balbett annunci dichiar spieg comand ordin interrog borbott brontol salut azzard "
+        "constat preg singhiozz comment ammir not insinu rincar tagli ribatt farfugli bisbigli "
+        "raccont inform confess grugn scherz supplic avvert",
+    ),
+    "pt": (
+        "ou ava a aram avam ei",
+        "pergunt exclam grit murmur sussurr replic acrescent observ continu retruc indag afirm "
+        "coment explic suspir balbuci orden neg pens protest cham declar anunci torn cochich "
+        "resmung gaguej berr confess confirm concord avis lembr not implor brad atalh inform "
+        "ponder interrog contest soluç rosn pront acus brinc convid repar objet",
+    ),
+    "ru": (
+        "л ла ли лся лась лись",
+        "сказа спроси ответи отвеча крикну закрича крича вскрикну вскрича прошепта шепну шепта "
+        "проговори говори заговори воскликну пробормота бормота подума дума добави прибави "
+        "продолжа продолжи повтори повторя возрази замети замеча заяви поясни объясни отозва "
+        "усмехну улыбну засмея рассмея вздохну простона пролепета буркну проворча завопи взвизгну "
+        "попроси проси приказа предложи согласи кивну удиви протяну промолви вымолви молви переби "
+        "вмеша процеди прохрипе рявкну хмыкну фыркну обрати осведоми поинтересова пообеща "
+        "потребова призна сообщи напомни посоветова уточни заключи нача обрадова переспроси "
+        "спрашива восклица произноси шуткну пошути позва окликну всхлипну прорева зарева",
+    ),
+}
+"""Endings, and the stems that take them."""
+
+_FORMS = {
+    "en": "said say says saying asked asks ask cried cries replied replies answered answers "
+    "shouted shouts whispered whispers murmured murmurs muttered mutters called calls repeated "
+    "repeats exclaimed exclaims inquired enquired demanded demands began begins added adds "
+    "continued continues went goes observed remarked remarks agreed admitted suggested suggests "
+    "returned returns gasped sighed sighs laughed laughs sobbed screamed screams shrieked roared "
+    "growled snapped retorted rejoined declared announced explained explains insisted protested "
+    "pleaded begged urged warned promised confessed told tells interrupted interposed stammered "
+    "faltered groaned moaned grunted drawled echoed ejaculated thought thinks mused wondered "
+    "responded persisted proceeded resumed quoth bade ordered commanded objected argued conceded "
+    "concluded commented yelled bellowed hissed panted breathed mumbled snarled sneered implored "
+    "entreated faltered ventured put pursued broke burst chimed",
+    "de": "rief ruft riefen schrie schreit schrien sprach spricht sprachen fuhr fährt begann "
+    "beginnt unterbrach dachte denkt dachten schwor bat bittet befahl befiehlt gestand schlug gab "
+    "wandte warf fiel antwortete antwortet antworteten erwidert entgegnete entgegnet behauptete "
+    "behauptet meldete meldet redete flötete berichtete bestätigte bestätigt flehte fleht las "
+    "betete verkündete verkündet gab zischt lachte",
+    "fr": "dit dis disait disent disaient dirent répond répondit répondait répondirent reprit "
+    "reprend reprenait fit fait faisait poursuivit poursuit poursuivait interrompit interrompt "
+    "admit admet convint rit sourit gémit rugit conclut intervint lance annonce commence prononce "
+    "promit rugit frémit pâlit acquiesça murmure répète répétait suggère appelle rappelle jette "
+    "songe songea obtempéra maugréa renchérit applaudit bondit avertit surenchérit grondait",
+    "es": "dijo dice dijeron decía decían dije digo respondió responde respondía respondieron "
+    "repuso añadió añade añadía repitió repite insistió insiste siguió sigue prosiguió prosigue "
+    "sonrió sonríe rio rió ríe interrumpió intervino admitió asintió gimió rugió concluyó exigió "
+    "sugirió advirtió propuso pidió prometió quiso hizo reconoció volvió corrigió mintió gruñó",
+    "it": "disse dice dissero diceva dicevano dissi dico chiese chiede chiesero chiesi chiedeva "
+    "rispose risponde risposero rispondeva risposi aggiunse aggiunge riprese riprende fece fa "
+    "ripeté ripete ripetè soggiunse sorrise rise ride intervenne interruppe insistette insisté "
+    "insiste concluse ammise proseguì prosegue suggerì gemette annuì ribatté ribatte promise "
+    "ruggì avvertì convenne urlò",
+    "pt": "disse diz disseram dizia diziam respondeu responde responderam respondia respondi "
+    "repetiu repete retorquiu prosseguiu interrompeu insistiu insiste pediu fez sorriu riu ri "
+    "admitiu concluiu sugeriu advertiu propôs interveio volveu gemeu rugiu redarguiu prometeu "
+    "corrigiu assentiu mentiu",
+    "ru": "произнёс произнес произнесла произнесли изрёк изрек изрекла говорит говорят говорю "
+    "спрашивает отвечает кричит шепчет бормочет думает замечает продолжает добавляет восклицает "
+    "повторяет произносит возражает",
+    "ca": "digué digueren deia diu preguntà pregunta respongué respon contestà exclamà cridà "
+    "murmurà xiuxiuejà afegí repetí continuà féu va",
+    "cs": "řekl řekla řekli říká zeptal zeptala ptal ptala odpověděl odpověděla odvětil odvětila "
+    "zvolal zvolala vykřikl vykřikla zašeptal zašeptala dodal dodala pravil pravila pomyslel",
+    "da": "sagde siger spurgte svarede råbte hviskede mumlede udbrød tilføjede fortsatte tænkte lo",
+    "el": "είπε λέει είπαν έλεγε ρώτησε ρωτάει απάντησε απαντά φώναξε ψιθύρισε μουρμούρισε "
+    "πρόσθεσε συνέχισε αποκρίθηκε έκανε",
+    "fi": "sanoi sanoivat sanon kysyi vastasi huusi kuiskasi mutisi huudahti lisäsi jatkoi toisti "
+    "ajatteli huokasi tokaisi virkkoi naurahti",
+    "hu": "mondta mondja mondták kérdezte kérdezi felelte válaszolta kiáltotta kiáltott suttogta "
+    "mormolta szólt szólalt tette folytatta ismételte gondolta felelt",
+    "nl": "zei zegt zeiden vroeg vraagt antwoordde riep roept fluisterde mompelde schreeuwde "
+    "hernam vervolgde herhaalde zuchtte dacht sprak lachte",
+    "no": "sa sier sade spurte svarte ropte hvisket mumlet utbrøt tilføyde fortsatte tenkte lo",
+    "pl": "powiedział powiedziała powiedzieli mówi mówił mówiła zapytał zapytała spytał spytała "
+    "pyta rzekł rzekła odparł odparła odpowiedział odpowiedziała odrzekł odrzekła krzyknął "
+    "krzyknęła zawołał zawołała szepnął szepnęła mruknął mruknęła dodał dodała powtórzył "
+    "powtórzyła westchnął westchnęła zaśmiał zaśmiała pomyślał pomyślała ciągnął ciągnęła",
+    "ro": "spuse zise zice spune întrebă întreabă răspunse răspunde strigă șopti murmură adăugă "
+    "repetă continuă exclamă făcu",
+    "sv": "sade sa säger frågade frågar svarade svarar ropade viskade mumlade utbrast tillade "
+    "fortsatte upprepade tänkte skrek suckade skrattade",
+    "tr": "dedi der sordu bağırdı fısıldadı mırıldandı ekledi yanıtladı cevapladı",
+    "uk": "сказав сказала сказали каже спитав спитала запитав запитала відповів відповіла крикнув "
+    "крикнула закричав закричала прошепотів прошепотіла промовив промовила вигукнув вигукнула "
+    "додав додала мовив мовила подумав подумала озвався озвалася буркнув буркнула",
+}
+"""Verbs in the forms that tags have, of the present and the past."""
+
+_PRONOUNS = {
+    "en": "he:he she:she they:they i:I",
+    "de": "er:he sie:she ich:I",
+    "fr": "il:he elle:she ils:they elles:they je:I",
+    "es": "él:he ella:she ellos:they ellas:they yo:I",
+    "it": "lui:he egli:he lei:she ella:she loro:they io:I",
+    "pt": "ele:he ela:she eles:they elas:they eu:I",
+    "ru": "он:he она:she они:they я:I",
+}
+
+_ARTICLES = {
+    "en": "the: a: an: his: her: my: our: their: your: this: that:",
+    "de": "der:he die:she das: ein: eine:she sein: seine:she ihr: ihre:she mein: meine:she unser: "
+    "dieser:he diese:she jener:he jene:she",
+    "fr": "le:he la:she l: les:they un:he une:she mon: ma:she son: sa:she notre: votre: ce:he "
+    "cet:he cette:she",
+    "es": "el:he la:she los:they las:they un:he una:she mi: su: aquel:he aquella:she",
+    "it": "il:he lo:he la:she l: i:they gli:they le:they un:he una:she suo:he sua:she mio:he "
+    "mia:she quel:he quella:she",
+    "pt": "o:he a:she os:they as:they um:he uma:she seu:he sua:she meu:he minha:she",
+    "ru": "",
+}
+"""Articles and what stands in their place, with the pronoun that they tell of."""
+
+_ADDRESS = {
+    "en": "mr:he mrs:she miss:she ms:she lady:she lord:he sir:he madam:she aunt:she uncle:he",
+    "de": "herr:he frau:she fräulein:she onkel:he tante:she graf:he gräfin:she",
+    "fr": "m:he monsieur:he mme:she madame:she mlle:she mademoiselle:she tante:she oncle:he",
+    "es": "señor:he señora:she señorita:she don:he doña:she tío:he tía:she sr:he sra:she",
+    "it": "signor:he signore:he signora:she signorina:she don:he donna:she zio:he zia:she",
+    "pt": "senhor:he senhora:she dona:she tio:he tia:she sr:he sra:she",
+    "ru": "господин:he госпожа:she князь:he княгиня:she княжна:she граф:he графиня:she барин:he "
+    "барыня:she дядя:he тётя:she тетя:she тётка:she тетка:she бабушка:she дедушка:he",
+}
+"""Forms of address before a name, with the pronoun that they tell of."""
+
+_PREPOSITIONS = {
+    "en": "to at in of with by from for on over after before into like than upon towards",
+    "de": "zu zum zur an am in im mit von vom bei auf aus nach über unter vor gegen für als wie "
+    "durch dem den",
+    "fr": "à au aux de du des d en dans avec sur vers par pour sans sous chez comme devant entre",
+    "es": "a al de del en con sobre hacia por para sin entre desde como ante",
+    "it": "a al alla allo agli ai alle di del della dello in nel nella con su sul verso per da dal "
+    "dalla tra fra come",
+    "pt": "a ao à aos às de do da dos das em no na com sobre para por sem entre como pelo pela",
+    "ru": "к ко в во на с со у о об от из по за под над перед при для без через",
+}
+
+_OPENERS = {
+    "de": "dann da nun jetzt und aber so also endlich plötzlich schließlich darauf daraufhin "
+    "nachdenklich leise laut hier wieder",
+    "fr": "alors puis enfin et mais ainsi aussitôt se s lui me m leur là",
+    "es": "entonces y pero luego así le les se me al por fin",
+    "it": "allora poi e ma così gli le mi si infine",
+    "pt": "então e mas depois assim lhe me se por fim",
+    "ru": "тогда потом и а но наконец вдруг тут так же",
+    "en": "then and but so here thus at last",
+}
+"""What may stand before a verb whose subject follows."""
+
+_DROPPED = frozenset("es it pt ru".split())
+"""Languages whose verbs need no subject."""
+
+_PARTICLES = frozenset(
+    "von van der den zu zur de du des la le les di da del della dello degli dos das do e y et und "
+    "af av".split()
+)
+"""Of names, before another capital."""
+
+
+def _pairs(words: str) -> dict[str, str | None]:
+    parts = (pair.split(":") for pair in words.split())
+    return {word: pronoun or None for word, pronoun in parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What tags of a language are made of, folded."""
+
+    code: str
+    verbs: frozenset[str]
+    pronouns: Mapping[str, str | None]
+    articles: Mapping[str, str | None]
+    address: Mapping[str, str | None]
+    prepositions: frozenset[str]
+    openers: frozenset[str]
+
+
+@functools.cache
+def speech_of(language: str) -> Speech:
+    """The words of a language (a BCP 47 tag); those of an unknown one are empty."""
+    code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
+    endings, stems = _REGULAR.get(code, ("", ""))
+    regular = {stem + ending for stem in stems.split() for ending in endings.split()}
+    return Speech(
+        code,
+        frozenset(regular | set(_FORMS.get(code, "").split())),
+        _pairs(_PRONOUNS.get(code, "")),
+        _pairs(_ARTICLES.get(code, "")),
+        _pairs(_ADDRESS.get(code, "")),
+        frozenset(_PREPOSITIONS.get(code, "").split()),
+        frozenset(_OPENERS.get(code, "").split()),
+    )
+
+
+WORD = re.compile(r"[^\W\d_]+")
+_CLAUSE_END = re.compile(
+    r"(?<!\b[^\W\d_])(?<!\bMr)(?<!\bMrs)(?<!\bMme)(?<!\bMlle)(?<!\bDr)(?<!\bSr)(?<!\bSra)\."
+    r"|[!?;:…]|\s[—–-]|[—–](?=[\s,.;:])|--"
+)
+_MOST = 8
+"""Words of a tag before its verb, and after it to its subject."""
+
+
+def named_in_tag(beside: str, language: str) -> Subject | None:
+    """The subject of the tag in narration beside a quotation, None where there is no tag.
+
+    Narration that ends with a colon or a comma leads to a quotation, and its last clause counts;
+    of other narration, which follows one, the first does.
+    """
+    speech = speech_of(language)
+    begin, end = _clause(beside)
+    words = list(WORD.finditer(beside, begin, end))
+    folded = [word[0].casefold() for word in words]
+    verb = next((n for n, word in enumerate(folded[: _MOST + 1]) if word in speech.verbs), None)
+    if verb is None:
+        return None
+    before = [word for word in folded[:verb] if word not in speech.openers]
+    after_it = range(verb + 1, len(words))[:_MOST]
+    before_it = range(verb - 1, -1, -1)[:_MOST]
+    for places in (before_it, after_it) if before else (after_it, before_it):
+        if found := _subject(words, folded, places, speech):
+            return found
+    if speech.code not in _DROPPED:
+        return None
+    stop = words[verb].end()
+    return Subject(stop, stop, True, _told_by(folded[verb], speech))
+
+
+def _clause(text: str) -> tuple[int, int]:
+    """Where the clause of a tag lies in narration beside a quotation."""
+    stripped = text.rstrip(" \t\n\u00a0\u202f—–-")
+    if stripped.endswith((":", ",")):
+        ends = [found.end() for found in _CLAUSE_END.finditer(stripped, 0, len(stripped) - 1)]
+        return (ends[-1] if ends else 0), len(stripped)
+    begin = len(text) - len(text.lstrip(" \t\n\u00a0\u202f—–-,.;"))
+    found = _CLAUSE_END.search(text, begin)
+    return begin, found.start() if found else len(text)
+
+
+def _subject(
+    words: Sequence[re.Match[str]], folded: Sequence[str], places: range, speech: Speech
+) -> Subject | None:
+    """The first of some places where a subject stands."""
+    backwards = places.step < 0
+    for place in places:
+        if folded[place] in speech.pronouns:
+            return Subject(*words[place].span(), True, speech.pronouns[folded[place]])
+        begin = _begin(words, folded, place, speech) if backwards else place
+        if begin and folded[begin - 1] in speech.prepositions:
+            continue
+        has_article = folded[begin] in speech.articles
+        first = begin + has_article
+        named = first < len(words) and (
+            words[first][0][0].isupper() and not (first == 0 and folded[0] in speech.openers)
+        )
+        noun = has_article and first < len(words) and _beside(words[begin], words[first])
+        # Russian nouns have no article: сказал старик
+        bare = speech.code == "ru" and begin > 0 and folded[begin - 1] in speech.verbs
+        if not (named or noun or bare or folded[begin] in speech.address):
+            continue
+        last = _end(words, folded, first, speech, is_noun=not named)
+        verbs = (folded[n] for n in (begin - 1, last) if 0 <= n < len(folded))
+        told = speech.address.get(folded[first]) or speech.articles.get(folded[begin])
+        told = told or next((t for t in (_told_by(verb, speech) for verb in verbs) if t), None)
+        return Subject(words[begin].start(), words[last - 1].end(), False, told)
+    return None
+
+
+def _beside(word: re.Match[str], after: re.Match[str]) -> bool:
+    return not word.string[word.end() : after.start()].strip(" '’.-\n\u00a0\u202f")
+
+
+def _begin(
+    words: Sequence[re.Match[str]], folded: Sequence[str], place: int, speech: Speech
+) -> int:
+    """The first word of a name or a noun that ends at `place`: its article, if it has one."""
+    while place and words[place - 1][0][0].isupper() and _beside(words[place - 1], words[place]):
+        place -= 1
+    for article in range(place, max(-1, place - 4), -1):
+        if article < place and not _beside(words[article], words[article + 1]):
+            break
+        if folded[article] in speech.articles:
+            return article
+    return place
+
+
+def _end(
+    words: Sequence[re.Match[str]],
+    folded: Sequence[str],
+    first: int,
+    speech: Speech,
+    *,
+    is_noun: bool,
+) -> int:
+    """The place after the last word of a name or noun that begins at `first`."""
+
+    def follows(place: int) -> bool:
+        return place < len(words) and _beside(words[place - 1], words[place])
+
+    last = first + 1
+    if is_noun:
+        # der alte Mann, the old man, la vieille dame: adjectives stand before
+        for _ in range(2):
+            before = speech.code == "de" or folded[last - 1] in _ADJECTIVES
+            if before and follows(last) and folded[last] not in speech.verbs:
+                last += 1
+    while follows(last):
+        if words[last][0][0].isupper() and folded[last] not in speech.pronouns:
+            last += 1
+        elif folded[last] in _PARTICLES and follows(last + 1) and words[last + 1][0][0].isupper():
+            last += 2
+        else:
+            break
+    return last
+
+
+_ADJECTIVES = frozenset(
+    "old young little poor other dear good big tall fat first second third elder younger strange "
+    "same whole vieux vieil vieille jeune petit petite grand grande gros grosse autre bon bonne "
+    "pauvre viejo vieja pobre buen buena otro otra joven vecchio vecchia giovane povero povera "
+    "altro altra buon buona velho velha jovem pobre outro outra bom boa старый старая молодой "
+    "молодая".split()
+)
+"""Before a noun."""
+
+
+def _told_by(verb: str, speech: Speech) -> str | None:
+    """What a Russian past form tells of its subject."""
+    if speech.code != "ru" or verb not in speech.verbs:
+        return None
+    if verb.endswith(("ла", "лась")):
+        return "she"
+    if verb.endswith(("ли", "лись")):
+        return "they"
+    return "he" if verb.endswith(("л", "лся", "ёс", "ес")) else None

@@ -1,0 +1,66 @@
+"""Tags in the languages of the model that have tables: who is named, and what tells of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrator.text.speech_verbs import named_in_tag
+
+# language, narration beside a quotation, whom it names, what tells of them (* for a pronoun)
+TAGS = [
+    ("en", " said Ada.", "Ada", ""),
+    ("en", " she whispered. ", "she", "*she"),
+    ("en", " said the old man, ", "the old man", ""),
+    ("en", " Mr. Bennet replied, ", "Mr. Bennet", "he"),
+    ("en", "He rose. Ada said: ", "Ada", ""),
+    ("de", " sagte Anna, ", "Anna", ""),
+    ("de", ", fragte sie leise.", "sie", "*she"),
+    ("de", " sagte der alte Mann.", "der alte Mann", "he"),
+    ("de", "Der alte Mann rief: ", "Der alte Mann", "he"),
+    ("de", "Dann sagte er: ", "er", "*he"),
+    ("de", " rief Herr von Gontard aus.", "Herr von Gontard", "he"),
+    ("fr", " dit-elle, ", "elle", "*she"),
+    ("fr", " cria-t-il.", "il", "*he"),
+    ("fr", "s’écria la vieille dame.", "la vieille dame", "she"),
+    ("fr", " dit M. de Rênal en se levant.", "M. de Rênal", "he"),
+    ("fr", "Anna lui demanda : ", "Anna", ""),
+    ("es", "—dijo Ana—", "Ana", ""),
+    ("es", " respondió él.", "él", "*he"),
+    ("es", " preguntó la mujer.", "la mujer", "she"),
+    ("es", " dijo.", "", "*"),
+    ("it", " disse Anna", "Anna", ""),
+    ("it", " chiese lui.", "lui", "*he"),
+    ("it", " rispose la signora Rossi.", "la signora Rossi", "she"),
+    ("pt", "— disse-lhe o velho. ", "o velho", "he"),
+    ("pt", " perguntou ela.", "ela", "*she"),
+    ("ru", ", — сказал Иван. ", "Иван", "he"),
+    ("ru", " спросила она.", "она", "*she"),
+    ("ru", " сказал старик.", "старик", "he"),
+    ("ru", " прошептала Анна Павловна, ", "Анна Павловна", "she"),
+    ("ru", " ответила.", "", "*she"),
+    ("ru", " говорит Маша.", "Маша", ""),
+]
+
+
+@pytest.mark.parametrize(("language", "beside", "name", "told"), TAGS)
+def test_a_tag_names_its_subject(language: str, beside: str, name: str, told: str) -> None:
+    subject = named_in_tag(beside, language)
+    assert subject is not None
+    assert beside[subject.start : subject.stop] == name
+    assert "*" * subject.is_pronoun + (subject.pronoun or "") == told
+
+
+@pytest.mark.parametrize(
+    ("language", "beside"),
+    [
+        ("en", " The door opened."),
+        ("de", " Er ging hinaus."),
+        ("fr", " Il se leva."),
+        ("es", " Se levantó."),
+        ("ru", " Он встал."),
+        ("ko", "그가 말했다."),
+        ("en", ""),
+    ],
+)
+def test_narration_without_a_verb_of_speech_names_nobody(language: str, beside: str) -> None:
+    assert named_in_tag(beside, language) is None
