@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -214,24 +214,36 @@ class _CrossChecks:
     def _names(self) -> None:
         """What everybody is called: no two the same, but for aliases, which may be shared."""
         names: dict[str, str] = {}
-        for key in ("name", "plays"):
-            for name, speaker in self.manifest.speakers.items():
-                for label in (name,) if key == "name" else speaker.plays:
-                    other = names.setdefault(_folded(label), label)
-                    if other != label or (key == "plays" and label in self.manifest.speakers):
-                        what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
-                        self._wrong(what, "speakers", name, *([key] * (key == "plays")))
-                    elif key == "plays" and self.project.voice_of(label) != name:
-                        player = quoted(self.project.voice_of(label))
-                        what = f"'{quoted(label)}' is played by '{player}' already"
-                        self._wrong(what, "speakers", name, key)
-        aliases: dict[str, str] = {}
-        shared: dict[str, tuple[str, str]] = {}
+        for name in self.manifest.speakers:
+            self._name(name, names, name)
+        for name, speaker in self.manifest.speakers.items():
+            for label in speaker.plays:
+                player = self.project.voice_of(label)
+                if label in self.manifest.speakers or player == name:
+                    self._name(label, names, name, "plays")
+                else:
+                    what = f"'{quoted(label)}' is played by '{quoted(player)}' already"
+                    self._wrong(what, "speakers", name, "plays")
         for name, speaker in self.manifest.speakers.items():
             for label in (name, *speaker.plays, *speaker.aliases):
                 if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
                     what = "a speaker's name may not hold any of : ( ) [ ] { } *"
                     self._wrong(f"{what}: '{quoted(label)}'", "speakers", name)
+        self._note_shared_aliases(names)
+
+    def _name(self, label: str, names: dict[str, str], *loc: str) -> None:
+        """Give a name that nobody has yet."""
+        other = names.get(_folded(label))
+        if other is not None:
+            what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
+            self._wrong(what, "speakers", *loc)
+        names.setdefault(_folded(label), label)
+
+    def _note_shared_aliases(self, names: Mapping[str, str]) -> None:
+        """Names that more than one may be called by, of which a label is the first one's."""
+        aliases: dict[str, str] = {}
+        shared: dict[str, tuple[str, str]] = {}
+        for name, speaker in self.manifest.speakers.items():
             for label in speaker.aliases:
                 first = names.get(_folded(label)) or aliases.setdefault(_folded(label), name)
                 if first != name:

@@ -181,12 +181,7 @@ def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
         return None, _ROW
     first, second, words = columns
     first = NOBODY if first in "–—" else first
-    origin = _ORIGIN.fullmatch(second)
-    fault = "" if origin and _is_whole(origin) else _NO_ORIGIN
-    row = Row(first, "you", words, number=number)
-    if origin and not fault and origin["decided"] in (None, first):
-        sure = min(1.0, float(origin["sure"] or 1))
-        row = replace(row, by=origin["by"], name=origin["name"] or "", sure=sure)
+    row, fault = _decided_by(second, Row(first, "you", words, number=number))
     if first != _SAME:
         return row, fault
     if before is None:
@@ -196,8 +191,16 @@ def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
     return replace(row, speaker=before.speaker, goes_on=True, by=by), fault
 
 
-def _is_whole(origin: re.Match[str]) -> bool:
-    return (origin["name"] is not None) == (origin["by"] in ("rule", "model"))
+def _decided_by(second: str, row: Row) -> tuple[Row, str]:
+    """A row with who decided it, and what is wrong with what its second column says of it."""
+    origin = _ORIGIN.fullmatch(second)
+    named = origin is not None and origin["name"] is not None
+    if origin is None or named != (origin["by"] in ("rule", "model")):
+        return row, _NO_ORIGIN
+    if origin["decided"] not in (None, row.speaker):
+        return row, ""
+    sure = min(1.0, float(origin["sure"] or 1))
+    return replace(row, by=origin["by"], name=origin["name"] or "", sure=sure), ""
 
 
 # -- writing

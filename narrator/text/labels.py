@@ -128,17 +128,12 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
         label = LABEL.match(flat.shadow, offset)
         if label is None or flat.is_given(label.start("name")):
             continue
+        turn, kind = _read(label, flat, roles)
         name = squeeze(flat.text[label.start("name") : label.end("name")])
-        rest = flat.text[label.end() :]
-        spaced = label["colon"] == "：" or not rest[:1].strip()
-        if (speakers := roles.named(name)) and (spaced or offset == 0):
-            style = squeeze(label["style"] or "") or None
-            found.append(Turn(offset, label.end(), (speakers, style)))
-            begins = rest.lstrip()[:1]
-            if (begins.islower() or begins in _QUOTES) and begins and not flat.given:
-                strays.append(Stray(DOUBTFUL, name, line))
-        elif spaced and (found or offset == 0) and _looks_like_label(name, rest, roles):
-            strays.append(Stray(UNKNOWN, name, line))
+        if turn is not None:
+            found.append(turn)
+        if kind == DOUBTFUL or (kind == UNKNOWN and (found or offset == 0)):
+            strays.append(Stray(kind, name, line))
     kept = []
     for turn, after in pairwise([*found, Turn(len(flat.text), 0)]):
         if visible(flat.text[turn.content : after.begin]):
@@ -149,6 +144,25 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
     if not kept or kept[0].begin:
         kept.insert(0, Turn(0, 0))
     return kept, strays
+
+
+def _read(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | None, str]:
+    """The turn that a label begins, if it is one, and what kind of stray it is, if any."""
+    name = squeeze(flat.text[label.start("name") : label.end("name")])
+    rest = flat.text[label.end() : label.end() + _AFTER]
+    spaced = label["colon"] == "：" or not rest[:1].strip()
+    speakers = roles.named(name)
+    if not speakers or not (spaced or label.start() == 0):
+        return None, UNKNOWN if spaced and _looks_like_label(name, rest, roles) else ""
+    style = squeeze(label["style"] or "") or None
+    first = rest.lstrip()[:1]
+    like_prose = first.islower() or (first != "" and first in _QUOTES)
+    turn = Turn(label.start(), label.end(), (speakers, style))
+    return turn, DOUBTFUL if like_prose and not flat.given else ""
+
+
+_AFTER = 200
+"""Characters after a label that tell whether it is one."""
 
 
 def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:

@@ -35,32 +35,36 @@ def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     found: dict[int, int] = {}
     stretches: list[_Stretch] = [(0, len(ours), 0, len(theirs))]
     while stretches:
-        begin, end, first, last = stretches.pop()
-        while begin < end and first < last and ours[begin] == theirs[first]:
-            found[first] = begin
-            begin, first = begin + 1, first + 1
-        while begin < end and first < last and ours[end - 1] == theirs[last - 1]:
-            end, last = end - 1, last - 1
-            found[last] = end
-        if begin == end or first == last:
-            continue
+        stretch = _between_equal_ends(ours, theirs, stretches.pop(), found)
+        begin, end, first, last = stretch
         if end - begin == last - first == 1:  # between equal ones: the same, edited
-            if _alike(ours[begin], theirs[first]) >= ALONE:
-                found[first] = begin
-            continue
-        stretch = begin, end, first, last
-        if (end - begin) * (last - first) <= _CELLS:
-            found.update((j, i) for i, j in _aligned(ours, theirs, stretch))
-            continue
-        anchors = _in_order(_anchors(ours, theirs, stretch))
-        found.update((j, i) for i, j in anchors)
-        edges = [(begin - 1, first - 1), *anchors, (end, last)]
-        if anchors:
+            pairs = [(begin, first)] * (_alike(ours[begin], theirs[first]) >= ALONE)
+        elif (end - begin) * (last - first) <= _CELLS:
+            pairs = list(_aligned(ours, theirs, stretch))
+        else:
+            pairs = _in_order(_anchors(ours, theirs, stretch))
+            edges = [(begin - 1, first - 1), *pairs, (end, last)]
             stretches += [
-                (i + 1, after_i, j + 1, after_j) for (i, j), (after_i, after_j) in pairwise(edges)
+                (i + 1, after_i, j + 1, after_j)
+                for (i, j), (after_i, after_j) in pairwise(edges if pairs else ())
             ]
+        found.update((j, i) for i, j in pairs)
     _add_moved(ours, theirs, found)
     return [found.get(place) for place in range(len(new))]
+
+
+def _between_equal_ends(
+    ours: Sequence[str], theirs: Sequence[str], stretch: _Stretch, found: dict[int, int]
+) -> _Stretch:
+    """What is left of a stretch when its equal beginnings and ends are found."""
+    begin, end, first, last = stretch
+    while begin < end and first < last and ours[begin] == theirs[first]:
+        found[first] = begin
+        begin, first = begin + 1, first + 1
+    while begin < end and first < last and ours[end - 1] == theirs[last - 1]:
+        end, last = end - 1, last - 1
+        found[last] = end
+    return begin, end, first, last
 
 
 @lru_cache(maxsize=1 << 15)
