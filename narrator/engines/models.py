@@ -41,6 +41,23 @@ PATTERNS = (
     *TOKENIZER_FILES,
 )
 """What is fetched of a hub repository: what `voxcpm2` reads."""
+LANGUAGE_PATTERNS = (
+    "generation_config.json",
+    "chat_template.jinja",
+    "tokenizer.model",
+    "vocab.json",
+    "merges.txt",
+    "added_tokens.json",
+)
+"""What a language model may have beside those; never code."""
+_WANTED = [*PATTERNS, *LANGUAGE_PATTERNS]
+LANGUAGE = (
+    (30e9, "mlx-community/Qwen3-30B-A3B-Instruct-2507-4bit"),  # 17 GB
+    (22e9, "mlx-community/Qwen3-14B-4bit"),  # 8 GB
+    (0.0, "mlx-community/Qwen3-4B-Instruct-2507-4bit"),  # 2.3 GB
+)
+"""Bytes of memory from which a language model is what `auto` stands for: a third of them or more
+is left to what else runs. All are under Apache-2.0."""
 CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
 
@@ -112,6 +129,14 @@ def find(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) ->
 def find_lora(spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
     """Likewise for a fine-tuned voice, `engine.lora`."""
     return _find(spec, root, _lora_files, tell)
+
+
+def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
+    """Likewise for a language model, which reads and speaks nothing."""
+    if spec == "auto":
+        total = machine.memory().total
+        spec = next(repo for least, repo in LANGUAGE if total >= least)
+    return _find(spec, root, _language_files, tell)
 
 
 def default(total: int | None = None) -> str:
@@ -297,6 +322,31 @@ def _shards(index: Path) -> list[Path]:
     return [path / name for name in names]
 
 
+def _language_files(path: Path) -> list[Path]:
+    facts = config(path)
+    if not facts:
+        raise _NoModel("no config.json that can be read; is this a language model?")
+    if not is_language(path):
+        raise _NoModel("is no language model: its config.json names no model_type")
+    _weight_files(path)
+    weights = sorted(path.glob("model*.safetensors"))  # mlx-lm reads all that are called so
+    if not weights:
+        raise _NoModel("its weights are no safetensors, which mlx-lm needs")
+    for file in weights:
+        _tensors(file)
+    if not any((path / name).is_file() for name in ("tokenizer.json", "tokenizer.model")):
+        raise _NoModel("tokenizer.json is missing")
+    beside = [path / name for name in (*TOKENIZER_FILES, *LANGUAGE_PATTERNS)]
+    return [path / "config.json", *(file for file in beside if file.is_file()), *weights]
+
+
+def is_language(path: Path) -> bool:
+    """Whether a checkpoint's config.json is a language model's: it has a type, and no codec."""
+    facts = config(path)
+    kinds = (facts.get("model_type"), facts.get("architecture", ""))
+    return isinstance(kinds[0], str) and not any(str(k).startswith("voxcpm") for k in kinds)
+
+
 def _lora_files(path: Path) -> list[Path]:
     for name in LORA:
         if (path / name).is_file():
@@ -428,11 +478,9 @@ def look_up(spec: str) -> Download:
 
     repo, revision = _repository(spec)
     with _in_words(repo, revision), _same_reference(repo, revision):
-        rows = snapshot_download(
-            repo, revision=revision, allow_patterns=list(PATTERNS), dry_run=True
-        )
+        rows = snapshot_download(repo, revision=revision, allow_patterns=_WANTED, dry_run=True)
     if not rows:
-        raise UsageError(f"{repo} has no VoxCPM checkpoint: no config.json, no weights")
+        raise UsageError(f"{repo} has no checkpoint: no config.json, no weights")
     return Download(
         repo,
         revision,
@@ -457,17 +505,16 @@ def pull(download: Download, tell: Progress = lambda done, total: None) -> Model
         _watched(_storage(repo) / "blobs", download, tell),
     ):
         # by its commit: what a branch means here changes when all is there, not before
-        path = Path(
-            snapshot_download(repo, revision=download.commit, allow_patterns=list(PATTERNS))
-        )
+        path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=_WANTED))
     lora = not (path / "config.json").is_file() and any((path / n).is_file() for n in LORA)
+    read = _lora_files if lora else _language_files if is_language(path) else _model_files
     try:
-        (_lora_files if lora else _model_files)(path)
+        read(path)
     except _NoModel as error:
         raise EngineUnavailable(f"{spec}: {error}, even after the download") from None
     if revision != download.commit:
         files.write(_reference(repo, revision), download.commit.encode())
-    return find_lora(spec) if lora else find(spec)
+    return _find(spec, None, read, quiet)
 
 
 def _repository(spec: str) -> tuple[str, str | None]:
@@ -570,7 +617,7 @@ def _in_words(repo: str, revision: str | None) -> Iterator[None]:
         raise EngineUnavailable(
             f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: go "
             "online (and unset HF_HUB_OFFLINE) and pull again, or download the repository "
-            "elsewhere and set engine.model to its directory"
+            "elsewhere and give its directory (`engine.model`, `--model`)"
         ) from error
 
 

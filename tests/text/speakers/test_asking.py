@@ -1,0 +1,356 @@
+"""A stub stands for the model: it answers by rule, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event
+
+import pytest
+
+from narrator import files
+from narrator.text.quotations import Quotation
+from narrator.text.speakers import Attribution, Character, Said, asking
+from narrator.text.speakers.answers import Answers
+
+CAST = (
+    Character("Ada", ("Miss Lovel", "the girl"), "she"),
+    Character("Ben", (), "he"),
+    Character("Cy"),
+)
+TALK = [
+    "It was late in the year.",
+    "“Is there room?” said Ada.",
+    "“There is room for two,” a voice answered, “if the second is a goat.”",
+    "“It is no goat.”",
+    "He was reading “The Ferry” that week.",
+]
+
+
+class Stub:
+    """Says what a function says of a question's quotation."""
+
+    name, identity, longest = "stub", "stub-1", 32_000
+
+    def __init__(self, answer: Callable[[str], str], sure: float = 0.97) -> None:
+        self.answer, self.sure = answer, sure
+        self.asked: list[str] = []
+        self.prompts: list[str] = []
+
+    def count(self, text: str) -> int:
+        return len(text) // 4 + 1
+
+    def likelihoods(self, shared, questions, options):
+        self.prompts.append(shared)
+        rows = re.findall(r"^([A-Z]) = ([^(:\n]+?)(?: \(.*|: .*)?$", shared, re.MULTILINE)
+        codes = {name: code for code, name in rows}
+        assert [code for code, _ in rows] == list(options)
+        found = []
+        for question in questions:
+            self.asked.append(question)
+            code = codes[self.answer(question)]
+            rest = (1 - self.sure) / (len(options) - 1)
+            found.append([self.sure if option == code else rest for option in options])
+        return found
+
+    def write(self, message, most):
+        raise AssertionError("asked to write")
+
+
+def attributed(chapters, decide, cast=CAST):
+    """Everything between quotation marks, as `decide` says: speaker, sure, by of each."""
+    said = []
+    for number, paragraphs in enumerate(chapters):
+        for place, text in enumerate(paragraphs):
+            for n, found in enumerate(re.finditer("“[^”]*”", text)):
+                speaker, sure, by = decide(found[0])
+                piece = Quotation(place, found.start(), found.end())
+                said.append(Said(number, piece, speaker, sure, by, goes_on=n > 0))
+    return Attribution(cast, tuple(said))
+
+
+def weakly(words):
+    return ("Ada", 0.98, "tag") if "Is there" in words else ("Cy", 0.4, "nearest")
+
+
+def by_words(question):
+    if "room for two" in question:
+        return "Ben"
+    return "nobody" if "The Ferry" in question else "Ada"
+
+
+def test_the_weak_get_the_models_word_and_all_else_stays():
+    before = attributed([TALK], weakly)
+    model = Stub(by_words)
+    after = asking.ask([TALK], before, model)
+    assert [one.speaker for one in after.said] == ["Ada", "Ben", "Ben", "Ada", None]
+    assert after.said[0] is before.said[0]
+    assert {one.by for one in after.said[1:]} == {"model stub"}
+    assert after.cast == before.cast
+    same = [replace(one, speaker=None, sure=0, by="", others=()) for one in after.said]
+    assert same == [replace(one, speaker=None, sure=0, by="", others=()) for one in before.said]
+
+
+def test_pieces_of_one_utterance_are_asked_once():
+    model = Stub(by_words)
+    asking.ask([TALK], attributed([TALK], weakly), model)
+    assert len(model.asked) == 3
+    (prompt,) = model.prompts
+    assert "[2] “There is room for two,” a voice answered, [2] “if the second" in prompt
+
+
+def test_what_is_decided_is_shown_and_what_is_asked_is_not():
+    model = Stub(by_words)
+    asking.ask([TALK], attributed([TALK], weakly), model)
+    assert "[1: Ada] “Is there room?”" in model.prompts[0]
+    assert "Cy]" not in model.prompts[0]
+
+
+def test_the_list_has_pronouns_and_other_names():
+    model = Stub(by_words)
+    asking.ask([TALK], attributed([TALK], weakly), model)
+    assert "\nA = Ada (she; also Miss Lovel, the girl)\nB = " in model.prompts[0]
+
+
+@pytest.mark.parametrize("by", ["you", "print"])
+def test_what_a_person_or_the_print_decided_is_never_asked(by):
+    before = attributed([TALK], lambda words: ("Cy", 0.1, by))
+    assert asking.ask([TALK], before, Stub(by_words)) == before
+
+
+def test_how_weak_is_asked_is_an_option():
+    model = Stub(by_words)
+    before = attributed([TALK], weakly)
+    assert asking.ask([TALK], before, model, limits=asking.Limits(weak=0.3)) == before
+    assert not model.asked
+
+
+def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
+    paragraphs = ["“It was long ago.", "“It was long ago and far away.”"]
+    said = tuple(
+        Said(0, Quotation(n, 0, len(text), goes_on=n > 0), "Cy", 0.5, "nearest")
+        for n, text in enumerate(paragraphs)
+    )
+    model = Stub(lambda question: "Ada")
+    after = asking.ask([paragraphs], Attribution(CAST, said), model)
+    assert [one.speaker for one in after.said] == ["Ada", "Ada"]
+    assert len(model.asked) == 1
+
+
+def test_somebody_who_is_not_listed_leaves_the_rules_word_less_sure():
+    before = attributed([TALK], weakly)
+    after = asking.ask([TALK], before, Stub(lambda question: "somebody else"))
+    assert [one.speaker for one in after.said] == [one.speaker for one in before.said]
+    assert all(a.sure < b.sure for a, b in zip(after.said[1:], before.said[1:], strict=True))
+    assert after.said[1].by == "nearest"
+
+
+def test_no_answer_is_anything_but_one_of_the_cast_or_nobody():
+    after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.2))
+    assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
+    assert all(0 <= one.sure <= 1 for one in after.said)
+
+
+# -- pooling
+
+NAMES = ("Ada", "Ben", "Cy")
+RULED = Said(0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", others=(("Ben", 0.25),))
+
+
+def test_where_both_agree_it_is_sure():
+    odds = asking.pooled(RULED, NAMES, [0.97, 0.01, 0.01, 0.005, 0.005], 0.6)
+    assert sum(odds) == pytest.approx(1)
+    assert odds[0] > 0.9
+
+
+def test_where_they_differ_it_stays_doubtful():
+    odds = asking.pooled(RULED, NAMES, [0.1, 0.8, 0.05, 0.03, 0.02], 0.6)
+    assert odds[1] == max(odds)
+    assert odds[1] < 0.8
+
+
+def test_a_model_that_knows_nothing_leaves_the_rules_order():
+    odds = asking.pooled(RULED, NAMES, [0.2] * 5, 0.6)
+    assert sorted(odds, reverse=True)[:2] == odds[:2]
+
+
+def test_trust_is_how_far_the_model_counts():
+    answer = [0.01, 0.01, 0.96, 0.01, 0.01]
+    firmly = replace(RULED, sure=0.89)
+    by_trust = [asking.pooled(firmly, NAMES, answer, trust)[2] for trust in (0, 0.3, 0.6, 1)]
+    assert by_trust == sorted(by_trust)
+    assert (by_trust[0] < 0.1, by_trust[-1] > 0.9) == (True, True)
+
+
+# -- windows
+
+
+def novel(paragraphs=400, every=1):
+    """Talk of two, with a number each, parted by narration."""
+    return [
+        f"“This is line {n}.”" if n % every == 0 else f"Nothing was said {n} times."
+        for n in range(paragraphs)
+    ]
+
+
+def unsure(words):
+    return "Cy", 0.5, "nearest"
+
+
+def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
+    chapter = novel()
+    before = attributed([chapter, chapter[:7]], unsure)
+    limits = asking.Limits(window=400, before=80, after=40)
+    found = asking.windows([chapter, chapter[:7]], before, Stub(by_words), limits)
+    asked = [place for window in found for rows in window.asked for place in rows]
+    assert asked == list(range(len(before.said)))
+    assert len(found) > 5
+    assert all(window.tokens <= 400 for window in found)
+
+
+def test_a_window_has_context_before_and_behind():
+    chapter = novel()
+    limits = asking.Limits(window=400, before=80, after=40)
+    found = asking.windows([chapter], attributed([chapter], unsure), Stub(by_words), limits)
+    middle = found[3]
+    first = int(re.search(r"line (\d+)", middle.questions[0])[1])
+    last = int(re.search(r"line (\d+)", middle.questions[-1])[1])
+    assert f"This is line {first - 3}." in middle.shared
+    assert f"This is line {last + 2}." in middle.shared
+
+
+def test_text_without_questions_is_not_read():
+    chapter = [*novel(20), *["Nothing happened here at all for once."] * 500, "“This is line 20.”"]
+    found = asking.windows([chapter], attributed([chapter], unsure), Stub(by_words))
+    assert len(found) == 2
+    assert sum(window.tokens for window in found) < 2500
+
+
+def test_a_paragraph_without_end_is_read_in_parts():
+    chapter = ["“Go on.” " + "She went on and on. " * 3000 + "“Enough.”"]
+    before = attributed([chapter], unsure)
+    before = replace(before, said=tuple(replace(one, goes_on=False) for one in before.said))
+    found = asking.windows([chapter], before, Stub(by_words))
+    assert len(found) == 2
+    assert all(window.tokens < 4100 for window in found)
+
+
+def test_a_model_of_short_memory_gets_shorter_windows():
+    model = Stub(by_words)
+    model.longest = 2048
+    chapter = novel(2000)
+    found = asking.windows([chapter], attributed([chapter], unsure), model)
+    assert max(window.tokens for window in found) <= 1048
+
+
+def test_a_crowd_is_cut_to_those_who_are_near():
+    cast = tuple(Character(f"Guest{n}") for n in range(60))
+    chapter = ["Guest7 and Guest55 came in.", "“This is line 1.”"]
+    before = attributed([chapter], lambda words: ("Guest30", 0.5, "nearest"), cast)
+    model = Stub(lambda question: "Guest55")
+    (window,) = asking.windows([chapter], before, model)
+    assert {"Guest7", "Guest30", "Guest55"} < set(window.names)
+    assert len(window.names) == 10
+    crowd = [" ".join(one.name for one in cast), "“This is line 1.”"]
+    (window,) = asking.windows([crowd], before, model)
+    assert (len(window.names), window.options[-1]) == (24, "Z")
+    assert "Guest30" in window.names
+
+
+def test_a_book_of_nobody_is_not_asked_about():
+    before = attributed([TALK], lambda words: (None, 0.0, "nobody"), cast=())
+    assert asking.ask([TALK], before, Stub(by_words)) == before
+
+
+# -- answers are kept
+
+
+def test_what_was_answered_is_not_asked_again(tmp_path):
+    path = tmp_path / "answers.json"
+    before = attributed([TALK], weakly)
+    first = asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
+    again = Stub(by_words)
+    assert asking.ask([TALK], before, again, answers=Answers(path)) == first
+    assert not again.asked
+
+
+def test_an_edit_asks_again_what_it_touches(tmp_path):
+    answers = Answers(tmp_path / "answers.json")
+    chapters = [novel(4000, every=3), TALK]
+    asking.ask(chapters, attributed(chapters, unsure), Stub(lambda q: "Ada"), answers=answers)
+    chapters[0][6] = "“A word was changed.”"
+    again = Stub(lambda question: "Ada")
+    asking.ask(chapters, attributed(chapters, unsure), again, answers=answers)
+    assert len(again.prompts) == 1
+
+
+def test_another_model_is_asked_anew(tmp_path):
+    answers = Answers(tmp_path / "answers.json")
+    before = attributed([TALK], weakly)
+    asking.ask([TALK], before, Stub(by_words), answers=answers)
+    other = Stub(by_words)
+    other.identity = "stub-2"
+    asking.ask([TALK], before, other, answers=answers)
+    assert len(other.asked) == 3
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "answers.json"
+    chapter = novel(4000)
+    before = attributed([chapter], unsure)
+    whole = Stub(lambda question: "Ada")
+    expected = asking.ask([chapter], before, whole)
+
+    broken = Stub(lambda question: "Ada")
+    real = broken.likelihoods
+
+    def fails(*arguments):
+        if len(broken.prompts) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    broken.likelihoods = fails
+    with pytest.raises(KeyboardInterrupt):
+        asking.ask([chapter], before, broken, answers=Answers(path))
+    rest = Stub(lambda question: "Ada")
+    assert asking.ask([chapter], before, rest, answers=Answers(path)) == expected
+    assert len(rest.prompts) == len(whole.prompts) - 3
+
+
+def test_it_ends_between_windows_when_it_is_cancelled():
+    chapter = novel(4000)
+    cancel = Event()
+    model = Stub(lambda question: "Ada")
+    told = []
+
+    def tell(done, total):
+        told.append((done, total))
+        cancel.set()
+
+    before = attributed([chapter], unsure)
+    after = asking.ask([chapter], before, model, tell=tell, cancel=cancel)
+    assert len(model.prompts) == 1
+    assert [one.speaker for one in after.said[-5:]] == ["Cy"] * 5
+    assert after.said[0].speaker == "Ada"
+    ((done, total),) = told
+    assert 0 < done < total
+
+
+def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
+    path = tmp_path / "answers.json"
+    before = attributed([TALK], weakly)
+    asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
+    path.write_text(path.read_text().replace("0.97", "0.01", 1))
+    again = Stub(by_words)
+    asking.ask([TALK], before, again, answers=Answers(path))
+    assert len(again.asked) == 3
+    assert "altered" in caplog.text
+
+
+def test_answers_of_another_shape_are_none(tmp_path):
+    path = tmp_path / "answers.json"
+    files.save_json(path, {"a": [0.5, "x"], "b": [0.5], "c": "words"})
+    answers = Answers(path)
+    assert [answers.odds(name, 2) for name in "abc"] == [None] * 3
+    assert [answers.line(name) for name in "abc"] == [None, None, "words"]
