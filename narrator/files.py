@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +189,38 @@ def sealed(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False)
     seal = keys.seal(json.loads(text))  # as it will be read: names are strings then
     return f'{{"seal": "{seal}", "value": {text}}}\n'.encode(errors="surrogatepass")
+
+
+# -- journals --------------------------------------------------------------------------------------
+
+_SEAL = re.compile(rb',"seal":"([0-9a-f]{40})"\}\Z')
+
+
+def sealed_row(row: Mapping[str, Any]) -> bytes:
+    """A line of a journal: JSON that ends in a hash of what stands before. Raises ValueError on
+    NaN and infinities."""
+    data = keys.canonical(row)
+    seal = keys.content_of(data)[:40].encode()
+    return data[:-1] + b',"seal":"' + seal + b'"}\n'
+
+
+def is_sealed_row(line: bytes) -> bool:
+    """Whether a line is what `sealed_row` gave; by its bytes, since there may be thousands."""
+    found = _SEAL.search(line)
+    if found is None:
+        return False
+    return keys.content_of(line[: found.start()] + b"}")[:40].encode() == found[1]
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add to a journal. What the disk has no room for leaves no half of itself, which would spoil
+    what comes next. Raises OSError."""
+    with path.open("ab", buffering=0) as file:
+        size = file.tell()
+        try:
+            if file.write(data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            with contextlib.suppress(OSError):
+                file.truncate(size)
+            raise

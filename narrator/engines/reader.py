@@ -125,7 +125,10 @@ class LanguageModel:
         return (odds / odds.sum(axis=1, keepdims=True)).tolist()
 
     def write(self, message: str, most: int) -> str:
-        """The likeliest line after a message, of so many tokens at most. Raises EngineUnavailable."""
+        """The likeliest line after a message, of so many tokens at most.
+
+        Raises EngineUnavailable.
+        """
         import mlx.core as mx
 
         prompt = self._encoded(self._prompt(message))

@@ -15,7 +15,6 @@ import contextlib
 import errno
 import io
 import json
-import os
 import re
 import threading
 import zipfile
@@ -446,19 +445,8 @@ class Store:
                 self.damaged.append(key)
 
     def _append(self, row: Mapping[str, Any]) -> None:
-        """A row that the disk has no room for leaves no half of itself, which would spoil the next.
-
-        Raises OSError.
-        """
-        with self._journal.open("ab", buffering=0) as file:
-            size, data = file.tell(), _sealed(row)
-            try:
-                if file.write(data) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            except OSError:
-                with contextlib.suppress(OSError):
-                    file.truncate(size)
-                raise
+        """Add a row. Raises OSError."""
+        files.append(self._journal, files.sealed_row(row))
 
     def _read_journal(self) -> bool:
         """Whether every row is whole and sealed, and so the file as it should be."""
@@ -470,7 +458,7 @@ class Store:
         good = whole == len(data)
         for line in data[:whole].splitlines():
             try:
-                good &= self._read_row(json.loads(line), _is_sealed(line))
+                good &= self._read_row(json.loads(line), files.is_sealed_row(line))
             except _NONSENSE:
                 self.misled, good = self.misled + 1, False
         return good
@@ -498,7 +486,7 @@ class Store:
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
-        files.write(self._journal, b"".join(map(_sealed, rows)))
+        files.write(self._journal, b"".join(map(files.sealed_row, rows)))
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -584,25 +572,6 @@ def _flag_row(flag: Flag) -> dict[str, Any]:
 def _alike(one: Record, other: Record) -> bool:
     """Whether two records are the same when they are written."""
     return one == other or keys.seal(asdict(one)) == keys.seal(asdict(other))
-
-
-_SEAL = re.compile(rb',"seal":"([0-9a-f]{40})"\}\Z')
-
-
-def _sealed(row: Mapping[str, Any]) -> bytes:
-    """A line of the journal: JSON that ends in a hash of what stands before. Raises ValueError on
-    NaN and infinities."""
-    data = keys.canonical(row)
-    seal = keys.content_of(data)[:40].encode()
-    return data[:-1] + b',"seal":"' + seal + b'"}\n'
-
-
-def _is_sealed(line: bytes) -> bool:
-    """Whether a line is what `_sealed` gave; by its bytes, since there may be thousands."""
-    found = _SEAL.search(line)
-    if found is None:
-        return False
-    return keys.content_of(line[: found.start()] + b"}")[:40].encode() == found[1]
 
 
 def _parts(

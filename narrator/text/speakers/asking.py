@@ -20,9 +20,9 @@ from threading import Event
 from typing import Protocol
 
 from narrator.text.speakers import Attribution, Character, Said
-from narrator.text.speakers.answers import Answers, key
+from narrator.text.speakers.answers import Answers, keys_of
 
-MODEL = "model "
+MODEL = "model:"
 """How `Said.by` begins where a model decided; its name follows. Without a speaker it found that the
 quotation is nobody's speech."""
 _PEOPLE = "you", "print"
@@ -158,41 +158,38 @@ def ask(
     """
     answers = Answers() if answers is None else answers
     made = windows(chapters, attribution, reader, limits)
-    todo = [_unanswered(window, reader, answers) for window in made]
-    costs = [
-        window.tokens + _QUESTION * len(questions) if questions else 0
-        for window, questions in zip(made, todo, strict=True)
-    ]
-    done, total = 0, sum(costs)
+    todo = [_Todo(window, reader, answers) for window in made]
+    done, total = 0, sum(one.cost for one in todo)
     said = list(attribution.said)
-    for window, questions, cost in zip(made, todo, costs, strict=True):
+    for one in todo:
         if cancel and cancel.is_set():
             break
-        if questions:
+        window, size = one.window, len(one.window.options)
+        if one.missing:
+            questions = [window.questions[place] for place in one.missing]
             fresh = reader.likelihoods(window.shared, questions, window.options)
-            for question, odds in zip(questions, fresh, strict=True):
-                answers.put(_key(window, question, reader), odds)
+            for place, odds in zip(one.missing, fresh, strict=True):
+                answers.put(one.keys[place], odds)
             answers.save()
-            done += cost
+            done += one.cost
             tell(done, total)
-        for question, rows in zip(window.questions, window.asked, strict=True):
-            odds = answers.odds(_key(window, question, reader), len(window.options)) or []
-            for place in rows:
-                said[place] = _decided(said[place], window.names, odds, reader, limits.trust)
+        for name, rows in zip(one.keys, window.asked, strict=True):
+            odds = answers.odds(name, size) or []
+            for row in rows:
+                said[row] = _decided(said[row], window.names, odds, reader, limits.trust)
     return replace(attribution, said=tuple(said))
 
 
-def _key(window: Window, question: str, reader: Reader) -> str:
-    return key(reader.identity, window.shared + question, window.options)
+class _Todo:
+    """A window, and what of it was not answered before."""
 
-
-def _unanswered(window: Window, reader: Reader, answers: Answers) -> list[str]:
-    size = len(window.options)
-    return [
-        question
-        for question in window.questions
-        if answers.odds(_key(window, question, reader), size) is None
-    ]
+    def __init__(self, window: Window, reader: Reader, answers: Answers) -> None:
+        self.window = window
+        self.keys = keys_of(reader.identity, window.shared, window.questions, window.options)
+        size = len(window.options)
+        self.missing = [n for n, name in enumerate(self.keys) if answers.odds(name, size) is None]
+        self.cost = window.tokens + _QUESTION * len(self.missing) if self.missing else 0
+        """Tokens to be read."""
 
 
 # -- windows ---------------------------------------------------------------------------------------
@@ -232,7 +229,7 @@ def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
-    return all(one.sure < weak and one.by.split(" ")[0] not in _PEOPLE for one in pieces)
+    return all(one.sure < weak and one.by not in _PEOPLE for one in pieces)
 
 
 class _Chapter:

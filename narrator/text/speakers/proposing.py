@@ -16,7 +16,7 @@ from threading import Event
 from narrator.characters import seen
 from narrator.text.sentences import sentences
 from narrator.text.speakers import Attribution, Said
-from narrator.text.speakers.answers import Answers, key
+from narrator.text.speakers.answers import Answers, keys_of
 from narrator.text.speakers.asking import Reader
 
 LONGEST = 200
@@ -123,7 +123,7 @@ def descriptions(
         prompt = _DESCRIBE.format(
             name=name, also=f" ({others})" if others else "", about=about, own=own
         )
-        asked = key(reader.identity, prompt, _WRITTEN)
+        (asked,) = keys_of(reader.identity, prompt, [""], _WRITTEN)
         said_of = answers.line(asked)
         if said_of is None:
             said_of = reader.write(prompt, _WRITTEN)
@@ -169,7 +169,7 @@ def styles(
     rows = zip(codes, (*_STYLES, _PLAIN), strict=True)
     shared = _STYLE.format(manners="\n".join(f"{code} = {style}" for code, style in rows))
     questions = [_paragraph(chapters, said) for said in marked]
-    keyed = [key(reader.identity, shared + question, codes) for question in questions]
+    keyed = keys_of(reader.identity, shared, questions, codes)
     found = []
     for start in range(0, len(marked), _BESIDE):
         if cancel and cancel.is_set():

@@ -86,7 +86,7 @@ def test_the_weak_get_the_models_word_and_all_else_stays():
     after = asking.ask([TALK], before, model)
     assert [one.speaker for one in after.said] == ["Ada", "Ben", "Ben", "Ada", None]
     assert after.said[0] is before.said[0]
-    assert {one.by for one in after.said[1:]} == {"model stub"}
+    assert {one.by for one in after.said[1:]} == {"model:stub"}
     assert after.cast == before.cast
     same = [replace(one, speaker=None, sure=0, by="", others=()) for one in after.said]
     assert same == [replace(one, speaker=None, sure=0, by="", others=()) for one in before.said]
@@ -267,7 +267,7 @@ def test_a_book_of_nobody_is_not_asked_about():
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path):
-    path = tmp_path / "answers.json"
+    path = tmp_path / "answers.jsonl"
     before = attributed([TALK], weakly)
     first = asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
     again = Stub(by_words)
@@ -276,8 +276,8 @@ def test_what_was_answered_is_not_asked_again(tmp_path):
 
 
 def test_an_edit_asks_again_what_it_touches(tmp_path):
-    answers = Answers(tmp_path / "answers.json")
-    chapters = [novel(4000, every=3), TALK]
+    answers = Answers(tmp_path / "answers.jsonl")
+    chapters = [novel(2400, every=3), TALK]
     asking.ask(chapters, attributed(chapters, unsure), Stub(lambda q: "Ada"), answers=answers)
     chapters[0][6] = "“A word was changed.”"
     again = Stub(lambda question: "Ada")
@@ -286,7 +286,7 @@ def test_an_edit_asks_again_what_it_touches(tmp_path):
 
 
 def test_another_model_is_asked_anew(tmp_path):
-    answers = Answers(tmp_path / "answers.json")
+    answers = Answers(tmp_path / "answers.jsonl")
     before = attributed([TALK], weakly)
     asking.ask([TALK], before, Stub(by_words), answers=answers)
     other = Stub(by_words)
@@ -296,8 +296,8 @@ def test_another_model_is_asked_anew(tmp_path):
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
-    path = tmp_path / "answers.json"
-    chapter = novel(4000)
+    path = tmp_path / "answers.jsonl"
+    chapter = novel(1500)
     before = attributed([chapter], unsure)
     whole = Stub(lambda question: "Ada")
     expected = asking.ask([chapter], before, whole)
@@ -306,7 +306,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     real = broken.likelihoods
 
     def fails(*arguments):
-        if len(broken.prompts) == 3:
+        if len(broken.prompts) == 2:
             raise KeyboardInterrupt
         return real(*arguments)
 
@@ -315,11 +315,11 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
         asking.ask([chapter], before, broken, answers=Answers(path))
     rest = Stub(lambda question: "Ada")
     assert asking.ask([chapter], before, rest, answers=Answers(path)) == expected
-    assert len(rest.prompts) == len(whole.prompts) - 3
+    assert len(rest.prompts) == len(whole.prompts) - 2
 
 
 def test_it_ends_between_windows_when_it_is_cancelled():
-    chapter = novel(4000)
+    chapter = novel(1500)
     cancel = Event()
     model = Stub(lambda question: "Ada")
     told = []
@@ -338,19 +338,33 @@ def test_it_ends_between_windows_when_it_is_cancelled():
 
 
 def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
-    path = tmp_path / "answers.json"
+    path = tmp_path / "answers.jsonl"
     before = attributed([TALK], weakly)
     asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
     path.write_text(path.read_text().replace("0.97", "0.01", 1))
     again = Stub(by_words)
     asking.ask([TALK], before, again, answers=Answers(path))
-    assert len(again.asked) == 3
-    assert "altered" in caplog.text
+    assert len(again.asked) == 1
+    assert "1 rows were altered" in caplog.text
+    assert Answers(path)._whole
+
+
+def test_a_torn_row_costs_itself(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    before = attributed([TALK], weakly)
+    asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
+    path.write_bytes(path.read_bytes()[:-20])
+    for expected in (1, 0):
+        again = Stub(by_words)
+        asking.ask([TALK], before, again, answers=Answers(path))
+        assert len(again.asked) == expected
 
 
 def test_answers_of_another_shape_are_none(tmp_path):
-    path = tmp_path / "answers.json"
-    files.save_json(path, {"a": [0.5, "x"], "b": [0.5], "c": "words"})
+    path = tmp_path / "answers.jsonl"
+    rows = [{"key": "a", "answer": [0.5, "x"]}, {"key": "b", "answer": [0.5]}, {"no": "key"}]
+    rows += [{"key": "c", "answer": "words"}]
+    path.write_bytes(b"".join(map(files.sealed_row, rows)))
     answers = Answers(path)
     assert [answers.odds(name, 2) for name in "abc"] == [None] * 3
     assert [answers.line(name) for name in "abc"] == [None, None, "words"]
