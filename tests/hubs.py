@@ -34,6 +34,15 @@ def checkpoint(target: Path, variant: str = "square_s0") -> Path:
     return target
 
 
+def language(target: Path) -> Path:
+    """What tells a language model from the outside; nothing that could be loaded."""
+    target.mkdir(parents=True)
+    (target / "config.json").write_text('{"model_type": "qwen2", "dtype": "bfloat16"}')
+    (target / "tokenizer.json").write_text("{}")
+    (target / "model.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")
+    return target
+
+
 def cached(
     cache: Path,
     source: Path,

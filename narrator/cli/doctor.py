@@ -116,6 +116,7 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     yield _memory(machine.memory(), device, models["model"])
     yield _encoders()
     yield _draft()
+    yield _casting(tell)
     yield from _folders(root)
     if manuscript is not None:
         yield _book(manuscript, device, tell)
@@ -207,6 +208,20 @@ def _draft() -> Diagnosis:
         todo = 'for drafts in minutes: pip install "narrator[draft]"'
         return Diagnosis("draft voice", "warn", "not installed", todo)
     return Diagnosis("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
+
+
+def _casting(tell: Tell) -> Diagnosis:
+    """Nobody needs it: without it rules alone say who speaks."""
+    from narrator.engines import models, reader
+
+    name, version = "language model", reader.version()
+    if not version:
+        said = "not installed; `narrator cast` goes by rules alone"
+        return Diagnosis(name, "ok", said, 'to ask one: pip install "narrator[casting]"')
+    found = models.find_language(tell=tell)
+    if found.path is None:
+        return Diagnosis(name, "ok", f"mlx-lm {version}; {found.note}")
+    return Diagnosis(name, "ok", f"mlx-lm {version}; {found.spec}: {sized(found.bytes)}")
 
 
 def _folders(root: Path | None) -> Iterator[Diagnosis]:

@@ -78,6 +78,9 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     from narrator.errors import EngineUnavailable
 
     model = models.find(spec, tell=_say)
+    if model.path is None and spec != "auto":
+        reads = models.find_language(spec, tell=_say)
+        model = reads if reads.path is not None else model
     if as_json:
         out.print_json(data=_facts(model))
     elif model.path is not None:
@@ -95,9 +98,13 @@ def pull(
 ) -> None:
     """Fetch a model from the hub, or go on with it; on a small machine convert it to 8 bits.
 
+    A language model for `narrator cast --model` is fetched likewise.
+
     From then on the id means what was fetched: a newer version changes no book until it is pulled.
     """
     from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    from narrator.errors import UsageError
 
     disable_progress_bars()  # ours is the one
     with _working("asking the hub"):
@@ -114,7 +121,11 @@ def pull(
         model = models.pull(look, tell)
     out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
     out.print(str(model.path))
-    if eight or small:
+    if model.path is not None and models.is_language(model.path):
+        if eight:
+            raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")
+        out.print(f"it is asked who speaks: `narrator cast BOOK --model {spec}`")
+    elif eight or small:
         with _working("converting the language models to 8 bits, a minute or more"):
             less = models.shrink(model)
         out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")

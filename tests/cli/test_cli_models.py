@@ -174,3 +174,13 @@ def test_measure_asks_for_the_engine_of_that_model(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     engine = commands._engine("some/model")
     assert (engine.settings.model, engine.name) == ("some/model", "voxcpm2")
+
+
+def test_a_language_model_is_fetched_likewise_and_says_what_it_is_for(narrator, hub, tmp_path):
+    hub.source = hubs.language(tmp_path / "tiny")
+    code, said, _ = narrator("models", "pull", "some/reader")
+    assert code == 0
+    assert "`narrator cast BOOK --model some/reader`" in said
+    assert narrator("models", "where", "some/reader")[0] == 0
+    code, _, told = narrator("models", "pull", "some/reader", "--8bit")
+    assert (code, "is a language model" in told) == (2, True)

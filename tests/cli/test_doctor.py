@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from narrator.cli import doctor
-from narrator.engines import machine, models
+from narrator.engines import machine, models, reader
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
@@ -59,8 +59,8 @@ def test_json_has_the_same(narrator, fit):
     code, found = checks(narrator)
     assert code == 0
     assert list(found) == [
-        "program", "MLX", "model", "memory", "FFmpeg", "draft voice", "here", "library",
-        "temporary files",
+        "program", "MLX", "model", "memory", "FFmpeg", "draft voice",
+        "language model", "here", "library", "temporary files",
     ]  # fmt: skip
     assert {check["state"] for check in found.values()} == {"ok"}
 
@@ -118,6 +118,18 @@ def test_the_draft_voice_is_no_must(narrator, fit, monkeypatch):
     monkeypatch.setattr(doctor.importlib.metadata, "version", version)
     code, found = checks(narrator)
     assert (code, found["draft voice"]["state"]) == (0, "warn")
+
+
+def test_a_language_model_is_no_must(narrator, fit, monkeypatch, tmp_path):
+    monkeypatch.setattr(reader, "version", lambda: "")
+    code, found = checks(narrator)
+    assert (code, found["language model"]["state"]) == (0, "ok")
+    assert "narrator[casting]" in found["language model"]["todo"]
+    monkeypatch.setattr(reader, "version", lambda: "0.32.2")
+    assert "narrator models pull mlx-community/" in checks(narrator)[1]["language model"]["said"]
+    hubs.cached(fit, hubs.language(tmp_path / "tiny"), repo=models.LANGUAGE[0][1])
+    assert "30B-A3B" in (said := checks(narrator)[1]["language model"]["said"])
+    assert "models pull" not in said
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,9 @@ def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
-    return all(one.sure < weak and one.by not in _PEOPLE for one in pieces)
+    """Whether nothing is sure of an utterance but that its pieces belong together."""
+    own = [one for place, one in enumerate(pieces) if not (place and one.goes_on)]
+    return all(one.sure < weak for one in own) and not any(one.by in _PEOPLE for one in pieces)
 
 
 class _Chapter:
@@ -416,7 +418,7 @@ def _decided(
 def pooled(said: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
     """The rules' and the model's odds on each name, somebody else and nobody, as one: they sum
     to 1."""
-    known = {name: p for name, p in ((said.speaker, said.sure), *said.others) if name in names}
+    known = {name: p for name, p in _sure(said).items() if name in names}
     unknown = len(names) + 2 - len(known)
     rest = max(0.0, 1 - sum(known.values())) / max(1, unknown)
     rules = [known.get(name, rest) for name in (*names, "", "")]
@@ -426,3 +428,13 @@ def pooled(said: Said, names: Sequence[str], odds: Sequence[float], trust: float
     ]
     whole = sum(both)
     return [one / whole for one in both]
+
+
+def _sure(said: Said) -> dict[str, float]:
+    """The rules' odds as far as they are right: those of others share what the first one's
+    certainty leaves."""
+    if said.speaker is None:
+        return dict(said.others)
+    whole = max(1 - (said.odds or said.sure), sum(odds for _, odds in said.others), _LEAST)
+    scale = (1 - said.sure) / whole
+    return {**{name: odds * scale for name, odds in said.others}, said.speaker: said.sure}

@@ -136,6 +136,12 @@ def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
     after = asking.ask([paragraphs], Attribution(CAST, said), model)
     assert [one.speaker for one in after.said] == ["Ada", "Ada"]
     assert len(model.asked) == 1
+    # that it goes on is sure, and says nothing of who it is
+    bound = (said[0], replace(said[1], sure=0.97, by="goes-on", goes_on=True))
+    after = asking.ask([paragraphs], Attribution(CAST, bound), model)
+    assert [one.speaker for one in after.said] == ["Ada", "Ada"]
+    tagged = (said[0], replace(said[1], sure=0.97, by="tag"))
+    assert asking.ask([paragraphs], Attribution(CAST, tagged), model).said == tagged
 
 
 def test_somebody_who_is_not_listed_leaves_the_rules_word_less_sure():
