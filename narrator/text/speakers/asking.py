@@ -31,6 +31,8 @@ _MOST = len(string.ascii_uppercase) - 2
 """People in a list: a letter for each, which is one token of any model, and two to spare."""
 _FEW = 10
 """People in a list at least, as far as there are: those who speak most in the book."""
+_ALWAYS = 3
+"""Of them, so many stand in every list, beside those who are near."""
 _ELSE, _NOBODY = "somebody else", "nobody: no speech, but a title, writing or a word quoted"
 _LONGEST = 6000
 """Characters of a paragraph that stay together."""
@@ -242,7 +244,7 @@ class _Chapter:
         paragraphs: Sequence[str],
         attribution: Attribution,
         utterances: Sequence[_Utterance],
-        names: Mapping[str, Sequence[tuple[str, int]]],
+        names: Mapping[str, Sequence[tuple[str, Sequence[int]]]],
         reader: Reader,
     ) -> None:
         self.paragraphs, self.names = paragraphs, names
@@ -351,12 +353,14 @@ class _Chapter:
                 if name in places:
                     counts[name] += weight * odds
         for word in re.finditer(r"\w+", text):
-            for name, who in self.names.get(word[0], ()):
+            for name, bearers in self.names.get(word[0], ()):
                 if text.startswith(name, word.start()):
-                    counts[self.cast[who].name] += 0.25
+                    for who in bearers:
+                        counts[self.cast[who].name] += 0.25 / len(bearers)
                     break
-        near = sorted(counts, key=lambda name: (-counts[name], places[name]))[:_MOST]
-        more = [name for name in self.usual if name not in counts][: max(0, _FEW - len(near))]
+        ranked = sorted(counts, key=lambda name: (-counts[name], places[name]))
+        near = list(dict.fromkeys((*self.usual[:_ALWAYS], *ranked)))[:_MOST]
+        more = [name for name in self.usual if name not in near][: max(0, _FEW - len(near))]
         return sorted(places[name] for name in (*near, *more))
 
     def _described(self, who: int) -> str:
@@ -383,14 +387,18 @@ def _units(number: int, text: str, reader: Reader) -> list[_Unit]:
     return [_Unit(number, a, b, reader.count(text[a:b]) + 2) for a, b in parts]
 
 
-def _by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, int]]]:
-    """Names and aliases by their first word, the longest first; of one that several bear, the
-    first."""
-    found: dict[str, dict[str, int]] = {}
+_ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
+
+
+def _by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
+    """Names and aliases by their first word, the longest first, each with all who bear it."""
+    found: dict[str, dict[str, list[int]]] = {}
     for who, member in enumerate(cast):
-        for name in (member.name, *member.aliases):
+        names = [member.name, *member.aliases]
+        bare = [_ARTICLE.sub("", name) for name in names if _ARTICLE.match(name)]
+        for name in dict.fromkeys((*names, *bare, *(noun.lower() for noun in bare))):
             if word := re.match(r"\w+", name):
-                found.setdefault(word[0], {}).setdefault(name, who)
+                found.setdefault(word[0], {}).setdefault(name, []).append(who)
     return {
         word: sorted(names.items(), key=lambda item: -len(item[0])) for word, names in found.items()
     }
