@@ -240,7 +240,7 @@ def load(
     if found.path is None:
         raise EngineUnavailable(found.note)
     tell(f"loading {found.spec} ({found.bytes / 1e9:.1f} GB)")
-    with _in_words(found.spec, *_STRANGE):
+    with _in_words(found.spec, _STRANGE):
         # never with code from a checkpoint, and nobody is asked whether
         network, tokenizer = loader.load(
             str(found.path), tokenizer_config={"trust_remote_code": False}
@@ -271,16 +271,17 @@ def _mlx_lm() -> Any:
     return mlx_lm
 
 
-_STRANGE = (KeyError, TypeError, AttributeError, OSError, ImportError)
-"""What loading a checkpoint that is not as its type says may raise besides."""
+_FAILURES: tuple[type[Exception], ...] = (RuntimeError, MemoryError, ValueError)
+_STRANGE = (*_FAILURES, KeyError, TypeError, AttributeError, OSError, ImportError)
+"""What loading a checkpoint may raise that is not as its type says."""
 
 
 @contextlib.contextmanager
-def _in_words(name: str, *more: type[Exception]) -> Iterator[None]:
+def _in_words(name: str, failures: tuple[type[Exception], ...] = _FAILURES) -> Iterator[None]:
     """What a network fails on, in a line."""
     try:
         yield
-    except (RuntimeError, MemoryError, ValueError, *more) as error:
+    except failures as error:
         if is_out_of_memory(error):
             what = "out of memory: close other programs, or name a smaller model (`--model`)"
             raise EngineUnavailable(f"{name}: {what}") from error

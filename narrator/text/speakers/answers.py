@@ -29,8 +29,9 @@ class Answers:
     def odds(self, key: str, options: int) -> list[float] | None:
         """What was answered to a question with so many options."""
         row = self._kept.get(key)
-        fits = isinstance(row, list) and len(row) == options
-        return row if fits and all(type(one) in (int, float) for one in row) else None
+        if not isinstance(row, list) or len(row) != options:
+            return None
+        return row if all(type(one) in (int, float) for one in row) else None
 
     def line(self, key: str) -> str | None:
         """What was written."""

@@ -23,8 +23,8 @@ LONGEST = 200
 """Characters of a description."""
 _WRITTEN = 80
 """Tokens of a description."""
-_LINES = 10
-"""What a character says at least, to be described."""
+LINES = 10
+"""Quotations that a character says at least, to be described."""
 _ABOUT, _OWN = 4000, 1200
 """Characters of what the narration tells of somebody, and of what they say themselves."""
 _STYLES = (
@@ -97,11 +97,10 @@ def descriptions(
     answers: Answers,
     *,
     language: str,
-    least: int = _LINES,
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
-    """A line on the voice of everybody who says at least so much, who says most first.
+    """A line on the voice of everybody who says LINES quotations, who says most first.
 
     Who gets no usable line is left out. Raises what `reader` and `answers` raise.
     """
@@ -110,7 +109,7 @@ def descriptions(
         if said.speaker is not None:
             spoken.setdefault(said.speaker, []).append(said)
     names = {member.name: (member.name, *member.aliases) for member in attribution.cast}
-    chosen = [name for name in names if len(spoken.get(name, ())) >= least]
+    chosen = [name for name in names if len(spoken.get(name, ())) >= LINES]
     chosen.sort(key=lambda name: -len(spoken[name]))
     told = _told(chapters, attribution, language)
     found = []
@@ -248,7 +247,7 @@ def _about(names: Sequence[str], told: Sequence[_Told], own: set[int]) -> list[s
     found = []
     for place, one in enumerate(told):
         weight = one.weight * (2 if one.beside and one.beside <= own else 1)
-        if weight and (one.beside & own or called.search(one.text)):
+        if (weight and one.beside & own) or called.search(one.text):
             found.append((weight, place))
     best = sorted(found, key=lambda item: (-item[0], item[1]))[:60]
     return [told[place].text for place in sorted(place for _, place in best)]

@@ -56,11 +56,14 @@ def attribution():
     return Attribution((ADA, BEN), tuple(said))
 
 
+@pytest.fixture(autouse=True)
+def two_lines_are_enough(monkeypatch):
+    monkeypatch.setattr(proposing, "LINES", 2)
+
+
 def described(writer, answers=None, **options):
     answers = answers or Answers()
-    return proposing.descriptions(
-        BOOK, attribution(), writer, answers, language="en", **{"least": 2, **options}
-    )
+    return proposing.descriptions(BOOK, attribution(), writer, answers, language="en", **options)
 
 
 def test_those_who_say_enough_are_described_from_the_book():
@@ -73,8 +76,9 @@ def test_those_who_say_enough_are_described_from_the_book():
     assert "river" not in prompt
 
 
-def test_who_says_most_comes_first():
-    assert [one.name for one in described(Writer(), least=1)] == ["Ada", "Ben"]
+def test_who_says_most_comes_first(monkeypatch):
+    monkeypatch.setattr(proposing, "LINES", 1)
+    assert [one.name for one in described(Writer())] == ["Ada", "Ben"]
 
 
 def test_a_description_is_asked_for_once(tmp_path):
@@ -85,9 +89,10 @@ def test_a_description_is_asked_for_once(tmp_path):
     assert not again.prompts
 
 
-def test_it_ends_when_it_is_cancelled():
+def test_it_ends_when_it_is_cancelled(monkeypatch):
+    monkeypatch.setattr(proposing, "LINES", 1)
     cancel = Event()
-    found = described(Writer(), least=1, tell=lambda done, total: cancel.set(), cancel=cancel)
+    found = described(Writer(), tell=lambda done, total: cancel.set(), cancel=cancel)
     assert len(found) == 1
 
 
