@@ -9,9 +9,34 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from narrator import files, keys
+
+
+class Reader(Protocol):
+    """A language model, as far as it is asked here."""
+
+    name: str
+    """For people; without spaces."""
+    identity: str
+    """Names all that its answers hang on."""
+    longest: int
+    """Tokens that a prompt may have."""
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        ...
+
+    def likelihoods(
+        self, shared: str, questions: Sequence[str], options: Sequence[str]
+    ) -> Sequence[Sequence[float]]:
+        """For each question after what they share, the probabilities of the options."""
+        ...
+
+    def write(self, message: str, most: int) -> str:
+        """A line after a message, of at most so many tokens."""
+        ...
 
 
 class Answers:
@@ -26,23 +51,46 @@ class Answers:
         self._new: list[str] = []
         self._whole = path is None or self._read(path)
 
-    def odds(self, key: str, options: int) -> list[float] | None:
-        """What was answered to a question with so many options."""
-        row = self._kept.get(key)
+    def likelihoods(
+        self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
+    ) -> list[list[float]]:
+        """As the reader's, which is asked what was not answered before; that is saved.
+
+        Raises what it raises, and StorageError.
+        """
+        names = _keys(reader, shared, questions, options)
+        missing = self.missing(reader, shared, questions, options)
+        if missing:
+            fresh = reader.likelihoods(shared, [questions[place] for place in missing], options)
+            for place, odds in zip(missing, fresh, strict=True):
+                self._put(names[place], [round(one, 6) for one in odds])
+            self.save()
+        return [self._kept[name] for name in names]
+
+    def missing(
+        self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
+    ) -> list[int]:
+        """Places of the questions that were not answered before."""
+        names = enumerate(_keys(reader, shared, questions, options))
+        return [place for place, name in names if not self._has(name, len(options))]
+
+    def line(self, reader: Reader, message: str, most: int) -> str:
+        """As the reader writes it, or has written it before."""
+        (name,) = _keys(reader, message, [""], most)
+        if not isinstance(self._kept.get(name), str):
+            self._put(name, reader.write(message, most))
+            self.save()
+        return str(self._kept[name])
+
+    def _has(self, name: str, options: int) -> bool:
+        row = self._kept.get(name)
         if not isinstance(row, list) or len(row) != options:
-            return None
-        return row if all(type(one) in (int, float) for one in row) else None
+            return False
+        return all(type(one) in (int, float) for one in row)
 
-    def line(self, key: str) -> str | None:
-        """What was written."""
-        said = self._kept.get(key)
-        return said if isinstance(said, str) else None
-
-    def put(self, key: str, answer: Sequence[float] | str) -> None:
-        """Remember an answer; `save` writes it."""
-        known = answer if isinstance(answer, str) else [round(one, 6) for one in answer]
-        self._kept[key] = known
-        self._new.append(key)
+    def _put(self, name: str, answer: list[float] | str) -> None:
+        self._kept[name] = answer
+        self._new.append(name)
 
     def save(self) -> None:
         """Write what is new. Raises StorageError."""
@@ -79,12 +127,12 @@ class Answers:
         return not torn and len(sealed) == len(lines)
 
 
-def keys_of(
-    model: str, shared: str, questions: Sequence[str], options: Sequence[str] | int
+def _keys(
+    reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str] | int
 ) -> list[str]:
-    """Names questions that share what stands before them: with options to choose from, or with so
-    many tokens to be written."""
+    """Names of questions that share what stands before them: with options to choose from, or with
+    so many tokens to be written."""
     asked = options if isinstance(options, int) else list(options)
     before = keys.content_of(shared.encode(errors="surrogatepass"))
-    recipe = {"model": model, "shared": before, "options": asked}
+    recipe = {"model": reader.identity, "shared": before, "options": asked}
     return [keys.key({**recipe, "question": question}) for question in questions]

@@ -17,10 +17,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Protocol
 
 from narrator.text.speakers import Attribution, Character, Said
-from narrator.text.speakers.answers import Answers, keys_of
+from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
 """How `Said.by` begins where a model decided; its name follows. Without a speaker it found that the
@@ -52,31 +51,6 @@ stands beside the number. Say who speaks the quotation that is asked for, by the
 in the list.
 
 """
-
-
-class Reader(Protocol):
-    """A language model, as far as it is asked here."""
-
-    name: str
-    """For people; without spaces."""
-    identity: str
-    """Names all that its answers hang on."""
-    longest: int
-    """Tokens that a prompt may have."""
-
-    def count(self, text: str) -> int:
-        """Tokens of a text."""
-        ...
-
-    def likelihoods(
-        self, shared: str, questions: Sequence[str], options: Sequence[str]
-    ) -> Sequence[Sequence[float]]:
-        """For each question after what they share, the probabilities of the options."""
-        ...
-
-    def write(self, message: str, most: int) -> str:
-        """A line after a message, of at most so many tokens."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,38 +134,26 @@ def ask(
     """
     answers = Answers() if answers is None else answers
     made = windows(chapters, attribution, reader, limits)
-    todo = [_Todo(window, reader, answers) for window in made]
-    done, total = 0, sum(one.cost for one in todo)
+    costs = [_cost(window, reader, answers) for window in made]
+    done, total = 0, sum(costs)
     said = list(attribution.said)
-    for one in todo:
+    for window, cost in zip(made, costs, strict=True):
         if cancel and cancel.is_set():
             break
-        window, size = one.window, len(one.window.options)
-        if one.missing:
-            questions = [window.questions[place] for place in one.missing]
-            fresh = reader.likelihoods(window.shared, questions, window.options)
-            for place, odds in zip(one.missing, fresh, strict=True):
-                answers.put(one.keys[place], odds)
-            answers.save()
-            done += one.cost
-            tell(done, total)
-        for name, rows in zip(one.keys, window.asked, strict=True):
-            odds = answers.odds(name, size) or []
+        found = answers.likelihoods(reader, window.shared, window.questions, window.options)
+        for rows, odds in zip(window.asked, found, strict=True):
             for row in rows:
                 said[row] = _decided(said[row], window.names, odds, reader, limits.trust)
+        if cost:
+            done += cost
+            tell(done, total)
     return replace(attribution, said=tuple(said))
 
 
-class _Todo:
-    """A window, and what of it was not answered before."""
-
-    def __init__(self, window: Window, reader: Reader, answers: Answers) -> None:
-        self.window = window
-        self.keys = keys_of(reader.identity, window.shared, window.questions, window.options)
-        size = len(window.options)
-        self.missing = [n for n, name in enumerate(self.keys) if answers.odds(name, size) is None]
-        self.cost = window.tokens + _QUESTION * len(self.missing) if self.missing else 0
-        """Tokens to be read."""
+def _cost(window: Window, reader: Reader, answers: Answers) -> int:
+    """Tokens that are still to be read for a window."""
+    missing = answers.missing(reader, window.shared, window.questions, window.options)
+    return window.tokens + _QUESTION * len(missing) if missing else 0
 
 
 # -- windows ---------------------------------------------------------------------------------------

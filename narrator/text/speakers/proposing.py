@@ -16,8 +16,7 @@ from threading import Event
 from narrator.characters import seen
 from narrator.text.sentences import sentences
 from narrator.text.speakers import Attribution, Said
-from narrator.text.speakers.answers import Answers, keys_of
-from narrator.text.speakers.asking import Reader
+from narrator.text.speakers.answers import Answers, Reader
 
 LONGEST = 200
 """Characters of a description."""
@@ -122,13 +121,7 @@ def descriptions(
         prompt = _DESCRIBE.format(
             name=name, also=f" ({others})" if others else "", about=about, own=own
         )
-        (asked,) = keys_of(reader.identity, prompt, [""], _WRITTEN)
-        said_of = answers.line(asked)
-        if said_of is None:
-            said_of = reader.write(prompt, _WRITTEN)
-            answers.put(asked, said_of)
-            answers.save()
-        if line := plain(said_of, name):
+        if line := plain(answers.line(reader, prompt, _WRITTEN), name):
             found.append(Description(name, line))
         tell(done, len(chosen))
     return found
@@ -167,29 +160,19 @@ def styles(
     codes = string.ascii_uppercase[: len(_STYLES) + 1]
     rows = zip(codes, (*_STYLES, _PLAIN), strict=True)
     shared = _STYLE.format(manners="\n".join(f"{code} = {style}" for code, style in rows))
-    questions = [_paragraph(chapters, said) for said in marked]
-    keyed = keys_of(reader.identity, shared, questions, codes)
     found = []
     for start in range(0, len(marked), _BESIDE):
         if cancel and cancel.is_set():
             break
-        some = slice(start, start + _BESIDE)
-        todo = {
-            one: question
-            for one, question in zip(keyed[some], questions[some], strict=True)
-            if answers.odds(one, len(codes)) is None
-        }
-        if todo:
-            fresh = reader.likelihoods(shared, list(todo.values()), codes)
-            for one, odds in zip(todo, fresh, strict=True):
-                answers.put(one, odds)
-            answers.save()
-        for said, one in zip(marked[some], keyed[some], strict=True):
-            odds = answers.odds(one, len(codes)) or []
+        some = marked[start : start + _BESIDE]
+        questions = [_paragraph(chapters, said) for said in some]
+        for said, odds in zip(
+            some, answers.likelihoods(reader, shared, questions, codes), strict=True
+        ):
             best = max(range(len(odds)), key=odds.__getitem__)
             if best < len(_STYLES) and odds[best] >= _SURE:
                 found.append(Style(said, _STYLES[best], odds[best]))
-        tell(min(start + _BESIDE, len(marked)), len(marked))
+        tell(start + len(some), len(marked))
     return found
 
 

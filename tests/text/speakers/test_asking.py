@@ -11,8 +11,9 @@ import pytest
 
 from narrator import files
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import Attribution, Character, Said, asking
+from narrator.text.speakers import Attribution, Character, Said, asking, proposing
 from narrator.text.speakers.answers import Answers
+from tests import language_models
 
 CAST = (
     Character("Ada", ("Miss Lovel", "the girl"), "she"),
@@ -372,5 +373,24 @@ def test_answers_of_another_shape_are_none(tmp_path):
     rows += [{"key": "c", "answer": "words"}]
     path.write_bytes(b"".join(map(files.sealed_row, rows)))
     answers = Answers(path)
-    assert [answers.odds(name, 2) for name in "abc"] == [None] * 3
-    assert [answers.line(name) for name in "abc"] == [None, None, "words"]
+    assert not any(answers._has(name, 2) for name in "abc")
+    assert answers._kept["c"] == "words"
+
+
+def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
+    pytest.importorskip("mlx_lm")
+    from narrator.engines import models, reader
+
+    folder = language_models.write(tmp_path / "tiny")
+    before = attributed([TALK], weakly)
+    answers = Answers(tmp_path / "answers.jsonl")
+    with reader.load(models.find_language(str(folder))) as model:
+        after = asking.ask([TALK], before, model, answers=answers)
+        read = model.read
+        assert read > 1000
+        assert asking.ask([TALK], before, model, answers=answers) == after
+        assert model.read == read
+        line = proposing.plain(answers.line(model, "Describe Ada's voice.", 20))
+    assert after.said[0] == before.said[0]
+    assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
+    assert len(line) <= proposing.LONGEST
