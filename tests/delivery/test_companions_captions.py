@@ -174,6 +174,16 @@ def test_a_take_begins_and_ends_its_captions() -> None:
         assert all(a.stop == b.start for a, b in pairwise(own))
 
 
+def test_each_speaker_of_a_paragraph_has_captions_with_the_name() -> None:
+    one = spoken("{ann: “I know,”} she said, {ann & bob: “but not now.”}")
+    found = captions(one, 42, labels=True)
+    assert [(c.speaker, c.label, *c.lines) for c in found] == [
+        ("ann", "ann: ", "“I know,”"),
+        ("narrator", "narrator: ", "she said,"),
+        ("ann & bob", "ann & bob: ", "“but not now.”"),
+    ]
+
+
 def test_longer_text_has_more_of_the_time() -> None:
     one = spoken(f"Yes, we waited for a {'long, ' * 14}long while. But nobody came to us.")
     found = check(one, 32)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from narrator.delivery import layout
+from narrator.engines import Request, Speech
 from narrator.pipeline import manuscript, speakers
 from narrator.pipeline.manuscript import oddities, read, source_and_left_out
 from narrator.project import load
@@ -13,7 +15,7 @@ from narrator.speech.plan import Step
 from narrator.text import decided, stretches
 from narrator.text.decided import Decided, Row
 from tests import books
-from tests.fakes import HumEngine
+from tests.fakes import HumEngine, hum
 
 MANIFEST = """\
 title: Talk
@@ -198,6 +200,18 @@ def test_a_voice_that_plays_several_has_one_key_for_the_same_words(tmp_path: Pat
     first, second = (step for step in steps(path) if step.chunk.text == "So it is.")
     assert (first.chunk.speaker, second.chunk.speaker) == ("men", "Ben")
     assert first.key == second.key
+
+
+def test_a_voice_that_plays_several_has_one_level(tmp_path: Path) -> None:
+    path = project(tmp_path, two="men: So it is, and so it was.\n\nBen: So it will be.\n")
+
+    def loud(request: Request) -> Speech | None:
+        made = hum(request)
+        return Speech(made.samples * 2, made.state) if "will be" in request.text else None
+
+    report, _ = books.speak(path, HumEngine(fault=loud))
+    gains = layout._book_sound(report.plan).gains
+    assert gains["men"] == gains["Ben"]
 
 
 def test_every_character_is_accounted_for(tmp_path: Path) -> None:
