@@ -27,6 +27,7 @@ _LEADS = re.compile(r"\s*[_*]*(?:[—–―]+|--+|-(?=[^\W\d_]|[¿¡«\"“ \u00
 _DASH = re.compile(r"(?<![\d—–―-])(?:--+|[—–―]+)|[—–―](?!\d)")
 _HYPHEN = re.compile(r"(?<=\s)-(?=[^\s\d-])|(?<=\s)-(?=\s)|(?<=[^\s-])-(?=[\s,.;:!?…]|\Z)")
 _STOPS = ".!?…"
+_STOPS_AND_SPACE = re.compile(r"[\s,.;:]*")
 
 _SELVES = {
     "fr": "je j tu nous vous me te mon ton ma ta mes tes votre vos notre nos moi toi",
@@ -81,26 +82,33 @@ def after_dash(text: str, begin: int, language: str) -> list[tuple[int, int]]:
     words = _words(language)
     head = text[:begin].strip(" \t_*\u00a0")
     hyphens = head.endswith("-") and not head.endswith("--")
-    dashes = [*(_HYPHEN if hyphens else _DASH).finditer(text, begin)]
-    dashes = [d for d in dashes if _parts(text, d) and d.end() < end_of(text, len(text))]
+    whole = end_of(text, len(text))
+    marks = (_HYPHEN if hyphens else _DASH).finditer(text, begin, whole)
+    dashes = [dash for dash in marks if dash.end() < whole and _parts(text, dash)]
     starts = [begin, *(d.end() for d in dashes)]
     stops = [*(d.start() for d in dashes), len(text)]
     voices = _voices(text, list(zip(starts, stops, strict=True)), words)
-    pieces: list[tuple[int, int]] = []
-    for n, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        if not voices[n]:
-            continue
-        new = n == 0 or not voices[n - 1] or _ends_sentence(text, dashes[n - 1].start())
-        at = start if n == 0 else _resumed(text, dashes[n - 1])
-        if new:
-            pieces.append((at, stop))
-        else:
-            pieces[-1] = (pieces[-1][0], stop)
+    pieces = _joined(text, starts, stops, voices)
     found = [part for start, stop in pieces for part in untagged(text, start, stop, language)]
     opening = len(text) - len(text.lstrip())
     if found and found[0][0] == begin and not text[:begin].strip(" \t\n_*-—–―\u00a0"):
         found[0] = (opening, found[0][1])
     return found
+
+
+def _joined(
+    text: str, starts: Sequence[int], stops: Sequence[int], voices: Sequence[bool]
+) -> list[tuple[int, int]]:
+    """What is said between dashes, with dashes that stand within speech."""
+    pieces = [(starts[0], stops[0])]
+    for n in range(1, len(starts)):
+        if not voices[n]:
+            continue
+        if voices[n - 1] and not _ends_sentence(text, stops[n - 1]):
+            pieces[-1] = (pieces[-1][0], stops[n])
+        else:  # after a sentence another speaks: — Oui. — Non.
+            pieces.append((_resumed(text, stops[n - 1], starts[n]), stops[n]))
+    return pieces
 
 
 def _parts(text: str, dash: re.Match[str]) -> bool:
@@ -109,15 +117,13 @@ def _parts(text: str, dash: re.Match[str]) -> bool:
     return not (before.isalnum() and after.isalnum())
 
 
-def _resumed(text: str, dash: re.Match[str]) -> int:
+def _resumed(text: str, dash: int, after: int) -> int:
     """Where speech goes on after what a dash ends; that dash is the narration's if it stands at a
     word: “—dijo Ana—, pero no.”"""
-    at = dash.start()
-    if at and not text[at - 1].isspace():
-        rest = re.compile(r"[\s,.;:]*").match(text, dash.end())
-        assert rest is not None  # it matches nothing, too
-        return rest.end()
-    return at
+    if dash and not text[dash - 1].isspace():
+        rest = _STOPS_AND_SPACE.match(text, after)
+        return rest.end() if rest else after
+    return dash
 
 
 def _ends_sentence(text: str, at: int) -> bool:
@@ -160,22 +166,18 @@ def _told(part: str, before: str, words: _Words) -> float:
         return 3.0
     lean = 0.0
     if found[0] in words.told:
-        lean += 1.2
+        lean = 1.2
     elif lower and set(found[:7]) & verbs:
-        lean += 1.5
+        lean = 1.5
     elif lower and found[0] in words.aside:
-        lean -= 1.0
-    if set(found) & words.selves:
-        lean -= 1.5
-    if part[0] in "¿¡":
-        lean -= 3.0
-    if part.rstrip(" —–-")[-1:] in ("?", "!"):
-        lean -= 0.7
-    if lower and before[-1:] in tuple(_STOPS):
+        lean = -1.0
+    if lower and before in tuple(_STOPS):
         lean += 1.0
-    elif not lower and before[-1:] == ",":
+    elif not lower and before == ",":
         lean -= 1.0
-    return lean
+    lean -= 1.5 * bool(set(found) & words.selves)
+    lean -= 3.0 * (part[0] in "¿¡")
+    return lean - 0.7 * (part.rstrip(" —–-")[-1:] in ("?", "!"))
 
 
 # -- tags between commas
@@ -227,18 +229,19 @@ def is_tag(text: str, at: int, stop: int, language: str) -> bool:
     words = list(WORD.finditer(head))[:4]
     folded = [word[0].casefold() for word in words]
     speech = speech_of(language)
-    lead = 1 if folded[:1] and folded[0] in _REFLEXIVE else 0
-    if len(folded) > lead and folded[lead] in speech.verbs and head[0].islower():
+    lead = 1 if folded and folded[0] in _REFLEXIVE else 0
+    if speech.verbs.intersection(folded[lead : lead + 1]) and head[0].islower():
         if not speech.pronouns:
             return True
         subject = named_in_tag(head, language)
-        between = WORD.findall(head[: subject.start]) if subject else []
-        return bool(subject and subject.start < subject.stop and len(between) <= lead + 4)
-    verb = next((n for n, word in enumerate(folded[:3]) if n and word in speech.verbs), None)
+        if subject is None or subject.start == subject.stop:
+            return False
+        return len(WORD.findall(head[: subject.start])) <= lead + 4
+    verb = next((word for word in words[1:3] if word[0] in speech.verbs), None)
     if verb is None or speech.code != "en":
-        return False
+        return False  # elsewhere the subject follows
     named = folded[0] in speech.pronouns or words[0][0][0].isupper()
-    return named and head[words[verb].end() :].lstrip()[:1] in (".", ",")
+    return named and head[verb.end() :].lstrip()[:1] in (".", ",")
 
 
 def _after_tag(text: str, at: int, stop: int, words: _Words, in_marks: bool) -> int:

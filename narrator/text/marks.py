@@ -59,7 +59,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Pair:
     """What stands between two marks, these included; to the paragraph's end where none closes."""
 
     start: int
@@ -69,27 +69,27 @@ class Span:
     """Whether the next one began before it was closed."""
 
 
-class Habits:
+class Usage:
     """What a text does with its marks."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
         count = {mark: sum(text.count(mark) for text in paragraphs) for mark in _FAMILY_OF}
-        self.families = tuple(f for f in FAMILIES if any(count[mark] for mark in FAMILIES[f]))
-        self.opening: frozenset[str] = _ONLY_OPEN
-        self.closing: frozenset[str] = _ONLY_CLOSE
+        present = {_FAMILY_OF[mark] for mark, times in count.items() if times}
+        self.families = tuple(sorted(present, key=list(FAMILIES).index))
+        opening, closing = set(_ONLY_OPEN), set(_ONLY_CLOSE)
         for low, left, right in (("„", "“", "”"), ("‚", "‘", "’")):
-            if 3 * count[low] >= count[left] and count[low]:
-                self.closing |= {left, right}  # „Ja“ and „Tak”
-            elif low == "‚" or 10 * min(count[left], count[right]) >= max(
-                count[left], count[right]
-            ):
-                self.opening |= {left}  # ”ja” has one mark for both
-                self.closing |= {right}
+            rarer, other = sorted((count[left], count[right]))
+            if count[low] and 3 * count[low] >= count[left]:
+                closing |= {left, right}  # „Ja“ and „Tak”
+            elif low == "‚" or 10 * rarer >= other:
+                opening.add(left)  # ”ja” has one mark for both
+                closing.add(right)
         for left, right in ("«»", "‹›"):
-            if count[left] and count[right]:
+            if min(count[left], count[right]):
                 turned = _turned(paragraphs, left, right, language)
-                self.opening |= {right if turned else left}
-                self.closing |= {left if turned else right}
+                opening.add(right if turned else left)
+                closing.add(left if turned else right)
+        self.opening, self.closing = frozenset(opening), frozenset(closing)
 
     def begins(self, text: str, family: str) -> bool:
         """Whether a paragraph begins with a mark that may open a quotation."""
@@ -163,32 +163,36 @@ def _by_place(before: str, after: str) -> tuple[float, float]:
 def _apostrophe(text: str, at: int, opens: float, closes: float) -> tuple[float, float, float]:
     """The costs of a single mark, which may be an apostrophe; the last is that of its being one."""
     before, after = _around(text, at)
-    if text[at + 1 : at + 3].casefold() in ("n'", "n’") or text[at - 2 : at].casefold() in (
-        "'n",
-        "’n",
-    ):
+    if _AND.match(text, at) or _AND.match(text, at - 2):
         return opens + 3, closes + 3, 0.0
     if before.isalpha():
-        word = re.search(r"[^\W\d_]+\Z", text[max(0, at - 12) : at])
-        ending = word[0].casefold() if word else ""
-        if ending.endswith(("s", "in")) or ending in _CLIPPED:
-            return opens + 3, closes + (1.0 if after.isspace() else 0.5), 0.4
-        follows = text[at + 1 : at + 3].strip()[:1]
-        return opens + 3, closes + (1.2 if follows.islower() else 0.7), 1.5
+        more, ignored = _after_word(text, at)
+        return opens + 3, closes + more, ignored
     if before.isdigit():
         return opens + 3, closes + 0.6, 0.3
-    if after.isalnum() and (elided := _ELIDED.match(text, at + 1)):
+    if elided := _ELIDED.match(text, at + 1):
         if text[at] in "’'" and elided[0].casefold() in _PLAIN:
             return opens + 0.7, closes + 3, 0.3
         return opens + 0.4, closes + 1, 0.3 if text[at] == "’" else 0.6
-    if before in _ENDS and before:
+    if before and before in _ENDS:
         return opens, closes, 4.0
-    return (
-        opens + (0 if after and not after.isspace() else 1.5),
-        closes,
-        3.0 if text[at] in "‘‚" else 2.0,
-    )
+    opens += 0 if after.strip() else 1.5
+    return opens, closes, 3.0 if text[at] in "‘‚" else 2.0
 
+
+def _after_word(text: str, at: int) -> tuple[float, float]:
+    """What closing costs more after a word, and what an apostrophe does: the boys', goin'."""
+    word = _LAST_WORD.search(text[max(0, at - 12) : at])
+    ending = word[0].casefold() if word else ""
+    if ending.endswith(("s", "in")) or ending in _CLIPPED:
+        return 1.0 if text[at + 1 : at + 2].isspace() else 0.5, 0.4
+    follows = text[at + 1 : at + 3].strip()[:1]
+    return 1.2 if follows.islower() else 0.7, 1.5
+
+
+_AND = re.compile(r"['’]n['’]", re.IGNORECASE)
+"""Of rock 'n' roll."""
+_LAST_WORD = re.compile(r"[^\W\d_]+\Z")
 
 _UNCLOSED, _WITHIN, _AGAIN = 2.2, 2.4, 2.2
 """Costs: a quotation has no end; one is within another of its kind; one begins before the last has
@@ -199,7 +203,7 @@ ended."""
 class Reading:
     """The quotations of a paragraph by one family's marks."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[Pair, ...]
     strays: tuple[Mark, ...]
     """Marks that neither open nor close one."""
     is_open: bool
@@ -250,16 +254,16 @@ def end_of(text: str, stop: int) -> int:
     return stop
 
 
-def _spans(text: str, marks: Sequence[Mark], roles: Sequence[str], inside: bool) -> Iterator[Span]:
+def _spans(text: str, marks: Sequence[Mark], roles: Sequence[str], inside: bool) -> Iterator[Pair]:
     start = len(text) - len(text.lstrip()) if inside else None
     for mark, role in zip(marks, roles, strict=True):
         if role == "opens":
             start = mark.at
         elif role == "closes" and start is not None:
-            yield Span(start, mark.at + 1, closed=True)
+            yield Pair(start, mark.at + 1, closed=True)
             start = None
         elif role == "again" and start is not None:
-            yield Span(start, end_of(text, mark.at), closed=False, cut=True)
+            yield Pair(start, end_of(text, mark.at), closed=False, cut=True)
             start = mark.at
     if start is not None and start < len(text.rstrip()):
-        yield Span(start, len(text.rstrip()), closed=False)
+        yield Pair(start, len(text.rstrip()), closed=False)

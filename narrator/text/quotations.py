@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrator.text import dashes
-from narrator.text.marks import SINGLE, Habits, Mark, Reading, Span, paired
+from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, paired
 from narrator.text.sentences import primary
 from narrator.text.speech_verbs import WORD, speech_of
 
@@ -38,7 +38,7 @@ def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...
     before its tag, else with its paragraph, and goes on where the next one begins with its mark
     again, or where its mark closes a few paragraphs on.
     """
-    return tuple(_Finder(paragraphs, language).found())
+    return tuple(_Search(paragraphs, language).found())
 
 
 _FAR = 6
@@ -48,19 +48,21 @@ _SPACE = " \t\n\u00a0\u202f"
 _ENDS = frozenset(".,!?…;:—–-―。，！？、")
 
 
-class _Finder:
+class _Search:
     """The quotations of some paragraphs."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
         self.texts = paragraphs
         self.language = language
         self.verbs = speech_of(language).verbs
-        self.habits = Habits(paragraphs, language)
-        self.marks = [self.habits.marks(text) for text in paragraphs]
+        self.usage = Usage(paragraphs, language)
+        self.marks = [self.usage.marks(text) for text in paragraphs]
         self.own = self._ranked()
         self.dashes = self._speaks_after_dashes()
         self.open: str | None = None
         """What the quotation was opened with that the last paragraph has not closed."""
+        self.before: str | None = None
+        """The same of the one before that."""
         self.closed_in = -1
         """The paragraph in which it is closed, where none between begins with its mark."""
 
@@ -73,8 +75,8 @@ class _Finder:
 
     def _ranked(self) -> tuple[str, ...]:
         """The families of marks, the one that holds the others first."""
-        score: dict[str, float] = dict.fromkeys(self.habits.families, 0.0)
-        present = self.habits.families
+        score: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
+        present = self.usage.families
         if len(present) < 2:
             return present
         for text, families in zip(self.texts, self.marks, strict=True):
@@ -97,7 +99,7 @@ class _Finder:
             said = sum(self._sounds_said(text) for text in hyphens)
             return len(led) > len(hyphens) or 4 * said >= len(hyphens)
         quoted = sum(
-            any(self.habits.begins(text, family) for family in self.own[:1]) for text in self.texts
+            any(self.usage.begins(text, family) for family in self.own[:1]) for text in self.texts
         )
         return len(led) >= 3 and len(led) > quoted
 
@@ -109,6 +111,7 @@ class _Finder:
 
     def _paragraph(self, number: int, text: str) -> Iterator[Quotation]:
         before, self.open = self.open, None
+        self.before = before
         begin = len(text) - len(text.lstrip())
         pieces: list[tuple[int, int, bool]]
         if number <= self.closed_in and before:
@@ -130,7 +133,7 @@ class _Finder:
 
     def _led(self, text: str, before: str | None) -> int:
         """Where the speech of a paragraph begins that a dash opens; 0 where none does."""
-        if before == _DASH and text.lstrip()[0] in _AGAIN - self.habits.opening:
+        if before == _DASH and text.lstrip()[0] in _AGAIN - self.usage.opening:
             return len(text) - len(text.lstrip()) + 1
         return dashes.leads(text)
 
@@ -172,22 +175,28 @@ class _Finder:
 
     def _spans(
         self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_own: bool
-    ) -> list[Span]:
+    ) -> list[Pair]:
         """The quotations of a paragraph in one family's marks."""
         after = next((t for t in self.texts[number + 1 : number + 4] if t.strip()), "")
-        again = is_own and self.habits.begins(after, family)
+        again = is_own and self.usage.begins(after, family)
         reading = paired(text, marks, goes_on=again)
         spans = list(reading.spans)
         if not is_own:
             return _sure(text, spans, marks)
         for place, span in enumerate(spans):
-            if not span.closed:
-                mended = self._mended(text, span, last_only=again and not span.cut)
-                spans[place] = mended
-        if spans and not spans[-1].closed and reading.is_open:
-            self.closed_in = -1 if again else self._end_of(number, family)
-            self.open = family if again or self.closed_in > number else None
+            goes_on = again and not span.cut
+            # a tale over many paragraphs has tags of its own
+            if not span.closed and not (goes_on and self.before == family):
+                spans[place] = self._mended(text, span, last_only=goes_on)
+        if reading.is_open and spans and not spans[-1].closed:
+            self._leave_open(number, family, again=again)
         return [*self._unopened(text, reading), *spans]
+
+    def _leave_open(self, number: int, family: str, *, again: bool) -> None:
+        """Has a quotation go on in the next paragraph, where that opens it again, or where a
+        later one closes it."""
+        self.closed_in = -1 if again else self._end_of(number, family)
+        self.open = family if again or self.closed_in > number else None
 
     def _end_of(self, number: int, family: str) -> int:
         """The paragraph in which a quotation is closed that this one has opened; -1 for none."""
@@ -201,7 +210,7 @@ class _Finder:
                 return place if closes and sure else -1
         return -1
 
-    def _unopened(self, text: str, reading: Reading) -> Iterator[Span]:
+    def _unopened(self, text: str, reading: Reading) -> Iterator[Pair]:
         """A quotation at a paragraph's beginning whose opening mark is missing."""
         first = reading.spans[0].start if reading.spans else len(text)
         for mark in reading.strays:
@@ -212,12 +221,12 @@ class _Finder:
             if text[mark.at - 1] in _ENDS and (
                 mark.at + 1 >= len(text.rstrip()) or self._verb_after(text, mark.at + 1, 6)
             ):
-                yield Span(len(text) - len(text.lstrip()), mark.at + 1, closed=True)
+                yield Pair(len(text) - len(text.lstrip()), mark.at + 1, closed=True)
                 return
 
     def _between(
         self, text: str, family: str, marks: Sequence[Mark], found: Sequence[tuple[int, int, bool]]
-    ) -> list[Span]:
+    ) -> list[Pair]:
         """Quotations in other marks than the text's own, between those."""
         gaps: dict[int, list[Mark]] = {}
         taken = sorted((start, stop) for start, stop, _ in found)
@@ -232,19 +241,19 @@ class _Finder:
 
     # -- one quotation
 
-    def _mended(self, text: str, span: Span, *, last_only: bool) -> Span:
+    def _mended(self, text: str, span: Pair, *, last_only: bool) -> Pair:
         """A quotation that is not closed, up to a mark of another kind or to its tag."""
         for place in _OTHER_END.finditer(text, span.start + 1, span.stop):
             mark = place[1]
             opened = any(text.find(o, span.start + 1, place.start()) >= 0 for o in _OPENED_BY[mark])
             if not opened and not last_only:
-                return Span(span.start, place.end(1), closed=True)
+                return Pair(span.start, place.end(1), closed=True)
         for place in _PAUSE.finditer(text, span.start + 1, span.stop):
             if not dashes.is_tag(text, place.end(), span.stop, self.language):
                 continue
             sentence = _SENTENCE.match(text, place.end(), span.stop)
             if not last_only or (sentence and sentence.end() == span.stop):
-                return Span(span.start, place.start() + 1, closed=True)
+                return Pair(span.start, place.start() + 1, closed=True)
         return span
 
     def _verb_after(self, text: str, at: int, most: int) -> bool:
@@ -260,7 +269,7 @@ class _Finder:
         near = words if text[-1:] in (",", ":", "：") else words[-3:]
         return any(word.casefold() in self.verbs for word in near)
 
-    def _is_speech(self, text: str, span: Span) -> bool:
+    def _is_speech(self, text: str, span: Pair) -> bool:
         """Whether a quotation is speech: it ends as speech does, or a tag stands beside it."""
         inner = text[span.start + 1 : span.stop - span.closed].strip(_SPACE + "_*")
         before = text[max(0, span.start - _SAID_WITHIN) : span.start].rstrip(_SPACE + "_*([")
@@ -270,22 +279,12 @@ class _Finder:
             return any(mark in inner for mark in "?!…")
         if not span.closed or not before.strip("-—–―"):
             return True
-        last = inner[-1]
-        breaks = not before or before[-1] in _ENDS or before[-1] in _CLOSERS
-        if self._names(before, inner):
+        if _NAMED.search(before[-40:]) and inner[-1] not in "!?…—":
             return False
-        near = 6 if last in _ENDS or after[:1] in (",", "—", "–") else 2
+        near = 6 if inner[-1] in _ENDS or after[:1] in (",", "—", "–") else 2
         if self._verb_after(text, span.stop, near) or self._verb_before(before):
             return True
-        if last in "!?…—–-！？" or (last in _ENDS and breaks):
-            return True
-        if before[-1:] in (":", "：") or (breaks and (not after or after[0] in _ENDS)):
-            return True
-        return size > (5 if breaks else 3) and (last in _ENDS or breaks) and not _is_title(inner)
-
-    def _names(self, before: str, inner: str) -> bool:
-        """Whether what leads to a quotation says that it is a name or an inscription."""
-        return bool(_NAMED.search(before[-40:])) and inner[-1] not in "!?…—"
+        return _stands_alone(before, inner, after, size)
 
 
 _AGAIN = frozenset("»")
@@ -312,7 +311,7 @@ _NAMED = re.compile(
 )
 
 
-def _sure(text: str, spans: Sequence[Span], marks: Sequence[Mark]) -> list[Span]:
+def _sure(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list[Pair]:
     """Those whose marks do quote, though they are not the text's own: single ones may be
     apostrophes."""
     opens = {mark.at: mark.opens for mark in marks}
@@ -332,13 +331,24 @@ def _says(text: str, start: int, stop: int) -> bool:
     return any(c.isalnum() or c in "?!…" for c in text[start:stop])
 
 
+def _stands_alone(before: str, inner: str, after: str, size: int) -> bool:
+    """Whether a quotation of so many words that no verb names is no part of a sentence."""
+    last = inner[-1]
+    breaks = before[-1] in _ENDS or before[-1] in _CLOSERS
+    if last in "!?…—–-！？" or (last in _ENDS and breaks):
+        return True
+    if before[-1] in ":：" or (breaks and (not after or after[0] in _ENDS)):
+        return True
+    return size > (5 if breaks else 3) and (last in _ENDS or breaks) and not _is_title(inner)
+
+
 def _is_title(text: str) -> bool:
     """Whether all words but small ones have capitals."""
     words = WORD.findall(text)
     return all(word[0].isupper() or len(word) < 4 for word in words)
 
 
-def _within(spans: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, str]]:
+def _within(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
     """Pairs of families: a quotation of the first holds one of the second."""
     for outer, holding in spans.items():
         for inner, held in spans.items():

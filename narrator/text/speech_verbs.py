@@ -222,7 +222,7 @@ def _pairs(words: str) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class TagWords:
     """What tags of a language are made of, folded."""
 
     code: str
@@ -235,12 +235,12 @@ class Speech:
 
 
 @functools.cache
-def speech_of(language: str) -> Speech:
+def speech_of(language: str) -> TagWords:
     """The words of a language (a BCP 47 tag); those of an unknown one are empty."""
     code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
     endings, stems = _REGULAR.get(code, ("", ""))
     regular = {stem + ending for stem in stems.split() for ending in endings.split()}
-    return Speech(
+    return TagWords(
         code,
         frozenset(regular | set(_FORMS.get(code, "").split())),
         _pairs(_PRONOUNS.get(code, "")),
@@ -297,7 +297,7 @@ def _clause(text: str) -> tuple[int, int]:
 
 
 def _subject(
-    words: Sequence[re.Match[str]], folded: Sequence[str], places: range, speech: Speech
+    words: Sequence[re.Match[str]], folded: Sequence[str], places: range, speech: TagWords
 ) -> Subject | None:
     """The first of some places where a subject stands."""
     backwards = places.step < 0
@@ -305,24 +305,30 @@ def _subject(
         if folded[place] in speech.pronouns:
             return Subject(*words[place].span(), True, speech.pronouns[folded[place]])
         begin = _begin(words, folded, place, speech) if backwards else place
-        if begin and folded[begin - 1] in speech.prepositions:
-            continue
-        has_article = folded[begin] in speech.articles
-        first = begin + has_article
-        named = first < len(words) and (
-            words[first][0][0].isupper() and not (first == 0 and folded[0] in speech.openers)
-        )
-        noun = has_article and first < len(words) and _beside(words[begin], words[first])
-        # Russian nouns have no article: сказал старик
-        bare = speech.code == "ru" and begin > 0 and folded[begin - 1] in speech.verbs
-        if not (named or noun or bare or folded[begin] in speech.address):
-            continue
-        last = _end(words, folded, first, speech, is_noun=not named)
-        verbs = (folded[n] for n in (begin - 1, last) if 0 <= n < len(folded))
-        told = speech.address.get(folded[first]) or speech.articles.get(folded[begin])
-        told = told or next((t for t in (_told_by(verb, speech) for verb in verbs) if t), None)
-        return Subject(words[begin].start(), words[last - 1].end(), False, told)
+        if found := _named(words, folded, begin, speech):
+            return found
     return None
+
+
+def _named(
+    words: Sequence[re.Match[str]], folded: Sequence[str], begin: int, speech: TagWords
+) -> Subject | None:
+    """The name or noun that begins at a word, with its article; None where none does."""
+    before = folded[begin - 1] if begin else ""
+    first = begin + (folded[begin] in speech.articles)
+    if before in speech.prepositions or first >= len(words):
+        return None
+    named = words[first][0][0].isupper() and (first > 0 or folded[0] not in speech.openers)
+    noun = first > begin and _beside(words[begin], words[first])
+    # Russian nouns have no article: сказал старик
+    bare = speech.code == "ru" and before in speech.verbs
+    if not (named or noun or bare or folded[begin] in speech.address):
+        return None
+    last = _end(words, folded, first, speech, is_noun=not named)
+    told = speech.address.get(folded[first]) or speech.articles.get(folded[begin])
+    for verb in (before, *folded[last : last + 1]):
+        told = told or _told_by(verb, speech)
+    return Subject(words[begin].start(), words[last - 1].end(), False, told)
 
 
 def _beside(word: re.Match[str], after: re.Match[str]) -> bool:
@@ -330,7 +336,7 @@ def _beside(word: re.Match[str], after: re.Match[str]) -> bool:
 
 
 def _begin(
-    words: Sequence[re.Match[str]], folded: Sequence[str], place: int, speech: Speech
+    words: Sequence[re.Match[str]], folded: Sequence[str], place: int, speech: TagWords
 ) -> int:
     """The first word of a name or a noun that ends at `place`: its article, if it has one."""
     while place and words[place - 1][0][0].isupper() and _beside(words[place - 1], words[place]):
@@ -347,7 +353,7 @@ def _end(
     words: Sequence[re.Match[str]],
     folded: Sequence[str],
     first: int,
-    speech: Speech,
+    speech: TagWords,
     *,
     is_noun: bool,
 ) -> int:
@@ -383,7 +389,7 @@ _ADJECTIVES = frozenset(
 """Before a noun."""
 
 
-def _told_by(verb: str, speech: Speech) -> str | None:
+def _told_by(verb: str, speech: TagWords) -> str | None:
     """What a Russian past form tells of its subject."""
     if speech.code != "ru" or verb not in speech.verbs:
         return None
