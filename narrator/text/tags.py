@@ -9,25 +9,7 @@ import re
 
 from narrator.text.sentences import primary
 from narrator.text.speakers.words import SAID
-
-_VERBS = {
-    "de": "sagte sagt fragte fragt rief ruft antwortete erwiderte entgegnete flüsterte murmelte "
-    "schrie meinte sprach versetzte bemerkte fügte fuhr begann erklärte wiederholte seufzte lachte "
-    "brummte stammelte unterbrach dachte",
-    "fr": "dit dis disait demanda répondit cria s'écria murmura reprit ajouta fit répliqua "
-    "répéta s'exclama soupira balbutia continua interrompit pensa demandait répondait criait",
-    "es": "dijo dice preguntó respondió contestó exclamó gritó murmuró susurró replicó añadió "
-    "repitió continuó repuso pensó observó",
-    "it": "disse dice chiese domandò rispose esclamò gridò mormorò sussurrò replicò aggiunse "
-    "ripeté continuò riprese pensò fece",
-    "pt": "disse diz perguntou respondeu exclamou gritou murmurou sussurrou replicou acrescentou "
-    "repetiu continuou retorquiu tornou pensou",
-    "ru": "сказал сказала спросил спросила ответил ответила крикнул крикнула закричал закричала "
-    "прошептал прошептала проговорил проговорила воскликнул воскликнула пробормотал пробормотала "
-    "произнёс произнесла отвечал отвечала говорил говорила подумал подумала прибавил прибавила",
-}
-_WORDS = {"en": SAID} | {code: frozenset(words.split()) for code, words in _VERBS.items()}
-"""Verbs of speech, folded."""
+from narrator.text.speech_verbs import speech_of
 
 _CLAUSE_END = re.compile(
     r"(?:(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[^\W\d_])\.|[,;:!?…]|\.{3})"
@@ -42,7 +24,7 @@ def tag_end(text: str, before: str, language: str) -> int:
 
     `before` is the quotation.
     """
-    verbs = _WORDS.get(primary(language), frozenset())
+    verbs = SAID if primary(language) == "en" else speech_of(language).verbs
     first = next((at for at, c in enumerate(text) if c.isalnum()), len(text))
     end = _CLAUSE_END.search(text, first)
     assert end is not None  # it matches the end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.text.speakers import Attribution, Character, attribute
+from narrator.text.speakers import NO_SPEECH, Attribution, Character, attribute
 
 CAST = (
     Character("Ada Bell", ("Ada", "Miss Bell"), "she"),
@@ -92,3 +92,40 @@ def test_it_is_the_same_every_time_and_nothing_is_no_error() -> None:
     assert attribute([[""]], CAST, language="en").said == ()
     one = attributed("“I know.”", "“So do I,” said Ben.")
     assert one == attributed("“I know.”", "“So do I,” said Ben.")
+
+
+@pytest.mark.parametrize(
+    ("language", "paragraph"),
+    [
+        ("de", "„Ich weiß“, sagte Ada."),
+        ("de", "Ada fragte leise: „Warum?“"),
+        ("fr", "« Je sais, dit Ada, mais pas encore. »"),
+        ("fr", "— Je sais, répondit Ada."),
+        ("es", "—Ya lo sé —dijo Ada."),
+        ("it", "«Lo so», disse Ada."),
+        ("pt", "— Eu sei — disse Ada."),
+        ("ru", "— Я знаю, — сказала Ада."),
+    ],
+)
+def test_tags_of_other_languages_name_their_speaker(language: str, paragraph: str) -> None:
+    cast = (Character("Ben"), Character("Ada", ("Ада",)))
+    found = attribute([[paragraph]], cast, language=language)
+    assert {one.speaker for one in found.said} == {"Ada"}
+    assert {one.by for one in found.said} == {"tag"}
+
+
+def test_the_cast_is_found_in_other_languages() -> None:
+    story = (
+        "„Ich weiß“, sagte Anna.",
+        "„Nein“, rief Herr Huber.",
+        "Anna lachte. „Doch“, sagte sie.",
+    )
+    found = attribute([story], (), language="de")
+    assert {member.name for member in found.cast} >= {"Anna", "Herr Huber"}
+    assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]
+
+
+def test_what_is_no_speech_is_nobodys() -> None:
+    said = attributed("They sailed in the “Hispaniola” at noon. “I see,” said Ben.").said
+    assert [one.speaker for one in said] == [None, "Ben Hart"]
+    assert said[0].by == NO_SPEECH

@@ -16,7 +16,11 @@ from narrator.text.speakers.names import Character, KnownNames, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
 
-__all__ = ["Attribution", "Character", "Said", "attribute"]
+__all__ = ["NO_SPEECH", "Attribution", "Character", "Said", "attribute"]
+
+NO_SPEECH = "no-speech"
+"""The rule by which a quotation is a title, an inscription or a word in scare quotes."""
+NO_SPEECH_SURE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Said:
     quotation: Quotation
     """`paragraph` counts within the chapter."""
     speaker: str | None
-    """Name of a character; None where nobody is found."""
+    """Name of a character; None where nobody is found, and by NO_SPEECH."""
     sure: float
     """The share of decisions like this one that are right, 0 to 1."""
     by: str
@@ -62,12 +66,13 @@ def attribute(
     `cast` are the characters that are known; others are found where there are none, or with
     `find`. `first_person` says "I" in the narration.
     """
-    quoted = [quotations(paragraphs, language) for paragraphs in chapters]
+    every = [quotations(paragraphs, language) for paragraphs in chapters]
+    quoted = [[one for one in own if one.is_speech] for own in every]
     searched = find or not cast
     if searched:
-        cast = (*cast, *_others(roster(chapters, quoted), cast))
+        cast = (*cast, *_others(roster(chapters, quoted, language), cast))
     names = KnownNames(cast)
-    passages = mentions.passages(chapters, quoted, names)
+    passages = mentions.passages(chapters, quoted, names, language)
     groups = tags.turns(passages)
     story = Story(passages, names, groups)
     if first_person is not None:
@@ -75,7 +80,14 @@ def attribute(
     else:
         story.find_first_person(passages)
     decisions = ranking.decide(situations(passages, groups, story), story)
-    said = (row for decision in decisions for row in _rows(decision, names, searched))
+    said = [row for decision in decisions for row in _rows(decision, names, searched)]
+    said += (
+        Said(chapter, one, None, NO_SPEECH_SURE, NO_SPEECH)
+        for chapter, own in enumerate(every)
+        for one in own
+        if not one.is_speech
+    )
+    said.sort(key=lambda row: (row.chapter, row.quotation.paragraph, row.quotation.start))
     return Attribution(tuple(cast), tuple(said))
 
 

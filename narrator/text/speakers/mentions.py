@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from narrator.text.quotations import Quotation
+from narrator.text.sentences import primary
 from narrator.text.speakers.names import KnownNames, Token, tokens
 from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITLES
 
@@ -49,6 +50,13 @@ class Prose:
     words: list[Token]
     pieces: list[Quotation]
     mentions: list[Mention]
+    language: str
+    """BCP 47 tag."""
+
+    @property
+    def is_english(self) -> bool:
+        """Whether all rules know its words; of other languages explicit tags are known."""
+        return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
         """The words of a stretch of the text."""
@@ -67,7 +75,10 @@ class Prose:
 
 
 def passages(
-    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], names: KnownNames
+    chapters: Sequence[Sequence[str]],
+    quoted: Sequence[Sequence[Quotation]],
+    names: KnownNames,
+    language: str,
 ) -> list[Prose]:
     """The paragraphs of all chapters, with their quotations and mentions."""
     found: list[Prose] = []
@@ -76,7 +87,9 @@ def passages(
         for quotation in quotations:
             pieces.setdefault(quotation.paragraph, []).append(quotation)
         for place, text in enumerate(paragraphs):
-            passage = Prose(len(found), number, text, tokens(text), pieces.get(place, []), [])
+            passage = Prose(
+                len(found), number, text, tokens(text), pieces.get(place, []), [], language
+            )
             passage.mentions = list(_Finder(passage, names).mentions())
             found.append(passage)
     return found
@@ -105,7 +118,7 @@ class _Finder:
         while at < len(self.words):
             quoted = self._is_quoted(self.words[at].start)
             mention = self._named(at, quoted)
-            if mention is None and not quoted:
+            if mention is None and not quoted and self.passage.is_english:
                 mention = self._noun(at) or self._pronoun(at)
             if mention is not None:
                 yield mention

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
+from narrator.text.sentences import primary
 from narrator.text.speakers.names import Character, Token, Words, tokens
 from narrator.text.speakers.words import (
     HE_NAMES,
@@ -25,6 +26,7 @@ from narrator.text.speakers.words import (
     SURE_SAID,
     TITLES,
 )
+from narrator.text.speech_verbs import named_in_tag
 
 _JOINTS = frozenset("of de du la le van von der da di".split())
 _ABBREVIATED = frozenset("mr mrs ms dr st messrs capt col gen rev prof hon mme mlle".split())
@@ -107,10 +109,10 @@ class _Bearer:
 
 
 def roster(
-    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]]
+    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
-    """The characters of a book, those named most first."""
-    forms = _forms(chapters, quoted)
+    """The characters of a book in `language` (a BCP 47 tag), those named most first."""
+    forms = _forms(chapters, quoted, language)
     people = _joined([form for form in forms if _is_person(form)])
     people.sort(key=lambda person: -person.times)
     return tuple(_character(person) for person in people)
@@ -155,7 +157,9 @@ _TOWNS = frozenset(
 )
 
 
-def _forms(chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]]) -> list[_Form]:
+def _forms(
+    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
+) -> list[_Form]:
     """All names of a text, with where they stand."""
     found: dict[Words, _Form] = {}
     small = Counter[str]()
@@ -167,14 +171,30 @@ def _forms(chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotatio
         for quotation in quotations:
             pieces[quotation.paragraph].append(quotation)
         for number, text in enumerate(paragraphs):
-            _note(text, pieces.get(number, []), found, small)
+            own = pieces.get(number, [])
+            tagged = None if primary(language) == "en" else list(_tagged(text, own, language))
+            _note(text, own, tagged, found, small)
     return list(found.values())
 
 
+def _tagged(text: str, pieces: Sequence[Quotation], language: str) -> Iterator[tuple[int, int]]:
+    """Where the tags of a paragraph have their subjects, in any language whose verbs are known."""
+    ends = [0, *(piece.stop for piece in pieces)]
+    for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
+        leads = text[start:stop].rstrip()[-1:] in (":", ",")
+        subject = named_in_tag(text[start:stop], language) if start or leads else None
+        if pieces and subject is not None:
+            yield start + subject.start, start + subject.stop
+
+
 def _note(
-    text: str, pieces: Sequence[Quotation], found: dict[Words, _Form], small: Counter[str]
+    text: str,
+    pieces: Sequence[Quotation],
+    tagged: Sequence[tuple[int, int]] | None,
+    found: dict[Words, _Form],
+    small: Counter[str],
 ) -> None:
-    """Count the names of a paragraph."""
+    """Count the names of a paragraph; `tagged` are the subjects of its tags, if they are known."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
     for first, last, noun in _runs(words, text, small):
@@ -194,7 +214,10 @@ def _note(
             form.called += closed and (not before or before in ',!?."“‘—')
         else:
             form.told += 1
-            form.tags += _in_tag(words, first, last, text, pieces)
+            if tagged is None:
+                form.tags += _in_tag(words, first, last, text, pieces)
+            else:
+                form.tags += any(a < run[-1].stop and run[0].start < b for a, b in tagged)
 
 
 _OPENING = ".!?:;\"“”‘’'—-…"

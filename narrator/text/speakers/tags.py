@@ -14,6 +14,7 @@ from narrator.text.quotations import Quotation
 from narrator.text.speakers.mentions import Mention, Prose, is_title
 from narrator.text.speakers.names import Token
 from narrator.text.speakers.words import ADDRESSED, SAID, SAYING, SURE_SAID
+from narrator.text.speech_verbs import Subject, named_in_tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
 
 def _tag(passage: Prose, place: int) -> SpeechTag | None:
     """What names the speaker of a piece: before it where that leads to it, else after it."""
+    if not passage.is_english:
+        return _foreign_tag(passage, place)
     before = _tag_before(passage, place)
     if before is not None and before.rule == "before":
         return before
@@ -113,6 +116,34 @@ def _lead(passage: Prose) -> SpeechTag | None:
     begin = passage.pieces[-1].stop if passage.pieces else 0
     tag = _told_before(passage, begin, len(passage.text))
     return tag if tag is not None and tag.is_explicit else None
+
+
+def _foreign_tag(passage: Prose, place: int) -> SpeechTag | None:
+    """The tag of a piece in a language of which verbs of speech and pronouns are known."""
+    piece = passage.pieces[place]
+    before = passage.pieces[place - 1].stop if place else 0
+    behind = passage.pieces[place + 1].start if place + 1 < len(passage.pieces) else None
+    beside = ((before, piece.start, "before"), (piece.stop, behind, "after"))
+    for start, stop, rule in beside:
+        text = passage.text[start:stop]
+        if rule == "before" and text.rstrip()[-1:] not in (":", ","):
+            continue
+        subject = named_in_tag(text, passage.language)
+        if subject is not None:
+            return SpeechTag(_mention(passage, start, subject), rule)
+    return None
+
+
+def _mention(passage: Prose, start: int, subject: Subject) -> Mention:
+    """The subject of a tag as a mention: that of a name where one stands there."""
+    first, last = start + subject.start, start + subject.stop
+    for mention in passage.mentions:
+        if mention.start < last and first < mention.stop:
+            return mention
+    words = passage.between(first, last)
+    kind = "pronoun" if subject.is_pronoun else "noun"
+    kind = "self" if subject.pronoun == "I" else kind
+    return Mention(kind, first, last, words.start, words.stop, False, pronoun=subject.pronoun)
 
 
 # -- after a quotation
