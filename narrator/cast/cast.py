@@ -36,6 +36,7 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         gain=speaker.gain,
         speed=speaker.speed,
         language=speaker.language,
+        pronoun=speaker.pronoun,
         own=own,
     )
     if settings is None:

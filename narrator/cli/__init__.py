@@ -22,6 +22,7 @@ import typer
 
 from narrator import __version__, files
 from narrator.cli import (
+    attribution,
     casting,
     companions,
     delivery,
@@ -41,6 +42,7 @@ from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 __all__ = [
     "app",
+    "attribution",
     "casting",
     "companions",
     "delivery",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from narrator.text.chunks import Chunk
 
 PURPOSES = {
-    "Start": ("new", "check", "schema"),
+    "Start": ("new", "check", "cast", "schema"),
     "Hear": ("voices", "report"),
     "Render": ("plan", "render", "status"),
     "Mend": ("why", "takes", "retake", "pin", "unpin"),

@@ -37,6 +37,8 @@ class Voice:
     speed: float = 1.0
     """1.1 is ten per cent faster; applied when takes are assembled."""
     language: str | None = None
+    pronoun: str | None = None
+    """As in the manifest."""
     own: Mapping[str, Strict] = field(default_factory=dict)
     """What the author set for an engine's own voices, by the engine's name."""
 

@@ -224,11 +224,10 @@ class _CrossChecks:
                 else:
                     what = f"'{quoted(label)}' is played by '{quoted(player)}' already"
                     self._wrong(what, "speakers", name, "plays")
-        for name, speaker in self.manifest.speakers.items():
-            for label in (name, *speaker.plays, *speaker.aliases):
-                if not seen(label).strip() or any(c in label for c in ":()[]{}\n*"):
-                    what = "a speaker's name may not hold any of : ( ) [ ] { } *"
-                    self._wrong(f"{what}: '{quoted(label)}'", "speakers", name)
+        for name in self.project.speakers:
+            if not is_label(name):
+                what = "a speaker's name may not hold any of : ( ) [ ] { } *"
+                self._wrong(f"{what}: '{quoted(name)}'", "speakers", name)
         self._note_shared_aliases(names)
 
     def _name(self, label: str, names: dict[str, str], *loc: str) -> None:
@@ -243,11 +242,19 @@ class _CrossChecks:
         """Names that more than one may be called by, of which a label is the first one's."""
         aliases: dict[str, str] = {}
         shared: dict[str, tuple[str, str]] = {}
-        for name, speaker in self.manifest.speakers.items():
+        unread: list[tuple[str, str]] = []
+        for name, speaker in self.project.speakers.items():
+            unread += [(name, label) for label in speaker.aliases if not is_label(label)]
             for label in speaker.aliases:
                 first = names.get(_folded(label)) or aliases.setdefault(_folded(label), name)
                 if first != name:
                     shared.setdefault(label, (first, name))
+        if unread:
+            name, label = unread[0]
+            more = f" (and {len(unread) - 1} more like it)" if len(unread) > 1 else ""
+            what = f"the alias '{quoted(label)}'{more} is no label: none has : ( ) [ ] {{ }} or *"
+            line = self.project.line("speakers", name)
+            self.remarks.append(Problem(self.project.path, line, what))
         if shared:
             label, (first, name) = next(iter(shared.items()))
             more = f" (and {len(shared) - 1} more like it)" if len(shared) > 1 else ""
@@ -396,6 +403,11 @@ def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
     guess = called.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
     return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(map(quoted, choices))}; {own}"
+
+
+def is_label(name: str) -> bool:
+    """Whether a name can stand before a colon, for its speaker."""
+    return bool(seen(name).strip()) and not any(c in name for c in ":()[]{}\n*")
 
 
 def _folded(label: str) -> str:

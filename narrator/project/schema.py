@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -47,7 +47,10 @@ Texts = Annotated[
 Seconds = Annotated[float, Field(ge=0, le=60)]
 
 
-def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+_Names = TypeVar("_Names", bound=Sequence[str])
+
+
+def _distinct(values: _Names) -> _Names:
     first: set[str] = set()
     for value in values:
         if value.casefold() in first:
@@ -156,6 +159,26 @@ class Mastering(Strict):
     """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
 
 
+def _as_played(value: object) -> object:
+    if isinstance(value, dict):
+        names = {name: () if aliases is None else aliases for name, aliases in value.items()}
+    elif isinstance(value, tuple):
+        names = dict.fromkeys(value, ())
+    else:
+        return value
+    _distinct([*map(str, value)])
+    return names
+
+
+Played = Annotated[
+    dict[Text, tuple[Text, ...]],
+    BeforeValidator(
+        _as_played, json_schema_input_type=tuple[Text, ...] | dict[Text, tuple[Text, ...] | None]
+    ),
+]
+"""Characters by name, with their other names."""
+
+
 class _SpeakerOfAnyEngine(Strict):
     voice: VoiceChoice | None = None
     """A name under `voices`, a preset's name, or a voice of the speaker's own."""
@@ -174,8 +197,9 @@ class _SpeakerOfAnyEngine(Strict):
     one's where it is a label."""
     pronoun: Text | None = None
     """he, she, they, it, or another: by it narration says who speaks."""
-    plays: Annotated[tuple[Text, ...], Distinct] = ()
-    """Characters that this voice speaks too, each under a name of its own: [Mrs. Hall, Lucy]."""
+    plays: Played = Field(default={})
+    """Characters that this voice speaks too, each under a name of its own: [Mrs. Hall, Lucy], or
+    with their other names: {Mrs. Hall: [Jenny], Lucy: []}."""
 
 
 if TYPE_CHECKING:
@@ -651,12 +675,13 @@ class Manifest(Strict):
 
     @cached_property
     def cast(self) -> Mapping[str, Speaker]:
-        """The speakers, and after each those whom it plays: with all that is set for it, but for
-        its other names."""
+        """The speakers, and after them those whom they play: with all that is set for who plays
+        them, but for other names."""
         found = dict(self.speakers)
         for speaker in self.speakers.values():
-            for name in speaker.plays:
-                found.setdefault(name, speaker.model_copy(update={"aliases": (), "plays": ()}))
+            for name, aliases in speaker.plays.items():
+                own = {"aliases": aliases, "plays": {}}
+                found.setdefault(name, speaker.model_copy(update=own))
         return found
 
 

@@ -238,8 +238,8 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
     return replace(old, rows=tuple(whole), below=(*carried, *old.below))
 
 
-def write(decided: Decided, chapter: str) -> None:
-    """Write the file of the chapter of that name, unless it holds this already.
+def write(decided: Decided, chapter: str) -> bool:
+    """Write the file of the chapter of that name, unless it holds this already; whether it did.
 
     Raises StorageError, also where a file is in the way that could not be read.
     """
@@ -255,6 +255,7 @@ def write(decided: Decided, chapter: str) -> None:
         same = False
     if not same:
         files.write(decided.path, data)
+    return not same
 
 
 def _lines(decided: Decided, chapter: str) -> Iterator[str]:

@@ -68,6 +68,7 @@ VARIANTS: Mapping[str, tuple[int, int]] = {
     "klatt3": (38, 62),
     "mike2": (42, 64),
 }
+_WOMEN = ("f1", "f2", "f3", "f5")
 RATES = (160, 180)
 """Words a minute: about the pace of a narrator."""
 
@@ -107,15 +108,15 @@ class DraftEngine:
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The espeak voice, pitch and rate that `voice` comes out as in `language`.
 
-        What the author leaves open follows from the speaker's name. Raises EngineUnavailable
-        without the package, UserError for a language that it does not have.
+        What the author leaves open follows from the speaker's name and pronoun. Raises
+        EngineUnavailable without the package, UserError for a language that it does not have.
         """
         spoken = _espeak_language(language)
         if spoken is None:
             raise UserError(_unspoken(language))
         draft = _set_for(voice)
         pick = functools.partial(_pick, voice.speaker)
-        variant = draft.variant or pick("variant", sorted(VARIANTS))
+        variant = draft.variant or pick("variant", _variants_for(voice.pronoun))
         low, high = VARIANTS.get(variant, (40, 60))
         pitch = pick("pitch", range(low, high + 1)) if draft.pitch is None else draft.pitch
         rate = pick("rate", range(RATES[0], RATES[1] + 1)) if draft.rate is None else draft.rate
@@ -149,6 +150,17 @@ class DraftEngine:
     def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
+
+
+def _variants_for(pronoun: str | None) -> Sequence[str]:
+    """Those that somebody of a pronoun may have."""
+    match (pronoun or "").casefold():
+        case "she":
+            return _WOMEN
+        case "he":
+            return sorted(VARIANTS.keys() - _WOMEN)
+        case _:
+            return sorted(VARIANTS)
 
 
 def _set_for(voice: Voice) -> DraftSettings:

@@ -1,0 +1,197 @@
+"""The command `cast`: who says what in a book, shown, written, and asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from narrator.cli.progress import stage
+from narrator.cli.shared import AsJson, Book, app, counted, cut, err, near, out, short, tell
+from narrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrator.pipeline.attribution import Proposal, Quote
+
+LISTED = 20
+"""Quotations to look at that are said one by one."""
+
+
+@app.command("cast")
+def find_cast(
+    book: Book = Path("book.yaml"),
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Write the cast to book.yaml, and who says what to files."),
+    ] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Ask about the doubtful ones, the weakest first.")
+    ] = False,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="With --review: as they stand in the book.")
+    ] = False,
+    find: Annotated[
+        bool, typer.Option("--find", help="Look for more characters than book.yaml has.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all that is doubtful, not the weakest twenty.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find who says what in a book: its characters, and the speaker of each quotation."""
+    from narrator.cli import review as asking
+
+    if review:
+        asking.require_terminal()
+        if as_json:
+            raise UsageError("--review asks and --json answers: one at a time")
+    proposal = _proposed(book, find, write)
+    tell("warning", proposal.warnings)
+    if as_json:
+        out.print_json(data=_json(proposal))
+        return
+    if review:
+        asking.review(proposal, in_order=in_order)
+        return
+    most = None if every else LISTED
+    _print_cast(proposal, most)
+    _print_doubtful(proposal, most)
+    _print_next(proposal, book, write)
+
+
+def _proposed(book: Path, find: bool, write: bool) -> Proposal:
+    """Who says what, written if that is wanted."""
+    from narrator.pipeline import attribution, newcomers
+    from narrator.project.load import load
+
+    project = load(book)
+    with stage(err, "finding who speaks"):
+        proposal = attribution.propose(project, find=find)
+    if not write:
+        return proposal
+    grown = newcomers.with_newcomers(proposal)
+    if grown is not None:
+        err.print(f"{near(project.path)}: {_added(len(grown.speakers) - len(project.speakers))}")
+        with stage(err, "finding who speaks"):  # as every run after this one does
+            proposal = attribution.propose(grown)
+    written = attribution.write(proposal)
+    err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
+    return proposal
+
+
+def _added(number: int) -> str:
+    return f"{counted(number, 'name')} more under speakers"
+
+
+def _print_cast(proposal: Proposal, most: int | None) -> None:
+    quotes, lines = proposal.quotes, proposal.lines
+    speaking = sorted(
+        (one for one in proposal.characters if lines[one.name]),
+        key=lambda one: -lines[one.name],
+    )
+    title = proposal.project.manifest.title
+    out.print(
+        f"{title}: {counted(len(speaking), 'character')}, {counted(len(quotes), 'quotation')}"
+    )
+    if speaking:
+        table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
+        for one in speaking[:most]:
+            voice = proposal.project.voice_of(one.name)
+            share = f"{lines[one.name] / max(1, len(quotes)):.1%}"
+            others = short(", ".join(name for name in one.aliases if name != one.name), 40)
+            shared = "" if voice == one.name else voice
+            row = (one.name, one.pronoun or "", f"{lines[one.name]:,}", share, shared, others)
+            table.add_row(*row)
+        out.print(table)
+    if rest := speaking[most:] if most else []:
+        out.print(f"and {counted(len(rest), 'character')} more; --all lists them")
+    if silent := [one.name for one in proposal.characters if not lines[one.name]]:
+        out.print(cut(f"without a line: {', '.join(silent)}", 300))
+    out.print(_how_sure(quotes))
+
+
+def _how_sure(quotes: Sequence[Quote]) -> str:
+    """One line: how many are decided, and by whom."""
+    from narrator.pipeline.attribution import SURE
+    from narrator.text.decided import NOBODY, UNKNOWN
+
+    yours = sum(one.row.is_yours for one in quotes)
+    printed = sum(one.row.by == "print" for one in quotes)
+    rest = [one.row for one in quotes if one.row.by in ("rule", "model")]
+    nobody = sum(row.speaker == NOBODY for row in rest)
+    unknown = sum(row.speaker == UNKNOWN for row in rest)
+    sure = sum(row.sure >= SURE for row in rest if row.speaker not in (NOBODY, UNKNOWN))
+    doubtful = len(rest) - nobody - unknown - sure
+    parts = [
+        f"{number:,} {what}"
+        for number, what in (
+            (yours, "by you"),
+            (printed, "by print"),
+            (sure, "sure"),
+            (doubtful, "doubtful"),
+            (unknown, "unknown"),
+            (nobody, "nobody's speech"),
+        )
+        if number or what in ("sure", "doubtful")
+    ]
+    return ", ".join(parts)
+
+
+def _print_doubtful(proposal: Proposal, most: int | None) -> None:
+    groups = proposal.doubtful
+    for group in groups[:most]:
+        out.print(_doubt(group[0]))
+    if most is not None and len(groups) > most:
+        out.print(f"and {len(groups) - most:,} more, surer ones; --all lists them")
+
+
+def _doubt(one: Quote) -> str:
+    """What a person should look at, in a line."""
+    from narrator.text.decided import UNKNOWN, names_in
+
+    who = "nobody known" if one.row.speaker == UNKNOWN else names_in(one.row.speaker)
+    said = f"{who} {one.row.sure:.2f}" if one.row.speaker != UNKNOWN else who
+    others = [f"{name} {odds:.2f}" for name, odds in one.others[:1]]
+    where = f"{near(one.path)}:{one.number}"
+    return f"{where}: {short(one.quoted.text)}  {', or '.join([said, *others])}"
+
+
+def _print_next(proposal: Proposal, book: Path, written: bool) -> None:
+    named = "" if book == Path("book.yaml") else f" {book}"
+    if not proposal.quotes:
+        out.print("no quotation in its narration: nobody else speaks there")
+    elif not written:
+        what = "puts the cast into book.yaml and who says what into a file beside each text"
+        out.print(f"Next: narrator cast{named} --write    {what}")
+    else:
+        if doubtful := len(proposal.doubtful):
+            out.print(f"Next: narrator cast{named} --review    asks about {doubtful:,} of them")
+        out.print(f"{'then' if doubtful else 'Next'}: narrator render{named} --draft")
+
+
+def _json(proposal: Proposal) -> dict[str, object]:
+    return {
+        "cast": [
+            {
+                "name": one.name,
+                "aliases": list(one.aliases),
+                "pronoun": one.pronoun,
+                "lines": proposal.lines[one.name],
+            }
+            for one in proposal.characters
+        ],
+        "quotes": [
+            {
+                "text": one.quoted.text,
+                "speaker": one.speaker,
+                "sure": one.row.sure,
+                "by": one.by,
+                "chapter": one.chapter + 1,
+                "line": one.number,
+            }
+            for one in proposal.quotes
+        ],
+    }

@@ -1,0 +1,364 @@
+"""A project's quotations -> who says them: what is decided already, and what the rules say of the
+rest, as `narrator cast` shows it and as the files beside the texts keep it.
+
+A person's word stays, print stays; what a rule said is what rules say now. Starts no model: what
+one says comes in by `refine`. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from narrator.errors import Problem, UsageError
+from narrator.pipeline.manuscript import paragraphs, roles_of
+from narrator.project.project import Project
+from narrator.text import decided, stretches
+from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
+from narrator.text.labels import Roles
+from narrator.text.lines import Chapter, Line
+from narrator.text.sentences import primary
+from narrator.text.speakers import Attribution, Character, Said, attribute
+from narrator.text.stretches import Quoted
+
+SURE = 0.9
+"""What is at least so sure need not be looked at."""
+
+Refine = Callable[[Attribution, Sequence[Sequence[str]]], Attribution]
+"""What is found by rules, and the paragraphs of all chapters -> the same, decided better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quotation of a project, or a piece of one, and who says it."""
+
+    chapter: int
+    """Its place in the project's chapters."""
+    quoted: Quoted
+    row: Row
+    """What the file of its chapter says of it."""
+    speaker: str | None
+    """Main name of a character; of several in unison the first. None for nobody's speech, and where
+    nobody knows."""
+    others: tuple[tuple[str, float], ...] = ()
+    """Who else may say it, the likeliest first, each with its probability."""
+
+    @property
+    def number(self) -> int:
+        """The line of the source that it begins in."""
+        return self.quoted.line.number_at(self.quoted.start)
+
+    @property
+    def path(self) -> Path:
+        return self.quoted.line.path
+
+    @property
+    def by(self) -> str:
+        """Who decided: you, print, the name of a rule or model."""
+        return self.row.name or self.row.by
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a person should look at it."""
+        decides = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
+        return decides and (self.row.speaker == UNKNOWN or self.row.sure < SURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Who says what in a project."""
+
+    project: Project
+    characters: tuple[Character, ...]
+    """Those of the project first."""
+    chapters: tuple[Chapter, ...]
+    """A line for each paragraph."""
+    quotes: tuple[Quote, ...]
+    """In the order of the book; none of chapters whose text stands in the manifest."""
+    files: Mapping[int, Decided]
+    """By chapter, as they would be written."""
+    warnings: tuple[Problem, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=Counter)
+    """Character -> quotations, pieces counted."""
+
+    @property
+    def doubtful(self) -> list[tuple[Quote, ...]]:
+        """What a person should look at, each with its pieces, the weakest first."""
+        groups = [group for group in together(self.quotes) if group[0].is_doubtful]
+        return sorted(groups, key=lambda group: _certainty(group[0].row))
+
+
+def _certainty(row: Row) -> float:
+    return 0.0 if row.speaker == UNKNOWN else row.sure
+
+
+def together(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
+    """Quotations with all of their pieces, in order."""
+    group: list[Quote] = []
+    for one in quotes:
+        if group and not (one.row.goes_on and one.row.speaker == group[-1].row.speaker):
+            yield tuple(group)
+            group = []
+        group.append(one)
+    if group:
+        yield tuple(group)
+
+
+# -- the cast
+
+
+def characters(project: Project) -> tuple[Character, ...]:
+    """Those of a project's cast who are somebody in the book: no narrator who tells it and is none
+    of its characters, and no voice that others share."""
+    return tuple(
+        Character(name, tuple(speaker.aliases), speaker.pronoun)
+        for name, speaker in project.manifest.cast.items()
+        if not (name == project.narrator and name != project.first_person)
+        and not (speaker.plays and name[:1].islower())
+    )
+
+
+def narrated(project: Project) -> Project:
+    """The project with somebody who narrates: a cast of characters alone has nobody."""
+    if project.narrator is not None:
+        return project
+    told = project.manifest.model_copy(update={"narrator": "narrator"})
+    return replace(project, manifest=told)
+
+
+# -- what is proposed
+
+
+def propose(project: Project, *, find: bool = False, refine: Refine | None = None) -> Proposal:
+    """Who says the quotations of a project. Characters are found where it has none, or with `find`.
+
+    Raises ScriptError where a text cannot be read, UsageError where two chapters would share a file
+    of speakers.
+    """
+    project = narrated(project)
+    chapters = paragraphs(project)
+    places = _places(project)
+    texts = [[_told(line) for line in _lines(chapter)] for chapter in chapters]
+    known = characters(project)
+    found = _attributed(project, chapters, texts, known, find)
+    if refine is not None:
+        found = refine(found, texts)
+    by_name = {one.name: one for one in (*known, *found.cast)}
+    roles = roles_of(project)
+    said: dict[int, list[Said]] = {}
+    for one in found.said:
+        said.setdefault(one.chapter, []).append(one)
+    quotes: list[Quote] = []
+    files: dict[int, Decided] = {}
+    warnings: list[Problem] = []
+    for number, place in places.items():
+        old = decided.read(place)
+        warnings += old.problems
+        own = stretches.quoted(chapters[number])
+        beside = _beside(chapters[number], own, said.get(number, []))
+        rows = _rows(old, own, beside, by_name, roles)
+        words = [one.text for one in own]
+        files[number] = decided.renewed(old, words, rows)
+        warnings += _strangers(files[number], by_name, roles)
+        quotes += [
+            Quote(number, one, row, _speaker(row, by_name, roles), rule.others if rule else ())
+            for one, row, rule in zip(own, rows, beside, strict=True)
+        ]
+    lines = Counter(one.speaker for one in quotes if one.speaker is not None)
+    kept = tuple(one for one in by_name.values() if one in known or lines[one.name])
+    return Proposal(
+        project, kept, chapters, tuple(quotes), files, tuple(dict.fromkeys(warnings)), lines
+    )
+
+
+def _places(project: Project) -> dict[int, Path]:
+    """Chapter -> its file of speakers, each text once. Raises UsageError."""
+    places: dict[int, Path] = {}
+    texts: dict[Path, str] = {}
+    for number, chapter in enumerate(project.chapters):
+        if chapter.file is None:
+            continue
+        place = decided.place_of(project.root / chapter.file)
+        other = texts.setdefault(place, chapter.file)
+        if other != chapter.file:
+            raise UsageError(
+                f"{other} and {chapter.file} would share {place.name}: give one another name"
+            )
+        if place not in places.values():
+            places[number] = place
+    return places
+
+
+def _lines(chapter: Chapter) -> Iterator[Line]:
+    return (line for scene in chapter.scenes for line in scene.lines)
+
+
+def _told(line: Line) -> str:
+    """A paragraph of narration; nothing of what is somebody's already."""
+    return line.text if line.is_narration else ""
+
+
+def _attributed(
+    project: Project,
+    chapters: Sequence[Chapter],
+    texts: Sequence[Sequence[str]],
+    known: Sequence[Character],
+    find: bool,
+) -> Attribution:
+    """What the rules say, of chapters in each language by themselves."""
+    languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
+    cast: dict[str, Character] = {}
+    said: list[Said] = []
+    for language in languages:
+        own = [
+            text if primary(chapter.language) == language else []
+            for text, chapter in zip(texts, chapters, strict=True)
+        ]
+        first_person = project.first_person
+        part = attribute(own, known, language=language, first_person=first_person, find=find)
+        cast |= {one.name: one for one in part.cast if one.name not in cast}
+        said += part.said
+    said.sort(key=lambda one: (one.chapter, one.quotation.paragraph, one.quotation.start))
+    return Attribution(tuple(cast.values()), tuple(said))
+
+
+def _beside(chapter: Chapter, own: Sequence[Quoted], said: Sequence[Said]) -> list[Said | None]:
+    """For each quotation of a chapter what the rules say of it, or of most of its words."""
+    places: dict[tuple[int, int], int] = {}
+    for scene_number, scene in enumerate(chapter.scenes):
+        for place in range(len(scene.lines)):
+            places[scene_number, place] = len(places)
+    by_paragraph: dict[int, list[Said]] = {}
+    for one in said:
+        by_paragraph.setdefault(one.quotation.paragraph, []).append(one)
+    found: list[Said | None] = []
+    for quoted in own:
+        shared = [
+            (min(one.quotation.stop, quoted.stop) - max(one.quotation.start, quoted.start), one)
+            for one in by_paragraph.get(places[quoted.scene, quoted.place], ())
+        ]
+        most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+        found.append(best if most > 0 else None)
+    return found
+
+
+# -- rows
+
+
+def _rows(
+    old: Decided,
+    own: Sequence[Quoted],
+    said: Sequence[Said | None],
+    cast: Mapping[str, Character],
+    roles: Roles,
+) -> list[Row]:
+    """A row for each quotation of a chapter."""
+    rows: list[Row] = []
+    for one, rule, place in zip(own, said, old.matched([one.text for one in own]), strict=True):
+        fresh = _fresh(one, rule)
+        here = None if place is None else old.rows[place]
+        if here is not None and _stays(here, fresh, cast, roles):
+            rows.append(here)
+        elif fresh.goes_on and rows and rows[-1].is_yours:
+            rows.append(replace(fresh, speaker=rows[-1].speaker, by="you", name="", sure=1.0))
+        else:
+            rows.append(fresh)
+    return rows
+
+
+def _fresh(one: Quoted, rule: Said | None) -> Row:
+    """What a run says of a quotation."""
+    words = decided.shortened(one.text)
+    if rule is None:
+        return Row(UNKNOWN, "rule", words, "none", 0.0)
+    kind, name = (
+        ("model", rule.by[len(MODEL) :]) if rule.by.startswith(MODEL) else ("rule", rule.by)
+    )
+    speaker = UNKNOWN if rule.speaker is None else decided.column([rule.speaker])
+    if rule.speaker is None and rule.by == NO_SPEECH:
+        speaker = NOBODY
+    name = re.sub(r"\s+", "-", rule.by.removeprefix(MODEL)) or "none"
+    return Row(speaker, kind, words, name, round(rule.sure, 2), rule.goes_on)
+
+
+NO_SPEECH = "no speech"
+"""The rule of quotations that are nobody's speech: titles, scare quotes."""
+MODEL = "model:"
+"""What the name of a model begins with, where one has decided; else it is a rule's."""
+
+
+def _stays(row: Row, fresh: Row, cast: Mapping[str, Character], roles: Roles) -> bool:
+    """Whether what is decided of a quotation is not decided anew: what a person said and print
+    says; and what a model said while it is surer than the rules."""
+    if row.by != "model" or fresh.by == "model":
+        return row.by in ("you", "print")
+    known = row.speaker in (NOBODY, UNKNOWN) or bool(_named(row, cast, roles))
+    return known and row.sure >= fresh.sure
+
+
+def _named(row: Row, cast: Mapping[str, Character], roles: Roles) -> tuple[str, ...]:
+    """Whom a row names: speakers of the project, or characters that are found."""
+    name = decided.names_in(row.speaker)
+    return roles.named(name) or ((name,) if name in cast else ())
+
+
+def _speaker(row: Row, cast: Mapping[str, Character], roles: Roles) -> str | None:
+    if row.speaker in (NOBODY, UNKNOWN):
+        return None
+    return next((name for name in _named(row, cast, roles) if name in cast), None)
+
+
+def _strangers(file: Decided, cast: Mapping[str, Character], roles: Roles) -> Iterator[Problem]:
+    """Whom a person's rows name and nobody is called, each once."""
+    found: dict[str, list[int]] = {}
+    for row in file.rows:
+        if row.is_yours and row.speaker not in (NOBODY, UNKNOWN) and not _named(row, cast, roles):
+            found.setdefault(decided.names_in(row.speaker), []).append(row.number)
+    for name, places in found.items():
+        more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        what = f"“{name}”{more} is not in the cast; if it is somebody's old name, keep it: "
+        yield Problem(file.path, places[0] or None, f"{what}aliases: [{_in_list(name)}]")
+
+
+def _in_list(name: str) -> str:
+    """A name as a list of YAML has it."""
+    return name if re.fullmatch(r"[^\W\d][\w .'’-]*", name) else f"“{name}”"
+
+
+# -- writing
+
+
+def write(proposal: Proposal) -> list[Path]:
+    """Write the files of speakers that say something else now; their paths. Raises StorageError."""
+    return [path for number in proposal.files if (path := write_chapter(proposal, number))]
+
+
+def write_chapter(proposal: Proposal, number: int) -> Path | None:
+    """The file of one chapter, if it says something else now. Raises StorageError."""
+    file, name = proposal.files[number], proposal.project.chapters[number].file or ""
+    if not file.exists and not file.rows:
+        return None
+    return file.path if decided.write(file, Path(name).name) else None
+
+
+def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
+    """The proposal after a person has said who says a quotation, all of its pieces.
+
+    `speaker` is the name of one of the cast, or NOBODY, UNKNOWN.
+    """
+    is_name = speaker not in (NOBODY, UNKNOWN)
+    said = decided.column([speaker]) if is_name else speaker
+    places = {id(one): place for place, one in enumerate(group)}
+    quotes = list(proposal.quotes)
+    for n, one in enumerate(quotes):
+        if (place := places.get(id(one))) is not None:
+            row = Row(said, "you", one.row.words, goes_on=place > 0)
+            quotes[n] = replace(one, row=row, speaker=speaker if is_name else None)
+    number = group[0].chapter
+    own = [one for one in quotes if one.chapter == number]
+    words, rows = [one.quoted.text for one in own], [one.row for one in own]
+    files = {**proposal.files, number: decided.renewed(proposal.files[number], words, rows)}
+    return replace(proposal, quotes=tuple(quotes), files=files)

@@ -1,0 +1,170 @@
+"""Characters that were found -> speakers of book.yaml, with voices of their own or shared ones.
+
+Proposals: what an author writes into the manifest is never changed, new names are put under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from narrator import files
+from narrator.characters import seen
+from narrator.errors import ManifestError, Problem
+from narrator.pipeline.attribution import Proposal, characters
+from narrator.project import load
+from narrator.project.insertion import NotInserted, inserted
+from narrator.project.project import Project
+from narrator.text.speakers import Character
+
+MOST_VOICES = 12
+"""Characters with voices of their own; listeners tell few more apart."""
+_LINES, _SHARE = 10, 0.01
+"""Lines, or the share of all lines, from which on a character gets a voice of its own."""
+
+_SHARED = {"she": "women", "he": "men", "": "others"}
+"""Pronoun -> the voice that the others share."""
+_WHO = {"she": "A woman", "he": "A man", "": "A voice"}
+_MANNERS = {
+    "she": (
+        "clear and warm, in her thirties",
+        "young and bright, quick",
+        "low and calm, in her fifties",
+        "soft, a little breathy",
+        "crisp and well-bred",
+        "old, thin and kind",
+        "lively, with a smile in it",
+        "dark and slow",
+        "plain and even, in her forties",
+        "high and light, a girl's",
+        "firm, used to being obeyed",
+        "husky, amused",
+    ),
+    "he": (
+        "warm and steady, in his thirties",
+        "young and eager, light",
+        "deep and slow, in his fifties",
+        "dry and precise",
+        "rough, a little hoarse",
+        "old, cracked and friendly",
+        "smooth and well-bred",
+        "loud and hearty",
+        "quiet, rather sad",
+        "high and nervous",
+        "firm, used to giving orders",
+        "nasal, quick",
+    ),
+    "": (
+        "neither high nor low, clear",
+        "light and quick",
+        "deep and slow",
+        "soft and near",
+        "rough and dry",
+        "bright, a child's",
+        "old and thin",
+        "even and cool",
+        "round and cheerful",
+        "sharp and thin",
+        "sleepy, drawling",
+        "grave and measured",
+    ),
+}
+"""How voices of a pronoun differ."""
+Insertion = tuple[Sequence[str], Mapping[str, object]]
+"""Where in the manifest, and what is put there."""
+
+
+def with_newcomers(proposal: Proposal) -> Project | None:
+    """Put the characters of a proposal that book.yaml lacks under its speakers, and read it again.
+
+    None where it lacks nobody. Raises ManifestError where they cannot be put there, StorageError.
+    """
+    path = proposal.project.path
+    insertions = list(_insertions(proposal))
+    if not insertions:
+        return None
+    with files.storage(path):
+        data = path.read_bytes()
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    text = data.decode("utf-8-sig")
+    try:
+        for loc, entries in insertions:
+            text = inserted(text, loc, entries)
+    except NotInserted:
+        what = (
+            f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
+        )
+        raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
+    with files.replacing(path) as temporary:
+        temporary.write_bytes(mark + text.encode())
+        load.load(temporary)
+    return load.load(path)
+
+
+def _insertions(proposal: Proposal) -> Iterator[Insertion]:
+    """What is put into the manifest, and where."""
+    manifest = proposal.project.manifest
+    new = newcomers(proposal)
+    if not new:
+        return
+    own, sharing = new[: _voices(proposal, new)], new[_voices(proposal, new) :]
+    entries: dict[str, object] = {}
+    if "narrator" not in manifest.speakers and proposal.project.narrator == "narrator":
+        entries["narrator"] = {}
+    count = dict.fromkeys(_MANNERS, 0)
+    for one in own:
+        kind = _kind(one)
+        manner = _MANNERS[kind][count[kind] % len(_MANNERS[kind])]
+        count[kind] += 1
+        entries[one.name] = {
+            **({"pronoun": one.pronoun} if one.pronoun else {}),
+            **({"aliases": list(one.aliases)} if one.aliases else {}),
+            "voice": {"description": f"{_WHO[kind]}, {manner}"},
+        }
+    taken = {_folded(name) for name in (*manifest.cast, *(one.name for one in new))}
+    for kind, name in _SHARED.items():
+        played = {one.name: list(one.aliases) for one in sharing if _kind(one) == kind}
+        if not played:
+            continue
+        there = manifest.speakers.get(name)
+        if there is not None and there.plays:
+            yield ("speakers", name, "plays"), played
+            continue
+        while _folded(name) in taken:
+            name = f"other {name}"
+        entries[name] = {
+            **({"pronoun": kind} if kind else {}),
+            "plays": played,
+            "voice": {"description": f"{_WHO[kind]}, pleasant and plain"},
+        }
+    if entries:
+        yield ("speakers",), entries
+
+
+def newcomers(proposal: Proposal) -> list[Character]:
+    """The characters that the manifest lacks and can have, those with most lines first."""
+    taken = {_folded(name) for name in (*proposal.project.speakers, "narrator")}
+    known = set(characters(proposal.project))
+    found: list[Character] = []
+    for one in sorted(proposal.characters, key=lambda one: -proposal.lines[one.name]):
+        if one not in known and load.is_label(one.name) and _folded(one.name) not in taken:
+            taken.add(_folded(one.name))
+            found.append(one)
+    return found
+
+
+def _voices(proposal: Proposal, new: Sequence[Character]) -> int:
+    """How many of them get a voice of their own."""
+    total = sum(proposal.lines.values())
+    least = min(_LINES, max(1, round(_SHARE * total)))
+    enough = sum(proposal.lines[one.name] >= least for one in new)
+    players = proposal.project.manifest.speakers
+    there = sum(one.name in players for one in characters(proposal.project))
+    return min(enough, max(0, MOST_VOICES - there))
+
+
+def _kind(one: Character) -> str:
+    return one.pronoun if one.pronoun in ("she", "he") else ""
+
+
+def _folded(name: str) -> str:
+    return seen(name).casefold()
