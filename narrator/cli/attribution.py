@@ -74,16 +74,13 @@ def _proposed(book: Path, find: bool, write: bool) -> Proposal:
         return proposal
     grown = newcomers.with_newcomers(proposal)
     if grown is not None:
-        err.print(f"{near(project.path)}: {_added(len(grown.speakers) - len(project.speakers))}")
+        more = len(attribution.characters(grown)) - len(attribution.characters(project))
+        err.print(f"{near(project.path)}: {counted(more, 'character')} more under speakers")
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(grown)
     written = attribution.write(proposal)
     err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
     return proposal
-
-
-def _added(number: int) -> str:
-    return f"{counted(number, 'name')} more under speakers"
 
 
 def _print_cast(proposal: Proposal, most: int | None) -> None:

@@ -56,7 +56,12 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
-    print_plan(plan_of(book, draft, chapter, speaker, force), as_json, chunks)
+    from narrator.cli.text import tell_of_cast
+
+    planned = plan_of(book, draft, chapter, speaker, force)
+    print_plan(planned, as_json, chunks)
+    if not as_json:
+        tell_of_cast(planned.manuscript, book)
 
 
 def plan_of(

@@ -80,8 +80,26 @@ def new(
     if book.left_out or book.remarks:
         out.print(f"More of it in {written.report}")
     tell("warning", doubts)
+    if source and not book.speakers:
+        _tell_of_quotations(importers.quotations_in(book), written.manifest)
     out.print(f"Next: narrator check {written.manifest}")
     out.print(f"then: narrator render {written.manifest} --draft")
+
+
+def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
+    """Say of a book in one voice, in which many are quoted, what finds who they are."""
+    from narrator.pipeline.attribution import unasked
+
+    _tell_of_quotations(unasked(manuscript), book)
+
+
+_MANY = 20
+"""Quotations of a book in one voice from which on it is said."""
+
+
+def _tell_of_quotations(number: int, book: Path) -> None:
+    if number >= _MANY:
+        out.print(f"{number:,} quotations: `narrator cast {near(book)}` finds who speaks")
 
 
 def _again_lines(written: Written) -> Iterator[str]:
@@ -219,6 +237,7 @@ def check(
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
+    tell_of_cast(manuscript, book)
 
 
 def _print_left_out(items: Sequence[LeftOut]) -> None:

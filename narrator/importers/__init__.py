@@ -38,6 +38,7 @@ from narrator.importers.text import read_plain_text
 from narrator.project.languages import mended
 from narrator.text.pace import expected_seconds
 from narrator.text.patterns import Slow, limited
+from narrator.text.quotations import quotations
 from narrator.text.recognise import language_of
 from narrator.text.sentences import primary
 from narrator.text.tongues import strange
@@ -54,6 +55,7 @@ __all__ = [
     "Written",
     "doubts_of",
     "import_book",
+    "quotations_in",
     "starter",
     "write_project",
 ]
@@ -121,6 +123,12 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 def doubts_of(book: Book) -> list[str]:
     """What is odd about the chapters of an imported book, a line each."""
     return doubts([_shape(chapter, book.language) for chapter in book.chapters])
+
+
+def quotations_in(book: Book) -> int:
+    """How many quotations stand in its paragraphs."""
+    texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
+    return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)
 
 
 def _shape(chapter: ImportedChapter, language: str) -> Shape:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from narrator.errors import Problem, UsageError
-from narrator.pipeline.manuscript import paragraphs, roles_of
+from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
@@ -107,6 +107,13 @@ def together(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
         yield tuple(group)
 
 
+def unasked(manuscript: Manuscript) -> int:
+    """How many quotations a book has in its narration, which one voice reads with all else."""
+    if len({one.chunk.speaker for one in manuscript.spoken}) > 1:
+        return 0
+    return sum(len(stretches.quoted(chapter)) for chapter in manuscript.chapters)
+
+
 # -- the cast
 
 
@@ -117,8 +124,12 @@ def characters(project: Project) -> tuple[Character, ...]:
         Character(name, tuple(speaker.aliases), speaker.pronoun)
         for name, speaker in project.manifest.cast.items()
         if not (name == project.narrator and name != project.first_person)
-        and not (speaker.plays and name[:1].islower())
+        and not (speaker.plays and SHARED.fullmatch(name))
     )
+
+
+SHARED = re.compile(r"(other )*(women|men|others)")
+"""What voices are called that are nobody's own; what they play has names."""
 
 
 def narrated(project: Project) -> Project:

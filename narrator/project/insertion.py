@@ -29,7 +29,10 @@ def inserted(text: str, path: Sequence[str], entries: Mapping[str, object]) -> s
         place = before
         for key in path[:-1]:
             place = place[key]
-        place[path[-1]] = (place.get(path[-1]) or {}) | _plain(_block(entries, 0))
+        there = place.get(path[-1]) or {}
+        if there.keys() & entries.keys():
+            raise NotInserted
+        place[path[-1]] = there | _plain(_block(entries, 0))
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError, TypeError):
         raise NotInserted from None
     if before != after:

@@ -1,0 +1,450 @@
+"""Who says what in a project: what a run proposes, what it writes, and what edits leave of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from narrator.errors import ManifestError, UsageError
+from narrator.pipeline import attribution, newcomers
+from narrator.pipeline.attribution import Proposal, propose
+from narrator.pipeline.manuscript import read
+from narrator.project.load import load
+from narrator.text.quotations import quotations
+from narrator.text.speakers import Attribution, Character, Said
+from tests import books
+from tests.fakes import HumEngine
+
+MANIFEST = """\
+title: Tea
+author: A. Author
+speakers:
+  narrator: {}
+  Ada: {aliases: [Miss Lovell], pronoun: she}
+  Ben: {pronoun: he}    # a boy
+chapters:
+  - {title: One, file: text/one.md}
+  - {title: Two, file: text/two.md}
+"""
+ONE = """\
+The kettle sang, and nobody in the whole of the long low room had anything to say to anybody.
+
+“I know,” said Ada, “but not now.”
+
+Ben looked at the clock upon the wall, which had stopped in the year in which he was born.
+
+“The tea is cold,” said Ben.
+
+“It was cold yesterday,” said Ada.
+"""
+TWO = "“Then make another pot,” said Miss Lovell.\n"
+
+
+def project(folder: Path, manifest: str = MANIFEST, one: str = ONE, two: str = TWO) -> Path:
+    return books.write(folder, manifest, one, two)
+
+
+def speakers(proposal: Proposal) -> list[str | None]:
+    return [one.speaker for one in proposal.quotes]
+
+
+def rows(path: Path, chapter: str = "one") -> list[str]:
+    text = (path.parent / "text" / f"{chapter}.speakers.txt").read_text(encoding="utf-8")
+    return [row for row in text.splitlines() if not row.startswith("#")]
+
+
+def first_columns(path: Path, chapter: str = "one") -> list[str]:
+    return [row.partition(" |")[0] for row in rows(path, chapter)]
+
+
+def write(path: Path) -> Proposal:
+    """What `narrator cast --write` does."""
+    proposal = propose(load(path))
+    if (grown := newcomers.with_newcomers(proposal)) is not None:
+        proposal = propose(grown)
+    attribution.write(proposal)
+    return proposal
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A book whose speakers are written."""
+    path = project(tmp_path)
+    write(path)
+    return path
+
+
+@pytest.fixture
+def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Rules that say what a test wants: by a part of the words, name, certainty and rule."""
+
+    def by(
+        said: Mapping[str, tuple[str | None, float, str]], cast: tuple[Character, ...] = ()
+    ) -> None:
+        def attribute(chapters, known=(), *, language, first_person=None, find=False):
+            found = []
+            for number, texts in enumerate(chapters):
+                for one in quotations(texts, language):
+                    words = texts[one.paragraph][one.start : one.stop]
+                    for part, (who, sure, rule) in said.items():
+                        if part in words:
+                            found.append(Said(number, one, who, sure, rule))
+            more = cast if find or not known else ()
+            return Attribution((*known, *more), tuple(found))
+
+        monkeypatch.setattr(attribution, "attribute", attribute)
+
+    return by
+
+
+# -- what is proposed
+
+
+def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path: Path) -> None:
+    found = propose(load(project(tmp_path)))
+    assert speakers(found) == ["Ada", "Ada", "Ben", "Ada", "Ada"]
+    assert [(one.chapter, one.number) for one in found.quotes] == [
+        (0, 3), (0, 3), (0, 7), (0, 9), (1, 1),
+    ]  # fmt: skip
+    assert found.lines == {"Ada": 4, "Ben": 1}
+
+
+def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path: Path) -> None:
+    one = "Ben: “I say it,” said Ada.\n\n{Ben: “I know,”} said Ada, “but not now.”\n"
+    found = propose(load(project(tmp_path, one=one)))
+    assert [one.quoted.text for one in found.quotes if one.chapter == 0] == ["“but not now.”"]
+
+
+def test_text_in_the_manifest_has_no_file_of_speakers(tmp_path: Path) -> None:
+    manifest = MANIFEST + '  - {title: Three, lines: ["“No,” said Ben."]}\n'
+    assert {one.chapter for one in propose(load(project(tmp_path, manifest))).quotes} == {0, 1}
+
+
+def test_a_text_that_is_two_chapters_counts_once(tmp_path: Path) -> None:
+    manifest = MANIFEST + "  - {title: Again, file: text/one.md}\n"
+    assert len(propose(load(project(tmp_path, manifest))).quotes) == 5
+
+
+def test_two_texts_that_would_share_a_file_are_refused(tmp_path: Path) -> None:
+    manifest = MANIFEST + "  - {title: Three, file: text/one.txt}\n"
+    path = project(tmp_path, manifest)
+    (tmp_path / "text" / "one.txt").write_text("Once more.\n")
+    with pytest.raises(UsageError, match=r"would share one\.speakers\.txt"):
+        propose(load(path))
+
+
+def test_a_cast_of_characters_alone_is_narrated_by_nobody_of_it(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace("  narrator: {}\n", "")
+    assert speakers(propose(load(project(tmp_path, manifest)))) == [
+        "Ada",
+        "Ada",
+        "Ben",
+        "Ada",
+        "Ada",
+    ]
+
+
+def test_the_narrator_is_a_character_where_it_has_a_name(tmp_path: Path) -> None:
+    assert "narrator" not in names(tmp_path / "a", MANIFEST)
+    manifest = MANIFEST.replace("  narrator: {}\n", "") + "narrator: Ada\n"
+    assert names(tmp_path / "b", manifest) == ["Ada", "Ben"]
+
+
+def test_a_voice_that_others_share_is_no_character(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace("  Ben:", "  men: {plays: {Tom: [Tommy]}, pronoun: he}\n  Ben:")
+    found = attribution.characters(load(project(tmp_path, manifest)))
+    assert found[-1] == Character("Tom", ("Tommy",), "he")
+    assert [one.name for one in found] == ["Ada", "Ben", "Tom"]
+
+
+def names(folder: Path, manifest: str) -> list[str]:
+    return [one.name for one in attribution.characters(load(project(folder, manifest)))]
+
+
+def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., None]) -> None:
+    ruled({"tea": ("Tom", 0.8, "tag")}, (Character("Tom", (), "he"),))
+    path = project(tmp_path)
+    assert [one.name for one in propose(load(path)).characters] == ["Ada", "Ben"]
+    assert [one.name for one in propose(load(path), find=True).characters] == ["Ada", "Ben", "Tom"]
+
+
+def test_a_model_decides_better(tmp_path: Path) -> None:
+    def refine(found, texts):
+        assert texts[0][1] == "“I know,” said Ada, “but not now.”"
+        said = [Said(s.chapter, s.quotation, "Ben", 0.7, "model:small") for s in found.said]
+        return Attribution(found.cast, tuple(said))
+
+    path = project(tmp_path)
+    found = propose(load(path), refine=refine)
+    assert speakers(found) == ["Ben"] * 5
+    attribution.write(found)
+    assert rows(path)[2] == "Ben | model small 0.70 Ben | “The tea is cold,”"
+
+
+def test_what_a_model_said_stays_until_rules_are_surer(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    path = project(tmp_path)
+    place = path.parent / "text" / "one.speakers.txt"
+    place.write_text("Ben | model small 0.70 Ben | “The tea is cold,”\n")
+    ruled({"tea": ("Ada", 0.6, "tag")})
+    assert speakers(propose(load(path)))[2] == "Ben"
+    ruled({"tea": ("Ada", 0.8, "tag")})
+    assert speakers(propose(load(path)))[2] == "Ada"
+
+
+# -- what is written
+
+
+def test_files_say_who_says_what(book: Path) -> None:
+    assert first_columns(book) == ["Ada", "+", "Ben", "Ada"]
+    assert first_columns(book, "two") == ["Ada"]
+    assert {one.speaker for one in heard(book)} == {"narrator", "Ada", "Ben"}
+
+
+def heard(path: Path):
+    return [line for c in read(path).chapters for scene in c.scenes for line in scene.lines]
+
+
+def test_running_again_changes_nothing(book: Path) -> None:
+    before = {path: path.read_bytes() for path in book.parent.rglob("*") if path.is_file()}
+    write(book)
+    assert {path: path.read_bytes() for path in book.parent.rglob("*") if path.is_file()} == before
+
+
+def test_a_persons_word_and_print_stay(book: Path) -> None:
+    place = book.parent / "text" / "one.speakers.txt"
+    change(place, "Ben | rule", "Ada | rule")
+    change(place, rows(book)[3], "# mine\nBen | print Ben | “It was cold yesterday,”")
+    write(book)
+    assert first_columns(book) == ["Ada", "+", "Ada", "Ben"]
+    assert " | you | " in rows(book)[2]
+    assert "# mine" in place.read_text(encoding="utf-8")
+
+
+def test_a_person_decides_all_pieces_with_the_first(book: Path) -> None:
+    place = book.parent / "text" / "one.speakers.txt"
+    change(place, "Ada | rule", "Ben | rule")
+    write(book)
+    assert [row.partition(" | “")[0] for row in rows(book)[:2]] == ["Ben | you", "+ | you"]
+
+
+def test_nobodys_speech_and_the_unknown_are_written_so(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    ruled({"tea": (None, 0.9, attribution.NO_SPEECH), "know": (None, 0.0, "bare")})
+    path = project(tmp_path)
+    found = write(path)
+    assert first_columns(path) == ["?", "?", "-", "?"]
+    assert [one.quoted.text for (one,) in found.doubtful] == [
+        "“I know,”", "“but not now.”", "“It was cold yesterday,”", "“Then make another pot,”",
+    ]  # fmt: skip
+
+
+def test_the_weakest_come_first(tmp_path: Path, ruled: Callable[..., None]) -> None:
+    ruled({"know": ("Ada", 0.95, "tag"), " not": ("Ada", 0.8, "turn"), "tea": ("Ben", 0.3, "turn"),
+           "cold y": ("Ada", 0.6, "turn"), "pot": ("Ada", 0.91, "tag")})  # fmt: skip
+    found = propose(load(project(tmp_path)))
+    assert [one.row.sure for (one,) in found.doubtful] == [0.3, 0.6, 0.8]
+
+
+def test_a_file_that_cannot_be_read_is_said_and_left_alone(book: Path) -> None:
+    place = book.parent / "text" / "one.speakers.txt"
+    place.unlink()
+    place.mkdir()
+    found = propose(load(book))
+    assert "cannot be read" in str(found.warnings[0])
+
+
+# -- the cast in book.yaml
+
+PLAIN = """\
+title: Tea
+author: A. Author    # me
+chapters:
+  - {title: One, file: text/one.md}
+  - {title: Two, file: text/two.md}
+"""
+
+
+def test_found_characters_are_put_into_the_manifest(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    cast = (Character("Ada", ("Miss Lovell",), "she"), Character("Ben", (), "he"))
+    ruled(
+        {"know": ("Ada", 0.9, "tag"), " not": ("Ada", 0.9, "tag"), "tea": ("Ben", 0.9, "tag")}, cast
+    )
+    path = project(tmp_path, PLAIN)
+    write(path)
+    assert path.read_text(encoding="utf-8") == PLAIN.replace(
+        "chapters:\n",
+        "speakers:\n"
+        "  narrator: {}\n"
+        "  Ada:\n"
+        "    pronoun: she\n"
+        "    aliases: [Miss Lovell]\n"
+        "    voice: {description: 'A woman, clear and warm, in her thirties'}\n"
+        "  Ben:\n"
+        "    pronoun: he\n"
+        "    voice: {description: 'A man, warm and steady, in his thirties'}\n"
+        "chapters:\n",
+    )
+    assert load(path).narrator == "narrator"
+
+
+def long_book(folder: Path, lines: Mapping[str, int]) -> Path:
+    said = "\n\n".join(
+        f"“Word {n} of {name}.”" for name, times in lines.items() for n in range(times)
+    )
+    return project(folder, PLAIN, one=f"Once.\n\n{said}\n", two="Twice.\n")
+
+
+def test_those_with_few_lines_share_a_voice(tmp_path: Path, ruled: Callable[..., None]) -> None:
+    lines = {"Ada": 1000, "Ben": 10, "Tom": 9, "Lucy": 1, "Rex": 1}
+    pronouns = {"Ada": "she", "Ben": "he", "Tom": "he", "Lucy": "she", "Rex": "it"}
+    cast = tuple(Character(name, (), pronouns[name]) for name in lines)
+    ruled({f"of {name}.": (name, 0.9, "tag") for name in lines}, cast)
+    path = long_book(tmp_path, lines)
+    write(path)
+    own = load(path).manifest.speakers
+    assert list(own) == ["narrator", "Ada", "Ben", "women", "men", "others"]
+    assert [(own[name].pronoun, list(own[name].plays)) for name in list(own)[3:]] == [
+        ("she", ["Lucy"]), ("he", ["Tom"]), (None, ["Rex"]),
+    ]  # fmt: skip
+    assert [one.name for one in attribution.characters(load(path))] == [
+        "Ada", "Ben", "Lucy", "Tom", "Rex",
+    ]  # fmt: skip
+
+
+def test_no_more_than_twelve_have_voices_of_their_own(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    lines = {f"N{n:02}": 30 - n for n in range(15)}
+    ruled({f"of {name}.": (name, 0.9, "tag") for name in lines},
+          tuple(Character(name) for name in lines))  # fmt: skip
+    path = long_book(tmp_path, lines)
+    write(path)
+    own = load(path).manifest.speakers
+    assert len(own) == 1 + 12 + 1
+    assert list(own["others"].plays) == ["N12", "N13", "N14"]
+    descriptions = [own[name].voice.description for name in list(own)[1:]]
+    assert len(set(descriptions)) == 13
+
+
+def test_more_characters_go_to_the_shared_voices_that_are_there(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    known = "".join(f"  K{n}: {{}}\n" for n in range(12))
+    manifest = PLAIN.replace(
+        "chapters:",
+        f"speakers:\n{known}  women:\n    plays:\n      Ann: []\n    pronoun: she\nchapters:",
+    )
+    ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy", ("Lu",), "she"),))
+    path = project(tmp_path, manifest)
+    newcomers.with_newcomers(propose(load(path), find=True))
+    assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
+        "pronoun: she\n", "pronoun: she\n  narrator: {}\n"
+    )
+
+
+def test_a_name_that_no_label_can_have_is_left_to_the_author(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    cast = (Character("A: B"), Character("Narrator"), Character("Ada"), Character("ada"))
+    ruled({"know": ("A: B", 0.9, "tag"), "not": ("Narrator", 0.9, "tag"),
+           "tea": ("Ada", 0.9, "tag"), "cold y": ("ada", 0.9, "tag")}, cast)  # fmt: skip
+    found = propose(load(project(tmp_path, PLAIN)))
+    assert [one.name for one in newcomers.newcomers(found)] == ["Ada"]
+
+
+def test_speakers_that_cannot_be_added_to_are_said(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy"),))
+    manifest = PLAIN.replace("chapters:", "speakers: &none {}\nvoices: *none\nchapters:")
+    path = project(tmp_path, manifest)
+    with pytest.raises(ManifestError, match="no names can be put under `speakers`"):
+        newcomers.with_newcomers(propose(load(path)))
+    assert path.read_text(encoding="utf-8") == manifest
+
+
+# -- edits
+
+
+def spoken(path: Path) -> set[str]:
+    """What a render would speak, after it was spoken."""
+    return set(books.todo(path, HumEngine()))
+
+
+@pytest.fixture
+def voiced(book: Path) -> Path:
+    books.speak(book, HumEngine())
+    assert spoken(book) == set()
+    return book
+
+
+def test_a_changed_word_moves_nothing(voiced: Path) -> None:
+    change(voiced.parent / "text" / "one.speakers.txt", "Ben | rule", "Ada | rule")
+    books.speak(voiced, HumEngine())
+    change(voiced.parent / "text" / "one.md", "The tea is cold", "The tea is hot")
+    assert spoken(voiced) == {"“The tea is hot,”"}
+    assert [line.speaker for line in heard(voiced) if "tea is" in line.text] == ["Ada"]
+    write(voiced)
+    assert first_columns(voiced) == ["Ada", "+", "Ada", "Ada"]
+    assert " | you | “The tea is hot,”" in rows(voiced)[2]
+    assert spoken(voiced) == {"“The tea is hot,”"}
+
+
+def test_a_removed_paragraph_takes_its_row_along(voiced: Path) -> None:
+    change(voiced.parent / "text" / "one.md", "“The tea is cold,” said Ben.\n\n", "")
+    write(voiced)
+    assert first_columns(voiced) == ["Ada", "+", "Ada"]
+    assert not any("“" in text for text in spoken(voiced))  # the narrator's chain goes on anew
+
+
+def test_an_inserted_paragraph_gets_a_row_of_its_own(voiced: Path) -> None:
+    change(voiced.parent / "text" / "one.md", "Ben looked", "“Is it?” said Ben.\n\nBen looked")
+    write(voiced)
+    assert first_columns(voiced) == ["Ada", "+", "Ben", "Ben", "Ada"]
+    assert "“Is it?”" in spoken(voiced)
+    assert "“The tea is cold,”" not in spoken(voiced)
+
+
+def test_an_alias_more_renders_nothing(voiced: Path) -> None:
+    change(voiced, "[Miss Lovell]", "[Miss Lovell, Addie]")
+    before = rows(voiced)
+    write(voiced)
+    assert rows(voiced) == before
+    assert spoken(voiced) == set()
+
+
+def test_a_renamed_characters_own_rows_are_kept_and_said(voiced: Path) -> None:
+    place = voiced.parent / "text" / "one.speakers.txt"
+    change(place, "Ben | rule", "Ada | rule")
+    change(voiced, "Ada: {aliases: [Miss Lovell]", "Addie: {aliases: [Miss Lovell]")
+    found = write(voiced)
+    (warning,) = found.warnings
+    assert "“Ada” is not in the cast" in str(warning)
+    assert "aliases: [Ada]" in str(warning)
+    assert warning.path == place
+    change(voiced, "[Miss Lovell]", "[Miss Lovell, Ada]")
+    assert not write(voiced).warnings
+    assert first_columns(voiced) == ["Addie", "+", "Ada", "Addie"]
+    assert {one.speaker for one in heard(voiced)} == {"narrator", "Addie"}
+
+
+def test_answers_are_a_persons(book: Path) -> None:
+    found = propose(load(book))
+    group = tuple(found.quotes[:2])
+    after = attribution.answered(found, group, "Ben")
+    assert speakers(after)[:3] == ["Ben", "Ben", "Ben"]
+    assert attribution.write_chapter(after, 0) is not None
+    assert [row.partition(" | “")[0] for row in rows(book)[:2]] == ["Ben | you", "+ | you"]
