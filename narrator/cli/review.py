@@ -44,19 +44,18 @@ def review(proposal: Proposal, *, in_order: bool = False) -> None:
 
     if newcomers(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
-    with _pressed() as keys:
+    with keys_of(sys.stdin.fileno()) as keys:
         answers, left = Review(proposal, keys, out, in_order=in_order).run()
     said = f"{counted(answers, 'answer')} written"
     out.print(f"{said}; {left:,} left" if left else f"{said}; nothing is left to ask")
 
 
 @contextlib.contextmanager
-def _pressed() -> Iterator[Keys]:
-    """Single keys of the terminal, without Enter; it is as it was afterwards."""
+def keys_of(stream: int) -> Iterator[Keys]:
+    """Single keys of a terminal, without Enter; it is as it was afterwards."""
     import termios
     import tty
 
-    stream = sys.stdin.fileno()
     before = termios.tcgetattr(stream)
 
     def read() -> str:
@@ -85,7 +84,8 @@ class Review:
         questions = proposal.doubtful
         if in_order:
             questions.sort(key=lambda group: (group[0].chapter, group[0].number))
-        self.questions = [[proposal.quotes.index(one) for one in group] for group in questions]
+        places = {id(one): place for place, one in enumerate(proposal.quotes)}
+        self.questions = [[places[id(one)] for one in group] for group in questions]
         self.answers = 0
 
     def run(self) -> tuple[int, int]:

@@ -371,5 +371,10 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     number = group[0].chapter
     own = [one for one in quotes if one.chapter == number]
     words, rows = [one.quoted.text for one in own], [one.row for one in own]
-    files = {**proposal.files, number: decided.renewed(proposal.files[number], words, rows)}
-    return replace(proposal, quotes=tuple(quotes), files=files)
+    file = proposal.files[number]
+    there = list(file.rows)
+    for row, place in zip(rows, file.matched(words), strict=True):
+        if place is not None:
+            there[place] = replace(row, above=there[place].above)
+    renewed = decided.renewed(replace(file, rows=tuple(there)), words, rows)
+    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: renewed})

@@ -187,8 +187,9 @@ def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
     if before is None:
         return replace(row, speaker=UNKNOWN), _NO_SAME
     # who changes a quotation's first row means all of it
-    by = "you" if before.is_yours else row.by
-    return replace(row, speaker=before.speaker, goes_on=True, by=by), fault
+    if before.is_yours:
+        row = replace(row, by="you", name="", sure=1.0)
+    return replace(row, speaker=before.speaker, goes_on=True), fault
 
 
 def _decided_by(second: str, row: Row) -> tuple[Row, str]:

@@ -1,0 +1,328 @@
+"""The command `cast`: the table, the list of what to look at, JSON, and questions in a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from narrator.cli.review import Review, keys_of
+from narrator.pipeline import attribution
+from narrator.pipeline.attribution import propose
+from narrator.project.load import load
+from narrator.text.quotations import quotations
+from narrator.text.speakers import Attribution, Character, Said
+from tests import books
+
+Narrator = Callable[..., tuple[int, str, str]]
+
+MANIFEST = """\
+title: Tea
+author: A. Author
+speakers:
+  narrator: {}
+  Ada: {aliases: [Miss Lovell], pronoun: she}
+  Ben Hall: {pronoun: he}
+  Bess: {}
+chapters:
+  - {title: One, file: text/one.md}
+  - {title: Two, file: text/two.md}
+"""
+ONE = """\
+It rained.
+
+“I know,” she said, “but not now.”
+
+“The tea is cold.”
+
+The clock had stopped.
+"""
+TWO = "“Make another pot,” somebody said.\n\n“I shall.” It was “tea”.\n"
+SAID = {
+    "know": ("Ada", 0.95, "tag"),
+    "not now": ("Ada", 0.95, "tag"),
+    "cold": ("Ben Hall", 0.4, "turn"),
+    "another": (None, 0.0, "bare"),
+    "shall": ("Ada", 0.7, "turn"),
+    "“tea”": (None, 0.97, attribution.NO_SPEECH),
+}
+
+
+@pytest.fixture
+def ruled(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str | None, float, str]]:
+    """Rules that say what a test wants: by a part of the words, name, certainty and rule."""
+    said: dict[str, tuple[str | None, float, str]] = dict(SAID)
+
+    def attribute(chapters, known=(), *, language, first_person=None, find=False):
+        found = []
+        for number, texts in enumerate(chapters):
+            for one in quotations(texts, language):
+                words = texts[one.paragraph][one.start : one.stop]
+                rule = next((rule for part, rule in said.items() if part in words), None)
+                if rule is not None:
+                    others = (("Bess", 0.3),) if rule[2] == "turn" else ()
+                    goes_on = "not now" in words
+                    found.append(Said(number, one, *rule, goes_on=goes_on, others=others))
+        return Attribution(known or (Character("Ada", (), "she"),), tuple(found))
+
+    monkeypatch.setattr(attribution, "attribute", attribute)
+    return said
+
+
+@pytest.fixture
+def book(tmp_path: Path, ruled: Mapping[str, object]) -> Path:
+    return books.write(tmp_path, MANIFEST, ONE, TWO)
+
+
+def rows(book: Path, chapter: str = "one") -> list[str]:
+    path = book.parent / "text" / f"{chapter}.speakers.txt"
+    return path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+
+
+# -- what is shown
+
+
+def test_it_shows_the_cast_and_what_to_look_at(narrator: Narrator, book: Path) -> None:
+    code, said, complaints = narrator("cast", book)
+    assert (code, complaints) == (0, "")
+    lines = said.splitlines()
+    assert lines[0] == "Tea: 2 characters, 6 quotations"
+    assert lines[2].split() == ["Ada", "she", "3", "50.0%", "Miss", "Lovell"]
+    assert "without a line: Bess" in lines
+    assert "2 sure, 2 doubtful, 1 unknown, 1 nobody's speech" in lines
+    looked = [line for line in lines if ".md:" in line]
+    assert [line.partition(": ")[2] for line in looked] == [
+        "“Make another pot,”  nobody known",
+        "“The tea is cold.”  Ben Hall 0.40, or Bess 0.30",
+        "“I shall.”  Ada 0.70, or Bess 0.30",
+    ]
+    assert looked[0].startswith(f"{book.parent}/text/two.md:1: ")
+    assert f"Next: narrator cast {book} --write" in said
+
+
+def test_nothing_is_written_unless_it_is_wanted(narrator: Narrator, book: Path) -> None:
+    before = sorted(book.parent.rglob("*"))
+    narrator("cast", book)
+    narrator("cast", book, "--json")
+    assert sorted(book.parent.rglob("*")) == before
+
+
+def test_the_weakest_twenty_are_listed_or_all(narrator: Narrator, book: Path) -> None:
+    one = "".join(f"“The tea is cold {n}.”\n\n" for n in range(25))
+    (book.parent / "text" / "one.md").write_text(one, encoding="utf-8")
+    _, said, _ = narrator("cast", book)
+    assert said.count(".md:") == 20
+    assert "and 7 more, surer ones; --all lists them" in said
+    _, said, _ = narrator("cast", book, "--all")
+    assert said.count(".md:") == 27
+
+
+def test_json_has_the_cast_and_the_quotations_in_order(narrator: Narrator, book: Path) -> None:
+    code, said, _ = narrator("cast", book, "--json")
+    answer = json.loads(said)
+    assert code == 0
+    assert answer["cast"] == [
+        {"name": "Ada", "aliases": ["Miss Lovell"], "pronoun": "she", "lines": 3},
+        {"name": "Ben Hall", "aliases": [], "pronoun": "he", "lines": 1},
+        {"name": "Bess", "aliases": [], "pronoun": None, "lines": 0},
+    ]
+    assert answer["quotes"][0] == {
+        "text": "“I know,”", "speaker": "Ada", "sure": 0.95, "by": "tag", "chapter": 1, "line": 3,
+    }  # fmt: skip
+    assert [one["speaker"] for one in answer["quotes"]] == [
+        "Ada", "Ada", "Ben Hall", None, "Ada", None,
+    ]  # fmt: skip
+    assert [(one["chapter"], one["line"]) for one in answer["quotes"]][3:] == [
+        (2, 1), (2, 3), (2, 3),
+    ]  # fmt: skip
+
+
+def test_json_names_characters_where_a_person_has_decided(narrator: Narrator, book: Path) -> None:
+    narrator("cast", book, "--write")
+    path = book.parent / "text" / "one.speakers.txt"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("Ada | rule", "Miss Lovell | rule").replace("Ben Hall | rule", "- | rule")
+    path.write_text(text, encoding="utf-8")
+    _, said, _ = narrator("cast", book, "--json")
+    quotes = json.loads(said)["quotes"]
+    assert [(one["speaker"], one["sure"], one["by"]) for one in quotes[:3]] == [
+        ("Ada", 1.0, "you"), ("Ada", 1.0, "you"), (None, 1.0, "you"),
+    ]  # fmt: skip
+
+
+def test_it_writes_files_and_says_what_comes_next(narrator: Narrator, book: Path) -> None:
+    code, said, complaints = narrator("cast", book, "--write")
+    assert (code, complaints) == (0, "written: 2 files of speakers\n")
+    assert rows(book) == [
+        "Ada | rule tag 0.95 Ada | “I know,”",
+        "+ | rule tag 0.95 + | “but not now.”",
+        "Ben Hall | rule turn 0.40 Ben Hall | “The tea is cold.”",
+    ]
+    assert f"Next: narrator cast {book} --review    asks about 3 of them" in said
+    _, _, complaints = narrator("cast", book, "--write")
+    assert complaints == "unchanged\n"
+
+
+def test_a_book_without_quotations_says_so(narrator: Narrator, book: Path) -> None:
+    for name in ("one", "two"):
+        (book.parent / "text" / f"{name}.md").write_text("It rained.\n")
+    code, said, _ = narrator("cast", book)
+    assert code == 0
+    assert "no quotation in its narration" in said
+
+
+def test_a_book_in_one_voice_says_what_finds_who_speaks(narrator: Narrator, tmp_path: Path) -> None:
+    one = "It rained.\n\n" + "“The tea is cold.”\n\n" * 20
+    manifest = MANIFEST.replace("  Ada: {aliases: [Miss Lovell], pronoun: she}\n", "")
+    path = books.write(tmp_path, manifest, one, "It rained.\n")
+    hint = f"20 quotations: `narrator cast {path}` finds who speaks"
+    assert hint in narrator("check", path)[1]
+    assert hint in narrator("plan", path, "--draft")[1]
+    assert "finds who speaks" not in narrator("check", books.write(tmp_path))[1]
+
+
+# -- review
+
+
+def asked(book: Path, keys: str, **options: bool) -> tuple[tuple[int, int], str]:
+    """Answers, what is left, and what was shown."""
+    shown = io.StringIO()
+    given = iter(keys)
+    console = Console(file=shown, width=60, highlight=False, markup=False, soft_wrap=True)
+    review = Review(propose(load(book)), lambda: next(given, ""), console, **options)
+    return review.run(), shown.getvalue()
+
+
+@pytest.fixture
+def written(book: Path, narrator: Narrator) -> Path:
+    narrator("cast", book, "--write")
+    return book
+
+
+def test_an_answer_is_written_at_once_as_a_persons(written: Path) -> None:
+    (answers, left), shown = asked(written, "1")
+    assert (answers, left) == (1, 2)
+    assert rows(written, "two")[0] == "Ada | you | “Make another pot,”"
+    assert ">>“Make another pot,”<< somebody said." in shown
+    assert " 1 Ada\n 2 Ben Hall\n 3 Bess\n" in shown
+
+
+def test_candidates_come_with_their_odds(written: Path) -> None:
+    _, shown = asked(written, "s2")
+    assert " 1 Ben Hall  40%\n 2 Bess  30%\n 3 Ada\n" in shown
+    assert rows(written)[2] == "Bess | you | “The tea is cold.”"
+
+
+def test_the_paragraphs_around_are_shown(written: Path) -> None:
+    _, shown = asked(written, "sq")
+    assert "“I know,” she said, “but not now.”\n>>“The tea is cold.”<<\nThe clock had" in shown
+
+
+def test_it_goes_on_where_it_was(written: Path) -> None:
+    assert asked(written, "1q")[0] == (1, 2)
+    assert asked(written, "nn")[0] == (2, 0)
+    assert rows(written)[2] == "- | you | “The tea is cold.”"
+    assert asked(written, "")[0] == (0, 0)
+
+
+def test_what_is_skipped_comes_up_again(written: Path) -> None:
+    assert asked(written, "sss")[0] == (0, 3)
+
+
+def test_back_changes_an_answer(written: Path) -> None:
+    (answers, left), shown = asked(written, "1b2q")
+    assert (answers, left) == (2, 2)
+    assert "you said: Ada" in shown
+    assert rows(written, "two")[0] == "Ben Hall | you | “Make another pot,”"
+
+
+def test_in_order_it_begins_at_the_beginning(written: Path) -> None:
+    asked(written, "3", in_order=True)
+    assert rows(written)[2] == "Ada | you | “The tea is cold.”"
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ("oben\n", "Ben Hall"),
+        ("ob\ts\n", "Bess"),
+        ("ohall\n", "Ben Hall"),
+        ("olovell\r", "Ada"),
+        ("obex\x7fs\n", "Bess"),
+    ],
+)
+def test_another_name_is_typed_as_far_as_it_is_told_apart(
+    written: Path, keys: str, name: str
+) -> None:
+    asked(written, keys)
+    assert rows(written, "two")[0] == f"{name} | you | “Make another pot,”"
+
+
+def test_a_name_can_be_given_up_and_wrong_keys_say_which_are_right(written: Path) -> None:
+    (answers, _), shown = asked(written, "oxyz\x1b9?q")
+    assert answers == 0
+    assert "nobody of the cast" in shown
+    assert shown.count("q quit") > 2
+
+
+def test_all_pieces_of_a_quotation_are_answered(
+    book: Path, ruled: dict[str, tuple[str, float, str]], narrator: Narrator
+) -> None:
+    ruled["know"] = ruled["not now"] = ("Ada", 0.2, "turn")
+    narrator("cast", book, "--write")
+    _, shown = asked(book, "s2q")
+    assert ">>“I know,”<< she said, >>“but not now.”<<" in shown
+    assert rows(book)[:2] == ["Bess | you | “I know,”", "+ | you | “but not now.”"]
+
+
+def test_it_asks_in_a_terminal_alone(narrator: Narrator, written: Path) -> None:
+    code, _, complaints = narrator("cast", written, "--review")
+    assert code == 2
+    assert "this is none" in complaints
+
+
+def test_a_cast_that_is_not_written_is_not_asked_about(tmp_path: Path, ruled: object) -> None:
+    from narrator.cli.review import review
+    from narrator.errors import UsageError
+
+    manifest = MANIFEST[: MANIFEST.index("speakers")] + MANIFEST[MANIFEST.index("chapters") :]
+    path = books.write(tmp_path, manifest, ONE, TWO)
+    with pytest.raises(UsageError, match="--write"):
+        review(propose(load(path)))
+
+
+def test_keys_are_letters_of_a_terminal_without_enter() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        with keys_of(theirs) as key:
+            os.write(ours, "é1".encode())
+            assert [key(), key()] == ["é", "1"]
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_the_command_asks_in_a_terminal(written: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "30", "TERM": "dumb"}
+    command = [sys.executable, "-m", "narrator", "cast", str(written), "--review"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    seen = b""
+    end = time.monotonic() + 60
+    while b"q quit" not in seen and time.monotonic() < end:
+        if select.select([ours], [], [], 1)[0]:
+            seen += os.read(ours, 65536)
+    os.write(ours, b"q")
+    assert process.wait(60) == 0, seen.decode()
+    os.close(ours)
