@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 # in the order in which a newcomer follows them: what an earlier page has run is there for a later
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / f"docs/{name}.md" for name in ("first-book", "script", "voices", "mending")),
+    *(ROOT / f"docs/{name}.md" for name in ("first-book", "script", "cast", "voices", "mending")),
     *(ROOT / f"docs/{name}.md" for name in ("delivery", "manifest", "costs", "questions")),
 ]
 RULES = schema()

@@ -564,12 +564,24 @@ def test_whom_a_speaker_plays_is_one_of_the_cast_with_its_settings(tmp_path):
     book = project(tmp_path, GOOD + CAST)
     assert list(book.speakers) == ["narrator", "Jane", "Lizzy", "women", "Mrs. Hall", "Lucy"]
     hall = book.speakers["Mrs. Hall"]
-    assert (hall.speed, hall.pronoun, hall.aliases, hall.plays) == (1.1, "she", (), ())
+    assert (hall.speed, hall.pronoun, hall.aliases, hall.plays) == (1.1, "she", (), {})
     assert [book.voice_of(name) for name in ("Mrs. Hall", "women", "Jane")] == [
         "women", "women", "Jane",
     ]  # fmt: skip
     voices = resolve(book)
     assert voices["Lucy"] == voices["women"]
+
+
+def test_whom_a_speaker_plays_may_have_other_names(tmp_path):
+    cast = "speakers:\n  women: {aliases: [W], plays: {Mrs. Hall: [Jenny], Lucy: }}\n"
+    book = project(tmp_path, GOOD + cast)
+    assert [who.aliases for who in book.speakers.values()] == [("W",), ("Jenny",), ()]
+
+
+def test_an_alias_that_is_no_label_is_remarked_once_and_refuses_nothing(tmp_path):
+    cast = "speakers: {narrator: {}, Bill: {aliases: ['Bill (a lizard)', 'Bill: him']}}\n"
+    [remark] = project(tmp_path, GOOD + cast).remarks
+    assert "the alias 'Bill (a lizard)' (and 1 more like it) is no label" in str(remark)
 
 
 def test_a_shared_alias_is_remarked_once_and_refuses_nothing(tmp_path):

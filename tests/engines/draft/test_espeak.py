@@ -235,6 +235,17 @@ def test_names_spread_over_all_variants_pitches_and_rates() -> None:
     assert len({tuple(c.values()) for c in contents}) > 280
 
 
+def test_a_pronoun_chooses_among_voices() -> None:
+    def variants(pronoun: str | None) -> set[str]:
+        voices = [Voice(f"speaker {n}", pronoun=pronoun) for n in range(200)]
+        contents = [DraftEngine().voice_content(voice, "en") for voice in voices]
+        return {content["voice"].partition("+")[2] for content in contents}
+
+    assert variants("she") == {"f1", "f2", "f3", "f5"}
+    assert variants("He") == set(espeak.VARIANTS) - variants("she")
+    assert variants("they") == set(espeak.VARIANTS)
+
+
 def test_what_the_author_sets_comes_before_the_name() -> None:
     voice = Voice("Alice", own={"draft": DraftSettings(variant="f2", pitch=0, rate=150)})
     content = DraftEngine().voice_content(voice, "en-US")
