@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from narrator.errors import Problem, UsageError
+from narrator.errors import Problem
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
+from narrator.pipeline.speakers import LOST
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
@@ -146,8 +147,7 @@ def narrated(project: Project) -> Project:
 def propose(project: Project, *, find: bool = False, refine: Refine | None = None) -> Proposal:
     """Who says the quotations of a project. Characters are found where it has none, or with `find`.
 
-    Raises ScriptError where a text cannot be read, UsageError where two chapters would share a file
-    of speakers.
+    Raises ScriptError where a text cannot be read.
     """
     project = narrated(project)
     chapters = paragraphs(project)
@@ -174,6 +174,7 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
         words = [one.text for one in own]
         files[number] = decided.renewed(old, words, rows)
         warnings += _strangers(files[number], by_name, roles)
+        warnings += _lost(files[number], words)
         quotes += [
             Quote(number, one, row, _speaker(row, by_name, roles), rule.others if rule else ())
             for one, row, rule in zip(own, rows, beside, strict=True)
@@ -186,21 +187,13 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
 
 
 def _places(project: Project) -> dict[int, Path]:
-    """Chapter -> its file of speakers, each text once. Raises UsageError."""
-    places: dict[int, Path] = {}
-    texts: dict[Path, str] = {}
+    """Chapter -> its file of speakers, each file once: a text that is two chapters counts once, and
+    of two texts that would share a file the second stays the narrator's, as `check` says."""
+    places: dict[Path, int] = {}
     for number, chapter in enumerate(project.chapters):
-        if chapter.file is None:
-            continue
-        place = decided.place_of(project.root / chapter.file)
-        other = texts.setdefault(place, chapter.file)
-        if other != chapter.file:
-            raise UsageError(
-                f"{other} and {chapter.file} would share {place.name}: give one another name"
-            )
-        if place not in places.values():
-            places[number] = place
-    return places
+        if chapter.file is not None:
+            places.setdefault(decided.place_of(project.root / chapter.file), number)
+    return {number: place for place, number in places.items()}
 
 
 def _lines(chapter: Chapter) -> Iterator[Line]:
@@ -332,6 +325,14 @@ def _strangers(file: Decided, cast: Mapping[str, Character], roles: Roles) -> It
         more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
         what = f"“{name}”{more} is not in the cast; if it is somebody's old name, keep it: "
         yield Problem(file.path, places[0] or None, f"{what}aliases: [{_in_list(name)}]")
+
+
+def _lost(file: Decided, words: Sequence[str]) -> Iterator[Problem]:
+    """A person's rows that find no quotation."""
+    for place in sorted(set(range(len(file.rows))) - set(file.matched(words))):
+        row = file.rows[place]
+        if row.is_yours:
+            yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
 
 
 def _in_list(name: str) -> str:

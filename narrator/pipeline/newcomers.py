@@ -74,7 +74,8 @@ Insertion = tuple[Sequence[str], Mapping[str, object]]
 
 
 def with_newcomers(proposal: Proposal) -> Project | None:
-    """Put the characters of a proposal that book.yaml lacks under its speakers, and read it again.
+    """Put the characters of a proposal that book.yaml lacks under its speakers, with a narrator
+    where there is none, and read it again.
 
     None where it lacks nobody. Raises ManifestError where they cannot be put there, StorageError.
     """
@@ -104,7 +105,7 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
     """What is put into the manifest, and where."""
     manifest = proposal.project.manifest
     new = newcomers(proposal)
-    if not new:
+    if not (new or manifest.speakers):
         return
     own, sharing = new[: _voices(proposal, new)], new[_voices(proposal, new) :]
     entries: dict[str, object] = {}

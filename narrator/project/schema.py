@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -47,10 +47,7 @@ Texts = Annotated[
 Seconds = Annotated[float, Field(ge=0, le=60)]
 
 
-_Names = TypeVar("_Names", bound=Sequence[str])
-
-
-def _distinct(values: _Names) -> _Names:
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     first: set[str] = set()
     for value in values:
         if value.casefold() in first:
@@ -159,23 +156,26 @@ class Mastering(Strict):
     """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
 
 
-def _as_played(value: object) -> object:
-    if isinstance(value, dict):
-        names = {name: () if aliases is None else aliases for name, aliases in value.items()}
-    elif isinstance(value, tuple):
-        names = dict.fromkeys(value, ())
-    else:
-        return value
-    _distinct([*map(str, value)])
-    return names
+def _played(value: tuple[str, ...] | dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    _distinct(tuple(value))
+    return dict.fromkeys(value, ()) if isinstance(value, tuple) else value
 
 
-Played = Annotated[
-    dict[Text, tuple[Text, ...]],
-    BeforeValidator(
-        _as_played, json_schema_input_type=tuple[Text, ...] | dict[Text, tuple[Text, ...] | None]
-    ),
-]
+if TYPE_CHECKING:
+    Played = dict[str, tuple[str, ...]]
+else:
+    _Others = Annotated[
+        tuple[Text, ...],
+        BeforeValidator(
+            lambda value: () if value is None else value,
+            json_schema_input_type=tuple[Text, ...] | None,
+        ),
+    ]
+    Played = Annotated[
+        Annotated[tuple[Text, ...], Tag("scalar")] | Annotated[dict[Text, _Others], Tag("mapping")],
+        Discriminator(_kind),
+        AfterValidator(_played),
+    ]
 """Characters by name, with their other names."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.errors import ManifestError, UsageError
+from narrator.errors import ManifestError
 from narrator.pipeline import attribution, newcomers
 from narrator.pipeline.attribution import Proposal, propose
 from narrator.pipeline.manuscript import read
@@ -133,12 +133,11 @@ def test_a_text_that_is_two_chapters_counts_once(tmp_path: Path) -> None:
     assert len(propose(load(project(tmp_path, manifest))).quotes) == 5
 
 
-def test_two_texts_that_would_share_a_file_are_refused(tmp_path: Path) -> None:
+def test_of_two_texts_that_would_share_a_file_the_first_has_it(tmp_path: Path) -> None:
     manifest = MANIFEST + "  - {title: Three, file: text/one.txt}\n"
-    path = project(tmp_path, manifest)
-    (tmp_path / "text" / "one.txt").write_text("Once more.\n")
-    with pytest.raises(UsageError, match=r"would share one\.speakers\.txt"):
-        propose(load(path))
+    books.write(tmp_path)
+    (tmp_path / "text" / "one.txt").write_text("“Once more,” said Ada.\n")
+    assert {one.chapter for one in propose(load(project(tmp_path, manifest))).quotes} == {0, 1}
 
 
 def test_a_cast_of_characters_alone_is_narrated_by_nobody_of_it(tmp_path: Path) -> None:
@@ -376,6 +375,14 @@ def test_speakers_that_cannot_be_added_to_are_said(
     assert path.read_text(encoding="utf-8") == manifest
 
 
+def test_a_cast_without_a_narrator_gets_one(tmp_path: Path) -> None:
+    path = project(tmp_path, MANIFEST.replace("  narrator: {}\n", ""))
+    write(path)
+    added = "  Ben: {pronoun: he}    # a boy\n  narrator: {}\n"
+    assert added in path.read_text(encoding="utf-8")
+    assert {line.speaker for line in heard(path)} == {"narrator", "Ada", "Ben"}
+
+
 # -- edits
 
 
@@ -439,6 +446,15 @@ def test_a_renamed_characters_own_rows_are_kept_and_said(voiced: Path) -> None:
     assert not write(voiced).warnings
     assert first_columns(voiced) == ["Addie", "+", "Ada", "Addie"]
     assert {one.speaker for one in heard(voiced)} == {"narrator", "Addie"}
+
+
+def test_a_persons_row_that_finds_nothing_is_kept_and_said(voiced: Path) -> None:
+    change(voiced.parent / "text" / "one.speakers.txt", "Ben | rule", "Ada | rule")
+    change(voiced.parent / "text" / "one.md", "“The tea is cold,” said Ben.\n\n", "")
+    (warning,) = write(voiced).warnings
+    assert "“The tea is cold,” is not in its chapter any more" in str(warning)
+    assert "Ada | you | “The tea is cold,”" in rows(voiced)
+    assert write(voiced).warnings
 
 
 def test_answers_are_a_persons(book: Path) -> None:
