@@ -45,6 +45,7 @@ _SAME_ORDER = 0.9
 """Of what follows one of three labels or more that is always the same, in a form."""
 _COMPANY = 8
 """Speakers that hardly a conversation has more of."""
+_LISTED = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
 _LIST_ROWS = 80
 """Rows that a list of persons has, at most."""
 _ACTS = names(
@@ -244,6 +245,8 @@ def _personas(pieces: Iterable[Sequence[Look]]) -> list[Persona]:
     on = 0
     for look in chain.from_iterable(pieces):
         block, lines = look.block, look.said.text.split("\n")
+        if not look.lines:  # a list of Markdown
+            lines = [_LISTED.sub("", row) for row in block.rows] or [block.text]
         if persons.is_list(lines[0] or block.text):
             on, lines = _LIST_ROWS, lines[1:]
         elif block.kind == "heading" or on <= 0:

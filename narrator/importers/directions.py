@@ -42,8 +42,8 @@ class SpeechPiece:
     is_direction: bool
 
 
-_SQUARE = re.compile(r"\[[^\[\]]*\]")
-_ROUND = re.compile(r"\([^()]*\)")
+_SQUARE = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
+_ROUND = re.compile(r"\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
 """What is a command of a script, or the mark of a note."""
 _ENDED = frozenset('.?!…:;—–"”’»)]')
@@ -201,7 +201,7 @@ def is_personal(text: str) -> bool:
 def style_of(written: str, before_colon: bool = False) -> str | None:
     """How a speech is said, from the few words after its name: `(softly)`, `[Languidly.]`; None for
     what is done, and for what takes longer to tell."""
-    words = written.strip(" ,[]()_*").rstrip(".,;: ")
+    words = written.strip(" ,[]()（）_*").rstrip(".,;: ")
     most = _STYLE_WORDS_BEFORE_COLON if before_colon else _STYLE_WORDS
     if not words or len(words.split()) > most or re.search(r"[()\[\]{}\n:]", words):
         return None

@@ -32,7 +32,7 @@ _SHORT = (
     r"sen|ld|г|гг|м"
 )
 _WORD = rf"(?:(?i:{_SHORT}|[^\W\d_])\.(?=\s?\w)|[\w’'`&+/-]*[\w’'])"
-_ASIDE = r"\([^()]{1,400}\)|\[[^\[\]]{1,400}\]"
+_ASIDE = r"\([^()]{1,400}\)|\[[^\[\]]{1,400}\]|（[^（）]{1,400}）"
 _NAMED = re.compile(
     rf"(?:(?P<before>{_TIME})[^\S\n]*[-–—:]?[^\S\n]+)?"
     rf"(?P<name>{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"

@@ -177,6 +177,32 @@ def test_names_without_a_mark_before_a_direction(tmp_path: Path) -> None:
     assert "The flower girl enters in state. She has a hat with three ostrich feathers." in found
 
 
+def test_a_play_of_markdown(tmp_path: Path) -> None:
+    text = (
+        "# Hamlet\n\n## Dramatis Personae\n\n- Hamlet, Prince of Denmark\n- Horatio, his friend\n\n"
+        "## Act I\n\n**HAM.** Whither wilt thou lead me? *Exit Ghost.*\n\n"
+        "**HOR.** *(aside)* My [lord](http://x.y)!\n\n**HAM.** Speak; [_Rises._] I'll go **no** further.\n\n"
+        "**HOR. and HAM.** We will.\n\n**HOR.** So.\n"
+    )
+    book = imported(tmp_path, text, "play.md")
+    assert cast(book) == {"Hamlet": ("Ham",), "Horatio": ("Hor",)}
+    assert rows(book)[-6:] == [
+        "Ham: Whither wilt thou lead me?",
+        "*Exit Ghost.*",
+        "Hor (aside): My [lord](http://x.y)!",
+        "Ham: Speak; {narrator: [*Rises.*]} I'll go **no** further.",
+        "Hor & Ham: We will.",
+        "Hor: So.",
+    ]
+
+
+def test_full_width_colons(tmp_path: Path) -> None:
+    text = (
+        "哈姆雷特：生存还是毁灭。\n\n霍拉旭：殿下！\n\n哈姆雷特（低声）：走吧。\n\n霍拉旭：是。\n"
+    )
+    assert rows(imported(tmp_path, text))[2:] == ["哈姆雷特 (低声): 走吧。", "霍拉旭: 是。"]
+
+
 PAIRS = [("Roper", "So."), ("More", "No."), ("Roper", "Why?"), ("More", "Yes."), ("Rich", "Well.")]
 
 
