@@ -43,7 +43,7 @@ class SpeechPiece:
 
 
 _SQUARE = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
-_ROUND = re.compile(r"\([^()]*\)|（[^（）]*）")
+_ROUND = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
 """What is a command of a script, or the mark of a note."""
 _ENDED = frozenset('.?!…:;—–"”’»)]')
@@ -63,7 +63,7 @@ _PERSONAL = re.compile(
 )
 """Words of those who speak themselves, as directions hardly do."""
 _MOVE = re.compile(
-    r"(?:re-?enter|enter|exit|exeunt|ris(?:es?|ing)|sit|stand|go(?:es|ing)?\b|leav|kneel|turn|bow|"
+    r"(?:(?:they|he|she|it|we|all)\b|re-?enter|enter|exit|exeunt|ris(?:es?|ing)|sit|stand|go(?:es|ing)?\b|leav|kneel|turn|bow|"
     r"nod|point|tak|pick|put|open|clos|walk|run|cross|mov|com(?:es?|ing)|kiss|die[sd]?\b|dying|fall|"
     r"paus|silen|beat\b|music|curtain|tritt|geht|steht|setzt|ab\b|entre|sort|встает|входит|уходит|"
     r"садится|пауза|молчание)",

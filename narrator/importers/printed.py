@@ -131,6 +131,8 @@ class _Labeller:
                     self.at = None
                 made.append(block)
                 continue
+            if parts[0].label and self.held:
+                made += self._unsaid()
             made += self._accounted(block, [one for look in parts for one in self._written(look)])
         return [*made, *self._unsaid()]
 
@@ -153,6 +155,8 @@ class _Labeller:
         if label is None:
             yield from self._unlabelled(look)
             return
+        if self.held is None:
+            yield from self._unsaid()
         self.told.speeches += 1
         self.told.times += len(label.times)
         for begin, end in label.times:
@@ -161,7 +165,7 @@ class _Labeller:
         begin, end = label.aside
         if begin < end:
             style = style_of(text[begin:end], before_colon=label.mark in COLONS)
-        self.at = _OpenSpeech(self._speaker(label), style)
+        self.at = _OpenSpeech(block, self._speaker(label), style)
         if begin < end and style is None:
             begin += text[begin] == ","
             yield self._direction(look, SpeechPiece(begin, end, True))
@@ -243,8 +247,9 @@ class _Labeller:
 
     def _unsaid(self) -> Iterator[Block]:
         """A name that nothing was said under."""
-        if self.at and self.at.is_pending and self.held:
-            made = _block(self.held, [(Span(self.at.name),)], "")
+        if self.at and self.at.is_pending:
+            style = f" ({self.at.style})" if self.at.style else ""
+            made = _block(self.at.block, [(Span(self.at.name + style),)], "")
             made.characters, made.words = self.owed
             yield made
         self.at, self.held, self.owed = None, None, (0, 0)
@@ -259,6 +264,8 @@ def _number(count: int, what: str) -> str:
 class _OpenSpeech:
     """Whose speech it is at a place in a dialogue."""
 
+    block: Block
+    """Where its name stands."""
     name: str
     style: str | None
     is_pending: bool = True

@@ -181,7 +181,8 @@ def test_a_play_of_markdown(tmp_path: Path) -> None:
     text = (
         "# Hamlet\n\n## Dramatis Personae\n\n- Hamlet, Prince of Denmark\n- Horatio, his friend\n\n"
         "## Act I\n\n**HAM.** Whither wilt thou lead me? *Exit Ghost.*\n\n"
-        "**HOR.** *(aside)* My [lord](http://x.y)!\n\n**HAM.** Speak; [_Rises._] I'll go **no** further.\n\n"
+        "**HOR.** *(aside)* My [lord](http://x.y)!\n\n"
+        "**HAM.** Speak; [_Rises._] I'll go **no** further.\n\n"
         "**HOR. and HAM.** We will.\n\n**HOR.** So.\n"
     )
     book = imported(tmp_path, text, "play.md")
@@ -193,6 +194,18 @@ def test_a_play_of_markdown(tmp_path: Path) -> None:
         "Ham: Speak; {narrator: [*Rises.*]} I'll go **no** further.",
         "Hor & Ham: We will.",
         "Hor: So.",
+    ]
+
+
+def test_a_name_that_nothing_is_said_under_is_read(tmp_path: Path) -> None:
+    text = "ACT I\n\nROPER. So.\n\nMORE. No.\n\nROPER.\n\nMORE. Why?\n\nROPER. So.\n\nMORE.\n"
+    assert rows(imported(tmp_path, text))[1:] == [
+        "Roper: So.",
+        "More: No.",
+        "Roper",
+        "More: Why?",
+        "Roper: So.",
+        "More",
     ]
 
 
