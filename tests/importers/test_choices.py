@@ -381,3 +381,9 @@ def test_formulas_are_spoken_in_words_or_their_sentence_is_listed(
     incomplete = [item.reason for item in book.left_out if "incomplete" in item.reason]
     assert len(incomplete) == (said == "So is it.")
     assert all("“So is it.”" in reason for reason in incomplete)
+
+
+def test_files_of_speakers_in_a_folder_are_no_texts(tmp_path: Path) -> None:
+    (tmp_path / "01.md").write_text(f"# One\n\n{PROSE}\n")
+    (tmp_path / "01.speakers.txt").write_text("Ada | you | “Yes.”\n")
+    assert [chapter.title for chapter in import_book(tmp_path, Choices()).chapters] == ["One"]
