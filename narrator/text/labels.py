@@ -173,10 +173,16 @@ def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
     is whatever begins a quotation.
     """
     words = name.split()
-    if not rest.strip() or len(words) > 4 or name.startswith(_OPENING_QUOTES):
+    if (
+        not rest.strip()
+        or (len(words) > 4 and "&" not in words)
+        or name.startswith(_OPENING_QUOTES)
+    ):
         return False
     if any(c in name for c in "{}[]"):  # which no name has
         return False
+    if "&" in name:
+        return any(map(roles.named, name.split("&")))
     prose = unicodedata.category(name[0]) == "Lo" and (
         len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
     )

@@ -294,6 +294,8 @@ def _given(state: StateInline, silent: bool) -> bool:
         token = state.push("given" if speakers else "brace", "", 0)
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
         near = cast.meant(mark["names"]) if mark and not speakers else None
+        if mark and near is None and "&" in mark["names"]:
+            near = "" if any(map(cast.named, mark["names"].split("&"))) else None
         style = squeeze(mark["style"] or "") or None if mark else None
         token.content = mark[0] if mark and speakers else "{"
         token.meta = {

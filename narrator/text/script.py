@@ -562,7 +562,7 @@ class _ScriptReader:
     def _brace(self, flat: Flat, child: Token, line: int) -> None:
         """A brace that gives nothing to anybody, which is text."""
         near = child.meta["near"]
-        matter = UNENDED if child.type == "given" else GIVEN if near else BRACE
+        matter = UNENDED if child.type == "given" else BRACE if near is None else GIVEN
         hint = f"; did you mean “{{{near}: …}}”?" if near else ""
         self.slips.append(Slip(child.meta["written"], matter, self.path, line, hint))
         flat.add("{", FIXED)

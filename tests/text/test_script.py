@@ -265,6 +265,13 @@ def test_what_looks_like_a_label_is_one_in_a_script_and_text_in_prose(text: str)
     assert words.endswith(" ".join(text.replace("*", "").removeprefix("Alice: ").split()))
 
 
+def test_a_unison_of_somebody_else_is_no_label() -> None:
+    assert "“Alice & Eve” is not in the cast" in problems(f"{SCRIPT}Alice & Eve: Ho.")[0][1]
+    [slip] = read("She rose.\n\nAlice & Eve: Ho.").slips
+    assert slip.written == "Alice & Eve:"
+    assert not read("She rose.\n\nSalt & Pepper: a play.").slips
+
+
 def test_a_near_miss_in_prose_is_said_with_what_was_meant() -> None:
     [slip] = read("She rose.\n\nHater: Ho.").slips
     assert (slip.written, slip.hint) == ("Hater:", "; did you mean “hatter:”?")

@@ -227,6 +227,7 @@ def test_a_label_within_braces_is_text() -> None:
     ("text", "spoken", "matter"),
     [
         ("A {Adda: no} b", "A {Adda: no} b", "exactly this name"),
+        ("A {Ada & Eve: no} b", "A {Ada & Eve: no} b", "exactly this name"),
         ("A {Zebulon: no} b", "A {Zebulon: no} b", "begins no {written|spoken}"),
         ("A {Ada: no", "A {Ada: no", "no } ends it"),
         ("A {Ada: no\n\nb} c", "A {Ada: no", "no } ends it"),
