@@ -172,17 +172,13 @@ def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
     a near miss of a name. Before a quotation a name without capitals is prose: 他说：“……”, and so
     is whatever begins a quotation.
     """
-    words = name.split()
-    if (
-        not rest.strip()
-        or (len(words) > 4 and "&" not in words)
-        or name.startswith(_OPENING_QUOTES)
-    ):
-        return False
-    if any(c in name for c in "{}[]"):  # which no name has
+    if not rest.strip() or name.startswith(_OPENING_QUOTES) or any(c in name for c in "{}[]"):
         return False
     if "&" in name:
         return any(map(roles.named, name.split("&")))
+    words = name.split()
+    if len(words) > 4:
+        return False
     prose = unicodedata.category(name[0]) == "Lo" and (
         len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
     )

@@ -287,22 +287,27 @@ def _say(state: StateInline, silent: bool) -> bool:
 def _given(state: StateInline, silent: bool) -> bool:
     """The beginning of `{Ada (softly): …}`, if the cast has exactly that name; else a brace, which
     is text. Whether there is an end is seen when all of a paragraph is there."""
-    mark = _GIVEN.match(state.src, state.pos, state.posMax)
     cast: CastNames = state.env["cast"]
+    mark = _GIVEN.match(state.src, state.pos, state.posMax)
     speakers = cast.named(mark["names"]) if mark else ()
     if not silent:
-        token = state.push("given" if speakers else "brace", "", 0)
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
-        near = cast.meant(mark["names"]) if mark and not speakers else None
-        if mark and near is None and "&" in mark["names"]:
-            near = "" if any(map(cast.named, mark["names"].split("&"))) else None
-        style = squeeze(mark["style"] or "") or None if mark else None
-        token.content = mark[0] if mark and speakers else "{"
-        token.meta = {
-            "pos": state.pos, "speakers": speakers, "style": style, "written": written, "near": near
-        }  # fmt: skip
+        token = state.push("given" if speakers else "brace", "", 0)
+        token.content = "{"
+        token.meta = {"pos": state.pos, "written": written, "near": None}
+        if mark and speakers:
+            token.content = mark[0]
+            token.meta |= {"speakers": speakers, "style": squeeze(mark["style"] or "") or None}
+        elif mark:
+            token.meta["near"] = _near(mark["names"], cast)
     state.pos = mark.end() if mark and speakers else state.pos + 1
     return True
+
+
+def _near(names: str, cast: CastNames) -> str | None:
+    """Who was meant by names that are not quite the cast's; empty where that is not known."""
+    others = "&" in names and any(map(cast.named, names.split("&")))
+    return cast.meant(names) or ("" if others else None)
 
 
 def _given_end(state: StateInline, silent: bool) -> bool:
