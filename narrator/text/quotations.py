@@ -258,6 +258,8 @@ class _Search:
 
     def _verb_after(self, text: str, at: int, most: int) -> bool:
         """Whether the clause after a quotation says that it is one."""
+        if _WIDE_TAG.match(text, at):
+            return True
         clause = _CLAUSE.match(text, at, at + _SAID_WITHIN)
         words = WORD.findall(clause[0])[:most] if clause else []
         return any(word.casefold() in self.verbs for word in words)
@@ -298,6 +300,8 @@ _PAUSE = re.compile(r"[,.!?…—-]\s+(?=[^\W\d_])")
 _SENTENCE = re.compile(r"(?:[^.!?…]|(?<=\bM[rs])\.|(?<=\bMrs)\.)*[.!?…]?")
 _CLAUSE = re.compile(r"[^.!?;:…\"“”«»„「」]*")
 _LAST_CLAUSE = re.compile(r"[^.!?;…\"“”«»„「」]*\Z")
+_WIDE_TAG = re.compile(r"と(?!も)|って|\w{0,8}?[说說道问問答喊叫嚷]")
+"""「うん」と言った, “你是谁？”他说: no white space parts their words."""
 _CLOSERS = "\"'”’»›“‘」』)]"
 _OTHER_END = re.compile(r"(?<=[.,!?…])([\"'”’»›“‘])(?=\s|\Z)")
 _OPENED_BY = {

@@ -94,7 +94,7 @@ _FORMS = {
     "de": "rief ruft riefen schrie schreit schrien sprach spricht sprachen fuhr fährt begann "
     "beginnt unterbrach dachte denkt dachten schwor bat bittet befahl befiehlt gestand schlug gab "
     "wandte warf fiel antwortete antwortet antworteten erwidert entgegnete entgegnet behauptete "
-    "behauptet meldete meldet redete flötete berichtete bestätigte bestätigt flehte fleht las "
+    "behauptet meldete meldet redete flötete berichtete bestätigte bestätigt flehte fleht "
     "betete verkündete verkündet gab zischt lachte",
     "fr": "dit dis disait disent disaient dirent répond répondit répondait répondirent reprit "
     "reprend reprenait fit fait faisait poursuivit poursuit poursuivait interrompit interrompt "

@@ -203,6 +203,20 @@ def test_a_list_with_hyphens_is_no_dialogue() -> None:
     assert found("fr", "- pain|- lait|- beurre|- sel") == []
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "quoted"),
+    [
+        ("ja", "彼は「うん」と言った。", "「うん」"),
+        ("zh", "他是“大人物”。", "-“大人物”"),
+        ("de", "Er kannte den „Faust“ gut.", "-„Faust“"),
+        ("fr", "Le « grand » homme.", "-« grand »"),
+        ("ru", "Газета «Правда» вышла.", "-«Правда»"),
+    ],
+)
+def test_other_languages_tell_speech_too(language: str, text: str, quoted: str) -> None:
+    assert "|".join(found(language, text)) == quoted
+
+
 def test_rows_of_marks_are_ornaments() -> None:
     assert found("en", '"""|“Yes.”|“ ”|””””') == ["“Yes.”"]
 
