@@ -248,6 +248,8 @@ def write(decided: Decided, chapter: str) -> bool:
         raise StorageError(
             f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
         )
+    if not (decided.rows or decided.exists):
+        return
     text = decided.newline.join((*_lines(decided, chapter), ""))
     data = text.encode(errors="replace")
     try:

@@ -266,6 +266,8 @@ def test_an_empty_file_has_no_rows(tmp_path: Path, text: bytes) -> None:
 def test_no_file_is_no_problem(tmp_path: Path) -> None:
     found = decided.read(tmp_path / "01.speakers.txt")
     assert (found.rows, found.problems, found.exists) == ((), (), False)
+    decided.write(found, "01.md")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_read_is_said_and_never_replaced(
