@@ -5,7 +5,8 @@ takes carry over) without loading anything. `Engine.start` gives a `Session`, a 
 `add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
 
 Whatever is true of one engine belongs here, in a folder of its own: settings, languages, how much
-it remembers, what its machine must have. `registry.py` lists them.
+it remembers, what its machine must have. `registry.py` lists them. `reader.py` is what reads: a
+language model that others ask.
 """
 
 from __future__ import annotations

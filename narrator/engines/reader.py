@@ -19,7 +19,7 @@ import numpy as np
 
 from narrator.engines import models, quiet
 from narrator.engines.voxcpm2.loaded import line_of
-from narrator.engines.voxcpm2.memory import device_memory, is_out_of_memory
+from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory
 from narrator.errors import EngineUnavailable
 
 ROWS = 4
@@ -32,6 +32,12 @@ _AT_ONCE = 512
 _MISSING = 'the language model needs mlx-lm: pip install "narrator[casting]"'
 _NO_CONTEXT = 32_768
 """Tokens, where a model does not say how many it was made for."""
+
+_THINKING = {
+    "<think>": "\n\n</think>\n\n",
+    "<|start|>assistant": "<|channel|>final<|message|>",
+}
+"""Ends of templates whose models think first, whatever they are told -> how an answer begins."""
 
 Tokens = tuple[int, ...]
 
@@ -67,7 +73,7 @@ class LanguageModel:
         """Tokens so far."""
         self._network, self._tokenizer = network, tokenizer
         self._rows = rows
-        self._limit = _cache_limit()
+        self._limits = MemoryLimits()
 
     def __enter__(self) -> Self:
         return self
@@ -81,7 +87,7 @@ class LanguageModel:
 
         self._network = None
         mx.clear_cache()
-        mx.set_cache_limit(self._limit)
+        self._limits.restore()
 
     # -- what is asked
 
@@ -157,11 +163,15 @@ class LanguageModel:
         if not self._tokenizer.has_chat_template:
             return f"{message}\nAnswer:"
         said = [{"role": "user", "content": message}]
-        return str(
+        prompt = str(
             self._tokenizer.apply_chat_template(
                 said, tokenize=False, add_generation_prompt=True, enable_thinking=False
             )
         )
+        for ending, more in _THINKING.items():
+            if prompt.rstrip().endswith(ending):
+                return prompt.rstrip() + more
+        return prompt
 
     def _encoded(self, prompt: str) -> Tokens:
         """The tokens of a prompt; a template has what stands at a text's beginning by itself."""
@@ -245,7 +255,19 @@ def load(
         network, tokenizer = loader.load(
             str(found.path), tokenizer_config={"trust_remote_code": False}
         )
-    return LanguageModel(found, network, tokenizer, rows)
+        model = LanguageModel(found, network, tokenizer, rows)
+        _try_template(model)
+    return model
+
+
+def _try_template(model: LanguageModel) -> None:
+    """Raises ValueError where a checkpoint's template takes no plain message."""
+    from jinja2 import TemplateError
+
+    try:
+        model.likelihoods("", ["?"], "AB")
+    except TemplateError as error:
+        raise ValueError(f"its chat template fails: {line_of(error)}") from error
 
 
 def version() -> str:
@@ -263,8 +285,9 @@ def _mlx_lm() -> Any:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         import mlx_lm
-    except ImportError as error:
-        missing = (error.name or "").split(".")[0] in ("mlx_lm", "transformers")
+    except (ImportError, ValueError, OSError) as error:  # it also sets a limit of open files
+        name = error.name if isinstance(error, ImportError) else None
+        missing = (name or "").split(".")[0] in ("mlx_lm", "transformers")
         raise EngineUnavailable(
             _MISSING if missing else f"mlx-lm cannot be loaded: {line_of(error)}"
         ) from error
@@ -286,13 +309,6 @@ def _in_words(name: str, failures: tuple[type[Exception], ...] = _FAILURES) -> I
             what = "out of memory: close other programs, or name a smaller model (`--model`)"
             raise EngineUnavailable(f"{name}: {what}") from error
         raise EngineUnavailable(f"{name}: mlx-lm fails with it: {line_of(error)}") from error
-
-
-def _cache_limit() -> int:
-    """Let MLX keep little of what was freed; what it kept before."""
-    import mlx.core as mx
-
-    return int(mx.set_cache_limit(1 << 30))
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:

@@ -94,6 +94,20 @@ def test_a_model_without_a_template_goes_on_from_the_text(tmp_path):
         assert found == pytest.approx(plainly(model, SHARED + "Who?", spaced), abs=1e-5)
 
 
+def test_a_model_that_thinks_first_is_told_that_it_has(tmp_path):
+    template = language_models.TEMPLATE.replace("assistant\n", "assistant\n<think>\n")
+    folder = language_models.write(tmp_path / "thinks", template=template)
+    with reader.load(models.find_language(str(folder))) as model:
+        assert model._prompt("Who?").endswith("assistant\n<think>\n\n</think>\n\n")
+
+
+def test_a_template_that_fails_is_refused_in_a_line(tmp_path):
+    template = "{{ raise_exception('only tools are served') }}"
+    folder = language_models.write(tmp_path / "odd", template=template)
+    with pytest.raises(EngineUnavailable, match="chat template fails: only tools are served"):
+        reader.load(models.find_language(str(folder)))
+
+
 def test_it_writes_one_line_within_a_limit_always_the_same(model):
     before = model.written
     line = model.write("Describe the ferryman's voice.", 12)
