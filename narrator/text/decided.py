@@ -240,7 +240,8 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
 
 
 def write(decided: Decided, chapter: str) -> bool:
-    """Write the file of the chapter of that name, unless it holds this already; whether it did.
+    """Write the file of the chapter of that name, and say whether: not where it holds this already,
+    or would be a first one without rows.
 
     Raises StorageError, also where a file is in the way that could not be read.
     """
@@ -249,7 +250,7 @@ def write(decided: Decided, chapter: str) -> bool:
             f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
         )
     if not (decided.rows or decided.exists):
-        return
+        return False
     text = decided.newline.join((*_lines(decided, chapter), ""))
     data = text.encode(errors="replace")
     try:
