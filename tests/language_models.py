@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 CONFIG = {
     "model_type": "qwen2",
@@ -21,22 +24,38 @@ CONFIG = {
     "eos_token_id": 257,
     "torch_dtype": "float32",
 }
+MAMBA = {
+    "model_type": "mamba",
+    "vocab_size": 320,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "state_size": 8,
+    "num_hidden_layers": 2,
+    "conv_kernel": 4,
+    "use_bias": False,
+    "use_conv_bias": True,
+    "time_step_rank": 4,
+    "eos_token_id": 257,
+}
+"""A network that keeps a state, and no token by itself."""
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
 
-def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
+def write(
+    folder: Path, *, template: str | None = TEMPLATE, config: Mapping[str, Any] = CONFIG
+) -> Path:
     """The checkpoint's folder; bytes are tokens, and so is each letter."""
     import mlx.core as mx
     from mlx.utils import tree_flatten
-    from mlx_lm.models import qwen2
 
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    mx.random.seed(seed)
-    network = qwen2.Model(qwen2.ModelArgs.from_dict(CONFIG))
+    (folder / "config.json").write_text(json.dumps(config))
+    mx.random.seed(0)
+    made = importlib.import_module(f"mlx_lm.models.{config['model_type']}")
+    network = made.Model(made.ModelArgs.from_dict(config))
     # larger than they begin, so that what is read matters
     weights = {name: 3 * value for name, value in tree_flatten(network.parameters())}
     mx.save_safetensors(str(folder / "model.safetensors"), weights, {"format": "mlx"})

@@ -78,6 +78,14 @@ def test_a_cache_that_cannot_be_cut_is_copied(model, monkeypatch):
     np.testing.assert_allclose(model.likelihoods(SHARED, QUESTIONS, CODES), expected, atol=1e-5)
 
 
+def test_a_network_without_a_cache_of_tokens_answers_alike(tmp_path):
+    folder = language_models.write(tmp_path / "state", config=language_models.MAMBA)
+    with reader.load(models.find_language(str(folder))) as model:
+        found = model.likelihoods(SHARED, QUESTIONS, CODES)
+        for question, row in zip(QUESTIONS, found, strict=True):
+            assert row == pytest.approx(plainly(model, SHARED + question, CODES), abs=1e-5)
+
+
 def test_the_template_of_a_tokenizer_is_used(model):
     assert model._prompt("Who?") == "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
     assert len(model._encoded("<|im_start|>")) == 1
