@@ -139,6 +139,8 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
         }
     if entries:
         yield ("speakers",), entries
+    if new and "cast" not in manifest.dialogue.model_fields_set:
+        yield ("dialogue",), {"cast": "found"}
 
 
 def newcomers(proposal: Proposal) -> list[Character]:

@@ -50,10 +50,14 @@ def _plain(text: str) -> Any:
 
 def _block(entries: Mapping[str, object], indent: int) -> str:
     """Entries in lines of their own, what is within their values in one line where it fits."""
-    lines = yaml.safe_dump(
-        dict(entries), allow_unicode=True, sort_keys=False, width=_WIDTH, default_flow_style=None
-    ).splitlines()
-    return "".join(f"{' ' * indent}{line}\n" for line in lines)
+    rows: list[str] = []
+    for key, value in entries.items():
+        flow = None if isinstance(value, dict | list) else False  # None: of what holds no other
+        dumped = yaml.safe_dump(
+            {key: value}, allow_unicode=True, sort_keys=False, width=_WIDTH, default_flow_style=flow
+        )
+        rows += dumped.splitlines()
+    return "".join(f"{' ' * indent}{row}\n" for row in rows)
 
 
 def _flow(entries: Mapping[str, object]) -> str:

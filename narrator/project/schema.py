@@ -287,6 +287,9 @@ class Dialogue(Strict):
 
     tags: Literal["narrator", "speaker", "skip"] = "narrator"
     """Who says “said Ada”: the narrator, or who is quoted; skip leaves it out, and lists it."""
+    cast: Literal["given", "found"] = "given"
+    """found: `narrator cast` found the characters, so who speaks is less sure; take it out once
+    their names are right."""
     first_person: Text | None = None
     """Who says “I” in the narration. Where it is not set: who narrates, if that is a character of
     the cast and not just narrator."""

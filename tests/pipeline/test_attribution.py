@@ -294,6 +294,8 @@ def test_found_characters_are_put_into_the_manifest(
         "  Ben:\n"
         "    pronoun: he\n"
         "    voice: {description: 'A man, warm and steady, in his thirties'}\n"
+        "dialogue:\n"
+        "  cast: found\n"
         "chapters:\n",
     )
     assert load(path).narrator == "narrator"
@@ -350,7 +352,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(
     path = project(tmp_path, manifest)
     newcomers.with_newcomers(propose(load(path), find=True))
     assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
-        "pronoun: she\n", "pronoun: she\n  narrator: {}\n"
+        "pronoun: she\n", "pronoun: she\n  narrator: {}\ndialogue:\n  cast: found\n"
     )
 
 
@@ -381,6 +383,14 @@ def test_a_cast_without_a_narrator_gets_one(tmp_path: Path) -> None:
     added = "  Ben: {pronoun: he}    # a boy\n  narrator: {}\n"
     assert added in path.read_text(encoding="utf-8")
     assert {line.speaker for line in heard(path)} == {"narrator", "Ada", "Ben"}
+
+
+def test_a_cast_that_was_found_leaves_all_less_sure(tmp_path: Path) -> None:
+    def sure(manifest: str) -> list[float]:
+        return [one.row.sure for one in propose(load(project(tmp_path, manifest))).quotes]
+
+    given, found = sure(MANIFEST), sure(MANIFEST + "dialogue: {cast: found}\n")
+    assert all(less < more for less, more in zip(found, given, strict=True))
 
 
 # -- edits
