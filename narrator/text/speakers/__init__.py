@@ -78,7 +78,7 @@ def attribute(
     if first_person is not None:
         story.first_person = names.find(first_person)
     else:
-        story.find_first_person(passages)
+        story.find_first_person(passages, groups)
     decisions = ranking.decide(situations(passages, groups, story), story)
     said = [row for decision in decisions for row in _rows(decision, names, searched)]
     said += (

@@ -33,8 +33,8 @@ _ABBREVIATED = frozenset("mr mrs ms dr st messrs capt col gen rev prof hon mme m
 _PLACES = frozenset("in at from to near through towards toward round about across".split())
 _ADJECTIVES = frozenset("dear poor old young little good honest lovely sweet darling big".split())
 _MEN = frozenset(
-    "capt col major gen lieutenant sergeant inspector admiral reverend rev bishop judge corporal "
-    "superintendent constable commander squire cardinal mayor governor senator".split()
+    "dr prof capt col major gen lieutenant sergeant inspector admiral reverend rev bishop judge "
+    "corporal superintendent constable commander squire cardinal mayor governor senator".split()
 )
 """Titles that are men's in most of the books whose copyright has ended."""
 _VAGUE = frozenset(
@@ -124,9 +124,9 @@ def _character(person: _Bearer) -> Character:
     full = [form for form in shown if len(form.bare) > 1 and form.times * 20 >= most.times]
     main = full[0] if full else most
     names = dict.fromkeys(form.shown for form in sorted(person.forms, key=lambda f: -f.times))
-    return Character(
-        main.shown, tuple(name for name in names if name != main.shown), person.pronoun
-    )
+    aliases = tuple(name for name in names if name != main.shown)
+    told = any(form.pronoun and form.title not in _MEN for form in person.forms)
+    return Character(main.shown, aliases, person.pronoun if told else None)
 
 
 def _is_person(form: _Form) -> bool:
@@ -413,7 +413,13 @@ def _fits(form: _Form, person: _Bearer) -> bool:
         return by_given and not _rivals(form, person)
     if form.title in _BEFORE_SURNAMES:
         return _fits_title(form, person)
-    return first == person.surname or by_given
+    return by_given or (first == person.surname and not _is_lady(person))
+
+
+def _is_lady(person: _Bearer) -> bool:
+    """Whether a person is known as Mrs. or Miss Hart alone: "Hart" is another, in most books."""
+    own = (form for form in person.forms if form.title != "mrs")
+    return person.pronoun == "she" and not any(len(form.bare) > 1 for form in own)
 
 
 def _fits_title(form: _Form, person: _Bearer) -> bool:

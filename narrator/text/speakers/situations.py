@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,18 +42,33 @@ class Story:
         self.first_person: int | None = None
         """Who says "I" in the narration, where one of the cast tells the book."""
 
-    def find_first_person(self, passages: Sequence[Prose]) -> None:
-        """Whoever tells a book is spoken to, and hardly ever named in the narration."""
-        told = sum(m.kind == "self" for m in _all(passages))
-        words = sum(len(p.words) for p in passages if not p.pieces)
-        if told < 20 or told < 0.01 * words:
-            return
-        scores = {
-            who: (times + 1) / (self.told[who] + 1) * math.sqrt(times)
-            for who, times in self.quoted.items()
-            if times > 2
-        }
-        self.first_person = max(scores, key=scores.__getitem__, default=None)
+    def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
+        """Whoever tells a book is called by name by those to whom "I said" something."""
+        told = {number for number, share in _shares_of_i(passages).items() if share >= 0.01}
+        calls = Counter[int]()
+        for place, group in enumerate(groups):
+            if group.tag is None or group.tag.mention.kind != "self":
+                continue
+            for near in (*groups[max(0, place - 1) : place], *groups[place + 1 : place + 2]):
+                if abs(near.passage.number - group.passage.number) <= 2:
+                    calls.update(near.vocatives)
+        for group in groups:
+            # whom the narrator tells of as another is not the narrator
+            if group.tag and group.passage.chapter in told and group.tag.is_explicit:
+                for who in group.tag.mention.characters[:1]:
+                    calls[who] -= 1
+        best = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
+        if told and best is not None and calls[best] > 0:
+            self.first_person = best
+
+
+def _shares_of_i(passages: Sequence[Prose]) -> dict[int, float]:
+    """By chapter, how much of its narration is the narrator's I."""
+    own, words = Counter[int](), Counter[int]()
+    for passage in passages:
+        own[passage.chapter] += sum(m.kind == "self" for m in passage.mentions)
+        words[passage.chapter] += len(passage.words) if not passage.pieces else 0
+    return {number: count / max(200, words[number]) for number, count in own.items()}
 
 
 def _all(passages: Sequence[Prose]) -> Iterator[Mention]:
