@@ -22,7 +22,14 @@ from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 from narrator.text.sentences import primary
-from narrator.text.speakers import Attribution, Character, Said, attribute, ranking
+from narrator.text.speakers import (
+    NO_SPEECH,
+    Attribution,
+    Character,
+    Said,
+    attribute,
+    ranking,
+)
 from narrator.text.stretches import Quoted
 
 SURE = 0.9
@@ -290,8 +297,6 @@ def _fresh(one: Quoted, rule: Said | None) -> Row:
     return Row(speaker, kind, words, name, round(rule.sure, 2), rule.goes_on)
 
 
-NO_SPEECH = "no speech"
-"""The rule of quotations that are nobody's speech: titles, scare quotes."""
 MODEL = "model:"
 """What the name of a model begins with, where one has decided; else it is a rule's."""
 
