@@ -22,14 +22,7 @@ from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 from narrator.text.sentences import primary
-from narrator.text.speakers import (
-    NO_SPEECH,
-    Attribution,
-    Character,
-    Said,
-    attribute,
-    ranking,
-)
+from narrator.text.speakers import NO_SPEECH, Attribution, Character, Said, attribute
 from narrator.text.stretches import Quoted
 
 SURE = 0.9
@@ -228,12 +221,16 @@ def _attributed(
             text if primary(chapter.language) == language else []
             for text, chapter in zip(texts, chapters, strict=True)
         ]
-        first_person = project.first_person
-        part = attribute(own, known, language=language, first_person=first_person, find=find)
+        part = attribute(
+            own,
+            known,
+            language=language,
+            first_person=project.first_person,
+            find=find,
+            was_found=project.manifest.dialogue.cast == "found",
+        )
         cast |= {one.name: one for one in part.cast if one.name not in cast}
         said += part.said
-    if project.manifest.dialogue.cast == "found":  # which the rules take for given now
-        said = [replace(one, sure=ranking.sure(one.by, one.odds, found=True)) for one in said]
     said.sort(key=lambda one: (one.chapter, one.quotation.paragraph, one.quotation.start))
     return Attribution(tuple(cast.values()), tuple(said))
 

@@ -60,16 +60,18 @@ def attribute(
     language: str,
     first_person: str | None = None,
     find: bool = False,
+    was_found: bool = False,
 ) -> Attribution:
     """Who says the quotations of a book, whose chapters are sequences of paragraphs.
 
     `cast` are the characters that are known; others are found where there are none, or with
-    `find`. `first_person` says "I" in the narration.
+    `find`. `first_person` says "I" in the narration. `was_found`: the cast is what was found in an
+    earlier run, so that decisions are less sure than with one that a person gave.
     """
     every = [quotations(paragraphs, language) for paragraphs in chapters]
     quoted = [[one for one in own if one.is_speech] for own in every]
-    searched = find or not cast
-    if searched:
+    searched = was_found or find or not cast
+    if find or not cast:
         cast = (*cast, *_others(roster(chapters, quoted, language), cast))
     names = KnownNames(cast)
     passages = mentions.passages(chapters, quoted, names, language)
