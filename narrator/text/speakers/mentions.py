@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrator.text.quotations import Quotation
 from narrator.text.sentences import primary
@@ -46,6 +46,8 @@ class Prose:
     number: int
     """In the book."""
     chapter: int
+    scene: int
+    """In the book; one ends with its chapter, and where a paragraph has no words ("* * *")."""
     text: str
     words: list[Token]
     pieces: list[Quotation]
@@ -82,16 +84,18 @@ def passages(
 ) -> list[Prose]:
     """The paragraphs of all chapters, with their quotations and mentions."""
     found: list[Prose] = []
+    scene = 0
     for number, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
         pieces: dict[int, list[Quotation]] = {}
         for quotation in quotations:
             pieces.setdefault(quotation.paragraph, []).append(quotation)
         for place, text in enumerate(paragraphs):
-            passage = Prose(
-                len(found), number, text, tokens(text), pieces.get(place, []), [], language
-            )
+            own = pieces.get(place, [])
+            passage = Prose(len(found), number, scene, text, tokens(text), own, [], language)
             passage.mentions = list(_Finder(passage, names).mentions())
             found.append(passage)
+            scene += bool(text.strip()) and not (passage.words or own)
+        scene += 1
     return found
 
 
@@ -102,6 +106,11 @@ _SELF = frozenset("i me my myself".split())
 _AGES = frozenset("old young other one elder younger".split())
 _WORDS_TOO = frozenset("will may grace hope mark frank rose violet joy dick art".split())
 """Names that begin sentences as other words do."""
+_ACTS = frozenset(
+    "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
+    "kept left let threw turned who and himself herself is has does could would might".split()
+)
+"""Words that follow a name rather than such a word; with verbs of speech, and those in -ed."""
 
 
 class _Finder:
@@ -136,7 +145,7 @@ class _Finder:
             return None
         size, entry = hit
         first, last = self.words[at], self.words[at + size - 1]
-        if size == 1 and first.norm in _WORDS_TOO and self._begins(first.start):
+        if size == 1 and first.norm in _WORDS_TOO and self._is_word(at):
             return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
         loose = (entry.common or entry.noun) and last.norm in PERSONS and not last.capital
@@ -152,10 +161,16 @@ class _Finder:
             last.possessive,
         )
 
-    def _begins(self, start: int) -> bool:
-        """Whether a sentence begins here."""
-        before = self.text[:start].rstrip()
-        return not before or before[-1] in ".!?\"“‘'—:;"
+    def _is_word(self, at: int) -> bool:
+        """Whether what may be a name begins a sentence as a word: no comma or act follows."""
+        word = self.words[at]
+        before = self.text[self.words[at - 1].stop if at else 0 : word.start].strip()
+        if word.possessive or (at and (not before or before[-1] not in ".!?\"“”‘’'—:;")):
+            return False
+        after = self.passage.norm(at + 1)
+        if after in SAID or after in _ACTS or after.endswith("ed"):
+            return False
+        return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 
     def _noun(self, at: int) -> Mention | None:
         """ "the poor old man", within five words of its article."""
@@ -175,6 +190,9 @@ class _Finder:
                 break
         if end is None:
             return None
+        named = self._named(end - 1, False)
+        if named is not None and named.kind == "name":  # "the old Captain"
+            return replace(named, start=article.start, first=at)
         head = self.words[end - 1]
         return Mention(
             "noun",

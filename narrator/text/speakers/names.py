@@ -6,11 +6,19 @@ Knows characters and words, nothing of quotations.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from narrator.text.speakers.words import ARTICLES, HE_NAMES, PERSONS, SHE_NAMES, SHORT, TITLES
+from narrator.text.speakers.words import (
+    ARTICLES,
+    HE_NAMES,
+    PERSONS,
+    PRONOUNS,
+    SHE_NAMES,
+    SHORT,
+    TITLES,
+)
 
 Words = tuple[str, ...]
 """A name as it is compared: folded words, titles in their short form."""
@@ -81,14 +89,15 @@ class KnownNames:
         """As far as they are given, or told by names."""
         self._whole = _whole_names(cast)
         forms = _with_parts(cast, self._whole)
-        self._by_first: dict[str, list[tuple[Words, Entry]]] = {}
+        _leave_surnames_to_men(forms, self._whole, self.pronouns)
+        self._entries: dict[Words, Entry] = {}
+        sizes: dict[str, set[int]] = {}
         for form, bearers in forms.items():
-            members = [cast[who] for who in bearers]
-            noun = all(_has_with_article(member, form) for member in members)
-            entry = Entry(tuple(bearers), _is_common(form, noun), noun)
-            self._by_first.setdefault(form[0], []).append((form, entry))
-        for own in self._by_first.values():
-            own.sort(key=lambda item: -len(item[0]))
+            noun = all(_has_with_article(cast[who], form) for who in bearers)
+            self._entries[form] = Entry(tuple(bearers), _is_common(form, noun), noun)
+            sizes.setdefault(form[0], set()).add(len(form))
+        self._sizes = {first: sorted(own, reverse=True) for first, own in sizes.items()}
+        """Of the names that begin with a word, the longest first."""
 
     def find(self, name: str) -> int | None:
         """Who bears a name or alias."""
@@ -97,19 +106,29 @@ class KnownNames:
     def at(self, words: Sequence[Token], place: int, text: str) -> tuple[int, Entry] | None:
         """The longest name that begins with a word: its number of words, and what it is."""
         norm = words[place].norm
-        for form, entry in self._by_first.get(SHORT.get(norm, norm), ()):
-            run = words[place : place + len(form)]
-            if tuple(SHORT.get(token.norm, token.norm) for token in run) != form:
-                continue
-            if not _hangs_together(run, text):
+        for size in self._sizes.get(SHORT.get(norm, norm), ()):
+            run = words[place : place + size]
+            entry = self._entries.get(tuple(SHORT.get(one.norm, one.norm) for one in run))
+            if entry is None or len(run) < size or not _hangs_together(run, text):
                 continue
             capitals = all(token.capital or token.norm in _JOINTS for token in run)
             if capitals or entry.common or (entry.noun and _has_article(words, place, text)):
-                return len(form), entry
-        return None
+                return size, entry
+        return self._of_two(words, place)
+
+    def _of_two(self, words: Sequence[Token], place: int) -> tuple[int, Entry] | None:
+        """The first of "Mr. and Mrs. Hart"."""
+        if words[place].norm not in TITLES:
+            return None
+        run = [word.norm for word in words[place : place + 4]]
+        if len(run) < 4 or run[1] != "and" or run[2] not in TITLES:
+            return None
+        entry = self._entries.get((SHORT.get(run[0], run[0]), run[3]))
+        return None if entry is None else (1, entry)
 
 
 _JOINTS = frozenset("of de the la von van le du and".split())
+_SPEAKING = frozenset("i me my myself we us you".split())
 _OWNED = re.compile(r"['’]s?\s", re.IGNORECASE)
 _ALONE = frozenset(
     "dr prof capt col major gen inspector rev judge mademoiselle madame monsieur signor signora "
@@ -127,8 +146,9 @@ def _whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
             words = name_words(name)
             bare = words[1:] if words and words[0] in ARTICLES else words
             for form in dict.fromkeys(one for one in (words, bare) if one):
-                if who not in whole.setdefault(form, []):
-                    whole[form].append(who)
+                bearers = whole.setdefault(form, [])
+                if bearers[-1:] != [who]:
+                    bearers.append(who)
     return whole
 
 
@@ -138,7 +158,7 @@ def _with_parts(cast: Sequence[Character], whole: dict[Words, list[int]]) -> dic
     A single word that is all that is known of one ("Bounderby") and another's surname may be
     either.
     """
-    forms = {form: list(bearers) for form, bearers in whole.items()}
+    forms = {form: list(own) for form, own in whole.items() if not _is_anybodys(form)}
     for who, member in enumerate(cast):
         surnames = {words[-1:] for words in _plain(member) if len(words) > 1}
         for form in filter(None, _parts(member)):
@@ -147,9 +167,30 @@ def _with_parts(cast: Sequence[Character], whole: dict[Words, list[int]]) -> dic
                 form in surnames and all(_is_one_word(cast[other]) for other in own)
             ):
                 continue
-            if who not in forms.setdefault(form, []):
-                forms[form].append(who)
+            if _is_anybodys(form):
+                continue
+            bearers = forms.setdefault(form, [])
+            if who not in bearers[-1:] and who not in (own or ()):
+                bearers.append(who)
     return forms
+
+
+def _is_anybodys(form: Words) -> bool:
+    """Whether a name is but a pronoun or an article, which is anybody's."""
+    return len(form) == 1 and (form[0] in ARTICLES or form[0] in PRONOUNS or form[0] in _SPEAKING)
+
+
+def _leave_surnames_to_men(
+    forms: Mapping[Words, list[int]],
+    whole: Mapping[Words, list[int]],
+    pronouns: Sequence[str | None],
+) -> None:
+    """A surname alone is nobody's wife's or daughter's, where a man bears it."""
+    for form, bearers in forms.items():
+        if len(form) > 1 or form in whole or len(bearers) < 2:
+            continue
+        if any(pronouns[who] == "he" for who in bearers):
+            bearers[:] = [who for who in bearers if pronouns[who] != "she"]
 
 
 def _plain(member: Character) -> list[Words]:

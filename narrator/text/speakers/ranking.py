@@ -1,4 +1,4 @@
-"""Utterances -> who says them: candidates compared by what speaks for each, chapter by chapter.
+"""Utterances -> who says them: candidates compared by what speaks for each, scene by scene.
 
 What counts are the classical sieves: a tag's name, a pronoun and whom it may stand for, vocatives,
 alternation, beats of narration. How much each counts was learnt (`learnt.json`, where it says from
@@ -22,10 +22,10 @@ from narrator.text.speakers.tags import Talk
 
 Features = dict[str, float]
 History = Sequence[tuple[int, Situation]]
-"""Who spoke before in the chapter, the latest last."""
+"""Who spoke before in the scene, the latest last."""
 
 BEAM = 8
-"""Ways of deciding a chapter that are kept side by side."""
+"""Ways of deciding a scene that are kept side by side."""
 _BEHIND, _AHEAD = 8, 6
 """Utterances that are looked at before and after one."""
 _NOBODY = -1
@@ -56,10 +56,10 @@ def learnt() -> Mapping[str, Any]:
 
 def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
     """The likeliest speakers of all turns."""
-    chapters: dict[int, list[Situation]] = {}
+    scenes: dict[int, list[Situation]] = {}
     for s in situations:
-        chapters.setdefault(s.turn.passage.chapter, []).append(s)
-    return [decision for own in chapters.values() for decision in _chapter(own, book)]
+        scenes.setdefault(s.turn.passage.scene, []).append(s)
+    return [decision for own in scenes.values() for decision in _scene(own, book)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """One way of deciding a chapter so far."""
+    """One way of deciding a scene so far."""
 
     total: float
     steps: tuple[_Choice, ...] = ()
@@ -86,8 +86,8 @@ class _Path:
         return tuple(step.who for step in self.steps[-3:])
 
 
-def _chapter(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """The likeliest way through a chapter."""
+def _scene(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
+    """The likeliest way through a scene."""
     beam = [_Path(0.0)]
     for place, s in enumerate(own):
         grown: list[_Path] = []

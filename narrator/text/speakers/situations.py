@@ -12,7 +12,7 @@ from narrator.text.speakers.names import KnownNames
 from narrator.text.speakers.tags import Talk
 
 FAR = 99
-"""Passages since the last turn, where a chapter begins."""
+"""Passages since the last turn, where a scene begins."""
 
 
 class Story:
@@ -159,7 +159,7 @@ class _Follower:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what another chapter told."""
+        """Forget what another scene told."""
         self.seen: dict[int, tuple[int, int]] = {}
         self.mentions = 0
         self.subjects: list[int] = []
@@ -266,7 +266,7 @@ def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -
     found: list[Situation] = []
     reader = _Follower(book)
     for place, passage in enumerate(passages):
-        if place and passage.chapter != passages[place - 1].chapter:
+        if place and passage.scene != passages[place - 1].scene:
             reader.begin()
         found += map(reader.situation, by_passage.get(passage.number, ()))
         reader.read(passage)

@@ -50,7 +50,7 @@ def turns(passages: Sequence[Prose]) -> list[Talk]:
     found: list[Talk] = []
     for place, passage in enumerate(passages):
         before = passages[place - 1] if place else None
-        if before is not None and before.chapter != passage.chapter:
+        if before is not None and before.scene != passage.scene:
             before = None
         if passage.pieces:
             found += _said_in(passage, before)
@@ -103,9 +103,14 @@ def _tag(passage: Prose, place: int) -> SpeechTag | None:
     if not passage.is_english:
         return _foreign_tag(passage, place)
     before = _tag_before(passage, place)
-    if before is not None and before.rule == "before":
-        return before
-    return _tag_after(passage, place) or before
+    after = _tag_after(passage, place)
+    if before is None or (before.rule != "before" and after is not None):
+        return after
+    if after is not None and place:
+        last = _tag_after(passage, place - 1)
+        if last is not None and last.mention is before.mention:
+            return after  # `“Yes,” said Ada, and “No,” said Ben`
+    return before
 
 
 def _lead(passage: Prose) -> SpeechTag | None:
