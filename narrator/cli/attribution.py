@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +11,14 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import stage
+from narrator.cli.reading import print_proposals, proposals_json, reading
 from narrator.cli.shared import AsJson, Book, app, counted, cut, err, near, out, short, tell
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.attribution import Proposal, Quote
+    from narrator.pipeline.attribution import Proposal, Quote, Refine
+    from narrator.project.project import Project
+    from narrator.text.speakers.proposing import Description, Style
 
 LISTED = 20
 """Quotations to look at that are said one by one."""
@@ -39,19 +43,36 @@ def find_cast(
     every: Annotated[
         bool, typer.Option("--all", help="List all that is doubtful, not the weakest twenty.")
     ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(help="A language model to ask where rules are not sure: auto, DIR, a hub id."),
+    ] = None,
+    describe: Annotated[
+        bool, typer.Option("--describe", help="With --model: propose voices, and styles of lines.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find who says what in a book: its characters, and the speaker of each quotation."""
     from narrator.cli import review as asking
+    from narrator.project.load import load
 
     if review:
         asking.require_terminal()
         if as_json:
             raise UsageError("--review asks and --json answers: one at a time")
-    proposal = _proposed(book, find, write)
+    if describe and model is None:
+        raise UsageError("--describe asks a language model: add --model auto, or name one")
+    project = load(book)
+    voices: list[Description] = []
+    styles: list[Style] = []
+    with reading(model, project) if model else contextlib.nullcontext() as reader:
+        proposal = _proposed(project, find, write, reader)
+        if describe and reader is not None:
+            voices, styles = reader.proposals(project.manifest.language)
     tell("warning", proposal.warnings)
     if as_json:
-        out.print_json(data=_json(proposal))
+        more = proposals_json(voices, styles) if describe else {}
+        out.print_json(data={**_json(proposal), **more})
         return
     if review:
         asking.review(proposal, in_order=in_order)
@@ -59,25 +80,28 @@ def find_cast(
     most = None if every else LISTED
     _print_cast(proposal, most)
     _print_doubtful(proposal, most)
+    if describe:
+        print_proposals(proposal, voices, styles)
     _print_next(proposal, book, write)
 
 
-def _proposed(book: Path, find: bool, write: bool) -> Proposal:
-    """Who says what, written if that is wanted."""
+def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
+    """Who says what, written if that is wanted. A model is asked once the cast is what it will
+    be."""
     from narrator.pipeline import attribution, newcomers
-    from narrator.project.load import load
 
-    project = load(book)
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
     if not write:
-        return proposal
+        return attribution.propose(project, find=find, refine=model) if model else proposal
     grown = newcomers.with_newcomers(proposal)
     if grown is not None:
         more = len(attribution.characters(grown)) - len(attribution.characters(project))
         err.print(f"{near(project.path)}: {counted(more, 'character')} more under speakers")
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(grown)
+    if model is not None:
+        proposal = attribution.propose(proposal.project, refine=model)
     written = attribution.write(proposal)
     err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
     return proposal

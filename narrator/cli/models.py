@@ -117,7 +117,7 @@ def pull(
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
-    with _bar(look.repo, DownloadColumn()) as tell:
+    with bar(look.repo, DownloadColumn()) as tell:
         model = models.pull(look, tell)
     out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
     out.print(str(model.path))
@@ -178,7 +178,7 @@ def measure(
     engine = _engine(spec)
     session = engine.start(_say)
     try:
-        with _bar("speaking", MofNCompleteColumn()) as tell:
+        with bar("speaking", MofNCompleteColumn()) as tell:
             rows = list(
                 measure.measure(
                     session,
@@ -232,7 +232,7 @@ def _working(what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
+def bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
     """A bar that shows how far something is; a log gets its line at times."""
     if not err.is_terminal:
         with StageLine(err) as line:

@@ -23,6 +23,7 @@ from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 from narrator.text.sentences import primary
 from narrator.text.speakers import NO_SPEECH, Attribution, Character, Said, attribute
+from narrator.text.speakers.asking import MODEL
 from narrator.text.stretches import Quoted
 
 SURE = 0.9
@@ -155,10 +156,10 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
     texts = [[_told(line) for line in _lines(chapter)] for chapter in chapters]
     known = characters(project)
     found = _attributed(project, chapters, texts, known, find)
-    if refine is not None:
-        found = refine(found, texts)
     by_name = {one.name: one for one in (*known, *found.cast)}
     roles = roles_of(project)
+    if refine is not None:
+        found = refine(_with_people(found, chapters, places, by_name, roles), texts)
     said: dict[int, list[Said]] = {}
     for one in found.said:
         said.setdefault(one.chapter, []).append(one)
@@ -184,6 +185,26 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
     return Proposal(
         project, kept, chapters, tuple(quotes), files, tuple(dict.fromkeys(warnings)), lines
     )
+
+
+def _with_people(
+    found: Attribution,
+    chapters: Sequence[Chapter],
+    places: Mapping[int, Path],
+    cast: Mapping[str, Character],
+    roles: Roles,
+) -> Attribution:
+    """What is found, but for what people and print have decided: nobody is asked about that, and
+    who is asked about the rest is shown it."""
+    rows: dict[int, Said] = {}
+    for number, place in places.items():
+        old, own = decided.read(place), stretches.quoted(chapters[number])
+        beside = _beside(chapters[number], own, [o for o in found.said if o.chapter == number])
+        for rule, row in zip(beside, old.matched([one.text for one in own]), strict=True):
+            if rule is not None and row is not None and old.rows[row].by in ("you", "print"):
+                who = _speaker(old.rows[row], cast, roles)
+                rows[id(rule)] = replace(rule, speaker=who, sure=1.0, by=old.rows[row].by)
+    return replace(found, said=tuple(rows.get(id(one), one) for one in found.said))
 
 
 def _places(project: Project) -> dict[int, Path]:
@@ -288,14 +309,10 @@ def _fresh(one: Quoted, rule: Said | None) -> Row:
         ("model", rule.by[len(MODEL) :]) if rule.by.startswith(MODEL) else ("rule", rule.by)
     )
     speaker = UNKNOWN if rule.speaker is None else decided.column([rule.speaker])
-    if rule.speaker is None and rule.by == NO_SPEECH:
+    if rule.speaker is None and (rule.by == NO_SPEECH or kind == "model"):
         speaker = NOBODY
     name = re.sub(r"\s+", "-", rule.by.removeprefix(MODEL)) or "none"
     return Row(speaker, kind, words, name, round(rule.sure, 2), rule.goes_on)
-
-
-MODEL = "model:"
-"""What the name of a model begins with, where one has decided; else it is a rule's."""
 
 
 def _stays(row: Row, fresh: Row, cast: Mapping[str, Character], roles: Roles) -> bool:

@@ -1,0 +1,113 @@
+"""A language model at the command line: asked who speaks, and how voices and lines may sound."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.progress import MofNCompleteColumn
+
+from narrator.cli.models import bar
+from narrator.cli.shared import counted, err, near, out, short
+
+if TYPE_CHECKING:
+    from narrator.engines.reader import LanguageModel
+    from narrator.pipeline.attribution import Proposal
+    from narrator.project.project import Project
+    from narrator.text.speakers import Attribution
+    from narrator.text.speakers.answers import Answers
+    from narrator.text.speakers.proposing import Description, Style
+
+
+@dataclass(slots=True)
+class Reading:
+    """A language model with what it has answered on a project, and what it was asked last.
+
+    It refines what rules say of a book.
+    """
+
+    model: LanguageModel
+    answers: Answers
+    said: Attribution | None = None
+    texts: Sequence[Sequence[str]] = field(default_factory=tuple)
+
+    def __call__(self, found: Attribution, texts: Sequence[Sequence[str]]) -> Attribution:
+        from narrator.text.speakers import asking
+
+        before = self.model.read
+        with bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
+            self.said = asking.ask(texts, found, self.model, answers=self.answers, tell=tell)
+        self.texts = texts
+        decided = sum(one.by.startswith(asking.MODEL) for one in self.said.said)
+        tokens = self.model.read - before
+        err.print(f"{self.model.name}: {counted(decided, 'quotation')}, {tokens:,} tokens read")
+        return self.said
+
+    def proposals(self, language: str) -> tuple[list[Description], list[Style]]:
+        """What it proposes for the voices and lines of the book that it was asked about."""
+        from narrator.text.speakers import proposing
+
+        if self.said is None:
+            return [], []
+        with bar("describing voices", MofNCompleteColumn()) as tell:
+            voices = proposing.descriptions(
+                self.texts, self.said, self.model, self.answers, language=language, tell=tell
+            )
+        with bar("styles of lines", MofNCompleteColumn()) as tell:
+            styles = proposing.styles(self.texts, self.said, self.model, self.answers, tell=tell)
+        return voices, styles
+
+
+@contextlib.contextmanager
+def reading(spec: str, project: Project) -> Iterator[Reading]:
+    """A language model by hub id, folder or "auto", to be asked about a project.
+
+    Raises EngineUnavailable, StorageError.
+    """
+    from narrator.engines import models, reader
+    from narrator.text.speakers.answers import Answers
+
+    found = models.find_language(spec, root=project.root, tell=err.print)
+    with reader.load(found, err.print) as model:
+        yield Reading(model, Answers(project.build / "cast" / "answers.jsonl"))
+
+
+def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "voices": [{"name": one.name, "description": one.line} for one in voices],
+        "styles": [
+            {
+                "chapter": one.said.chapter + 1,
+                "paragraph": one.said.quotation.paragraph + 1,
+                "speaker": one.said.speaker,
+                "style": one.style,
+                "sure": round(one.sure, 4),
+            }
+            for one in styles
+        ],
+    }
+
+
+def print_proposals(
+    proposal: Proposal, voices: Sequence[Description], styles: Sequence[Style]
+) -> None:
+    """Proposals as they may be put into book.yaml and the texts."""
+    if voices:
+        out.print("voices as the model would describe them, for book.yaml; nothing is written:")
+    for voice in voices:
+        quoted = voice.line.replace("'", "''")
+        out.print(f"  {voice.name}: {{voice: {{description: '{quoted}'}}}}")
+    if styles:
+        out.print("styles that the narration tells of, as in “{Ada (softly): …}”:")
+    for style in styles:
+        place = style.said.quotation
+        scenes = proposal.chapters[style.said.chapter].scenes
+        line = [line for scene in scenes for line in scene.lines][place.paragraph]
+        words = short(line.text[place.start : place.stop])
+        where = f"{near(line.path)}:{line.number_at(place.start)}"
+        out.print(f"  {where}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
+    if not voices and not styles:
+        out.print("the model proposes no voices and no styles")
