@@ -63,7 +63,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str | None, float,
     """Rules that say what a test wants: by a part of the words, name, certainty and rule."""
     said: dict[str, tuple[str | None, float, str]] = dict(SAID)
 
-    def attribute(chapters, known=(), *, language, first_person=None, find=False):
+    def attribute(chapters, known=(), *, language, find=False, **_):
         found = []
         for number, texts in enumerate(chapters):
             for one in quotations(texts, language):

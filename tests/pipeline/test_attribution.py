@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from narrator.errors import ManifestError
+from narrator import files
+from narrator.errors import ManifestError, StorageError
 from narrator.pipeline import attribution, newcomers
 from narrator.pipeline.attribution import Proposal, propose
 from narrator.pipeline.manuscript import read
@@ -89,7 +90,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def by(
         said: Mapping[str, tuple[str | None, float, str]], cast: tuple[Character, ...] = ()
     ) -> None:
-        def attribute(chapters, known=(), *, language, first_person=None, find=False):
+        def attribute(chapters, known=(), *, language, find=False, **_):
             found = []
             for number, texts in enumerate(chapters):
                 for one in quotations(texts, language):
@@ -261,6 +262,26 @@ def test_a_file_that_cannot_be_read_is_said_and_left_alone(book: Path) -> None:
     place.mkdir()
     found = propose(load(book))
     assert "cannot be read" in str(found.warnings[0])
+
+
+def test_a_run_that_ends_between_files_is_made_good_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = project(tmp_path)
+    real = files.write
+
+    def full(place: Path, data: bytes) -> object:
+        if place.name == "two.speakers.txt":
+            raise StorageError("no space left")
+        return real(place, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write", full)
+        with pytest.raises(StorageError):
+            write(path)
+    assert first_columns(path) == ["Ada", "+", "Ben", "Ada"]
+    write(path)
+    assert first_columns(path, "two") == ["Ada"]
 
 
 # -- the cast in book.yaml
