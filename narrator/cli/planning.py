@@ -221,10 +221,13 @@ def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
 
 
 def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
-    """Of the whole cast."""
+    """Of the whole cast, but for voices that say nothing but what others say with them."""
+    speakers = book.manuscript.project.speakers
     rows = []
     for name in book.cast:
         steps = [s for s in book.steps if s.chunk.speaker == name and s in book.selection]
+        if not steps and name in speakers and speakers[name].plays:
+            continue
         rows.append(_SpeakerRow(name, len(steps), round(sum(s.expected for s in steps), 1)))
     return rows
 

@@ -125,7 +125,8 @@ def characters(project: Project) -> tuple[Character, ...]:
     return tuple(
         Character(name, tuple(speaker.aliases), speaker.pronoun)
         for name, speaker in project.manifest.cast.items()
-        if not (name == project.narrator and name != project.first_person)
+        if name.casefold() != "narrator"
+        and (name != project.narrator or name == project.first_person)
         and not (speaker.plays and SHARED.fullmatch(name))
     )
 

@@ -156,6 +156,7 @@ def test_the_narrator_is_a_character_where_it_has_a_name(tmp_path: Path) -> None
     assert "narrator" not in names(tmp_path / "a", MANIFEST)
     manifest = MANIFEST.replace("  narrator: {}\n", "") + "narrator: Ada\n"
     assert names(tmp_path / "b", manifest) == ["Ada", "Ben"]
+    assert names(tmp_path / "c", MANIFEST + "narrator: Ada\n") == ["Ada", "Ben"]
 
 
 def test_a_voice_that_others_share_is_no_character(tmp_path: Path) -> None:
