@@ -39,6 +39,9 @@ _HEAD = 60
 """Characters of a quotation that a question repeats."""
 _LEAST = 0.002
 """Odds below which nobody's word counts: a model's certainty is no proof."""
+_ALONE = 0.85
+"""How sure a model's word is at most where rules say another: how sure models are of themselves was
+never compared with how often they are right, and a person should look."""
 _ROOM = 1000
 """Tokens of a prompt beside its running text: what is asked for, the people, a question."""
 _QUESTION = 45
@@ -124,8 +127,8 @@ def ask(
     """The attribution with a model's word on what was weak; all else stays as it is.
 
     The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust), what rules give
-    nobody in particular being shared evenly. So it is sure where both agree, and stays doubtful
-    where they do not. Where a model means somebody who is not in its list, the rules' word stays,
+    nobody in particular being shared evenly. It is sure where both agree alone: where they do not,
+    it is so at 0.85 at most. Where a model means somebody who is not in its list, the rules' word stays,
     less sure.
 
     `answers` are asked first, and saved after each window: an interrupted run goes on. `tell` hears
@@ -382,7 +385,8 @@ def _decided(
     ranked = sorted(zip(names, both, strict=False), key=lambda item: -item[1])
     others = tuple((name, round(p, 4)) for name, p in ranked if name != options[best])[:3]
     by = MODEL + reader.name
-    return replace(said, speaker=options[best], sure=round(both[best], 4), by=by, others=others)
+    sure = both[best] if options[best] == said.speaker else min(both[best], _ALONE)
+    return replace(said, speaker=options[best], sure=round(sure, 4), by=by, others=others)
 
 
 def pooled(said: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:

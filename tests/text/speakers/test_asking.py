@@ -159,6 +159,11 @@ def test_no_answer_is_anything_but_one_of_the_cast_or_nobody():
     assert all(0 <= one.sure <= 1 for one in after.said)
 
 
+def test_a_model_that_overrules_the_rules_is_never_sure():
+    after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.9999))
+    assert max(one.sure for one in after.said if one.by == "model:stub") < 0.9
+
+
 # -- pooling
 
 NAMES = ("Ada", "Ben", "Cy")
