@@ -201,10 +201,10 @@ class Review:
         self.console.print(Text(f"\n{place}", style="bold"))
         before, after = self._around(one)
         if before:
-            self._say(Text(short(before[-_CONTEXT:], _CONTEXT + 1), style="dim"))
+            self._say(Text(before, style="dim"))
         self._say(self._paragraph(group))
         if after:
-            self._say(Text(short(after, _CONTEXT), style="dim"))
+            self._say(Text(after, style="dim"))
         for number, (name, odds) in enumerate(choices, 1):
             self._say(Text(f" {number} {name}" + (f"  {odds:.0%}" if odds is not None else "")))
         if one.row.is_yours:
@@ -215,11 +215,23 @@ class Review:
         self.console.print(text, soft_wrap=False)
 
     def _around(self, one: Quote) -> tuple[str, str]:
-        """The paragraphs before and after."""
+        """The paragraphs before and after, with those who speak in them."""
         lines = self.proposal.chapters[one.chapter].scenes[one.quoted.scene].lines
-        place = one.quoted.place
-        before = lines[place - 1].text if place else ""
-        return before, lines[place + 1].text if place + 1 < len(lines) else ""
+        said: dict[int, dict[str, None]] = {}
+        for other in self.proposal.quotes:
+            if (other.chapter, other.quoted.scene) == (one.chapter, one.quoted.scene):
+                names = {other.speaker: None} if other.speaker else {}
+                said.setdefault(other.quoted.place, {}).update(names)
+
+        def named(place: int, text: str) -> str:
+            names = " & ".join(said.get(place, ()))
+            return f"({names}) {text}" if names else text
+
+        before, after = one.quoted.place - 1, one.quoted.place + 1
+        end = lines[before].text if before >= 0 else ""
+        end = end if len(end) <= _CONTEXT else f"… {end[-_CONTEXT:]}"
+        begin = short(lines[after].text, _CONTEXT) if after < len(lines) else ""
+        return named(before, end), named(after, begin)
 
     def _paragraph(self, group: Sequence[Quote]) -> Text:
         """The paragraph with what is asked about marked, by colour or by signs."""

@@ -225,7 +225,7 @@ def test_candidates_come_with_their_odds(written: Path) -> None:
 
 def test_the_paragraphs_around_are_shown(written: Path) -> None:
     _, shown = asked(written, "sq")
-    assert "“I know,” she said, “but not now.”\n>>“The tea is cold.”<<\nThe clock had" in shown
+    assert "(Ada) “I know,” she said, “but not now.”\n>>“The tea is cold.”<<\nThe clock" in shown
 
 
 def test_it_goes_on_where_it_was(written: Path) -> None:
