@@ -127,9 +127,9 @@ def ask(
     """The attribution with a model's word on what was weak; all else stays as it is.
 
     The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust), what rules give
-    nobody in particular being shared evenly. It is sure where both agree alone: where they do not,
-    it is so at 0.85 at most. Where a model means somebody who is not in its list, the rules' word stays,
-    less sure.
+    nobody in particular being shared evenly. It is sure only where both agree: where they do not,
+    it is so at 0.85 at most. Where a model means somebody who is not in its list, the rules' word
+    stays, less sure.
 
     `answers` are asked first, and saved after each window: an interrupted run goes on. `tell` hears
     tokens read and to be read. When `cancel` is set it ends after the window that is being read.
