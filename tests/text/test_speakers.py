@@ -129,3 +129,25 @@ def test_what_is_no_speech_is_nobodys() -> None:
     said = attributed("They sailed in the “Hispaniola” at noon. “I see,” said Ben.").said
     assert [one.speaker for one in said] == [None, "Ben Hart"]
     assert said[0].by == NO_SPEECH
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "pieces"),
+    [
+        ('"' * 50_000, 0),
+        ("“I know,” said Ada. Ben rose. " * 700, 700),
+        ("Ada \0 \u202e\N{GRINNING FACE} י “\0”", 0),
+    ],
+)
+@pytest.mark.parametrize("cast", [CAST, ()])
+def test_odd_text_costs_no_more_than_its_length(
+    paragraph: str, pieces: int, cast: tuple[Character, ...]
+) -> None:
+    assert len(attributed(paragraph, cast=cast).said) == pieces
+
+
+def test_names_that_are_common_words_and_many_names_are_no_harm() -> None:
+    odd = Character("Will", ("May", "I", "the", "", "She", "\N{GRINNING FACE}"), "he")
+    many = tuple(Character(f"Mr. Hart{number}") for number in range(5_000))
+    said = attributed("“Will you?” said Ada.", "“The end,” I said.", cast=(*CAST, odd, *many)).said
+    assert said[0].speaker == "Ada Bell"

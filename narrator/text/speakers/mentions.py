@@ -65,6 +65,12 @@ class Prose:
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
+    def mentioned(self, words: range) -> list[Mention]:
+        """The mentions that begin within some of its words."""
+        first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
+        last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
+        return self.mentions[first:last]
+
     def norm(self, word: int) -> str:
         """A word, folded; empty outside of the passage."""
         return self.words[word].norm if 0 <= word < len(self.words) else ""

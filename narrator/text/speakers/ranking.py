@@ -75,15 +75,26 @@ class _Path:
     """One way of deciding a scene so far."""
 
     total: float
-    steps: tuple[_Choice, ...] = ()
-
-    @property
-    def history(self) -> History:
-        return [(step.who, step.situation) for step in self.steps[-_BEHIND:]]
+    before: _Path | None = None
+    step: _Choice | None = None
+    """The latest; none at a scene's beginning."""
+    history: History = ()
 
     @property
     def state(self) -> tuple[int, ...]:
-        return tuple(step.who for step in self.steps[-3:])
+        return tuple(who for who, _ in self.history[-3:])
+
+    def with_step(self, step: _Choice, odds: float) -> _Path:
+        history = (*self.history[-_BEHIND + 1 :], (step.who, step.situation))
+        return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
+
+    def steps(self) -> list[_Choice]:
+        found: list[_Choice] = []
+        path: _Path | None = self
+        while path is not None and path.step is not None:
+            found.append(path.step)
+            path = path.before
+        return found[::-1]
 
 
 def _scene(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
@@ -95,8 +106,7 @@ def _scene(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
         for path in beam:
             options = tuple(_options(s, book, path.history, ahead)[:6])
             for who, odds in options:
-                total = path.total + math.log(max(odds, 1e-9))
-                grown.append(_Path(total, (*path.steps, _Choice(who, s, odds, options))))
+                grown.append(path.with_step(_Choice(who, s, odds, options), odds))
         grown.sort(key=lambda path: -path.total)
         kept: dict[tuple[int, ...], _Path] = {}
         for path in grown:
@@ -104,7 +114,7 @@ def _scene(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
             if len(kept) == BEAM:
                 break
         beam = list(kept.values())
-    steps = beam[0].steps
+    steps = beam[0].steps()
     for place, step in enumerate(steps):
         history = [(one.who, one.situation) for one in steps[max(0, place - _BEHIND) : place]]
         yield _decision(step, history)

@@ -197,6 +197,7 @@ def _note(
     """Count the names of a paragraph; `tagged` are the subjects of its tags, if they are known."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
+    stops = [piece.stop for piece in pieces]
     for first, last, noun in _runs(words, text, small):
         while not noun and last - first > 1 and words[first].norm in _ADJECTIVES:
             first += 1
@@ -204,7 +205,7 @@ def _note(
         if not noun and run[0].norm in NOT_NAMES and run[0].norm not in TITLES:
             continue
         form = _form(run, text, noun, found)
-        before = text[: run[0].start].rstrip()[-1:]
+        before = _mark_before(text, run[0].start)
         form.times += 1
         form.inner += bool(before) and before not in _OPENING
         form.placed += first > 0 and words[first - 1].norm in _PLACES
@@ -215,13 +216,23 @@ def _note(
         else:
             form.told += 1
             if tagged is None:
-                form.tags += _in_tag(words, first, last, text, pieces)
+                near = slice(
+                    bisect_left(stops, run[0].start - 39), bisect_left(starts, run[-1].stop + 60)
+                )
+                form.tags += _in_tag(words, first, last, text, pieces[near])
             else:
                 form.tags += any(a < run[-1].stop and run[0].start < b for a, b in tagged)
 
 
 _OPENING = ".!?:;\"“”‘’'—-…"
 """Marks after which a sentence begins."""
+
+
+def _mark_before(text: str, start: int) -> str:
+    """The character before a place, spaces aside."""
+    while start and text[start - 1].isspace():
+        start -= 1
+    return text[start - 1 : start]
 
 
 def _form(run: Sequence[Token], text: str, noun: bool, found: dict[Words, _Form]) -> _Form:
@@ -315,7 +326,7 @@ def _may_name(run: Sequence[Token], text: str, small: Counter[str]) -> bool:
     if len(run) == 1:
         if first.norm in TITLES or first.norm in NOT_NAMES or len(first.norm) < 2:
             return False
-        before = text[: first.start].rstrip()[-1:]
+        before = _mark_before(text, first.start)
         opens = not before or before in ".!?:;\"“”‘’'—-…"
         return not (opens and small[first.norm] > 2)
     return not all(t.norm in NOT_NAMES for t in run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -177,7 +178,7 @@ class _Follower:
             subjects=tuple(self.subjects[:4]),
             here=self._here(group),
             lead=self.lead,
-            tells_i=any(m.kind == "self" for m in group.passage.mentions),
+            tells_i=any(m.kind == "self" for m in _around(group)),
         )
         if tag is not None and tag.is_explicit:
             s.kind, s.pronoun, s.other = tag.mention.kind, tag.mention.pronoun, tag.mention.other
@@ -196,7 +197,7 @@ class _Follower:
     def _here(self, group: Talk) -> dict[int, str]:
         here: dict[int, str] = {}
         tag = group.tag
-        for m in group.passage.mentions:
+        for m in _around(group):
             who = self.story.first_person if m.kind == "self" else next(iter(m.characters), None)
             if m.quoted or who is None:
                 continue
@@ -244,6 +245,19 @@ class _Follower:
             fitting = (w for w in self.subjects if self.story.pronouns[w] == m.pronoun)
             return next(fitting, None)
         return None
+
+
+_NEAR = 100
+"""Mentions of a passage that are looked at before and after a turn."""
+
+
+def _around(group: Talk) -> list[Mention]:
+    """The mentions around a turn in its passage."""
+    passage = group.passage
+    words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
+    first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
+    last = first + len(passage.mentioned(words))
+    return passage.mentions[max(0, first - _NEAR) : last + _NEAR]
 
 
 _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())

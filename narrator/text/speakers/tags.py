@@ -166,7 +166,7 @@ def _tag_after(passage: Prose, place: int) -> SpeechTag | None:
     words = passage.between(start, end)
     if not words or text[start : passage.words[words[0]].start].strip(" ,-—\n"):
         return None
-    mentions = [m for m in passage.mentions if m.first in words]
+    mentions = passage.mentioned(words)
     if passage.norm(words[0]) == "came":  # the voice of Ada
         return next((SpeechTag(m, "after") for m in mentions if m.kind == "name"), None)
     verbs = [word for word in words[:14] if passage.norm(word) in SAID]
@@ -212,7 +212,7 @@ def _straight(
     subject = _subject_of(passage, mentions, words[0], verbs[0])
     if subject is None or subject.first - words[0] > 3:
         return None
-    closing = passage.text[:start].rstrip("\"”’'» \n")[-1:]
+    closing = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
     goes_on = not passage.words[words[0]].capital or closing in ",-—!?"
     near = verbs[0] - subject.last <= 2
     if near or goes_on or passage.norm(verbs[0]) in SURE_SAID:
@@ -256,9 +256,9 @@ def _told_before(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
     words = passage.between(sentence, stop)
     if not words:
         return None
-    mark = passage.text[:stop].rstrip()[-1:]
+    mark = passage.text[sentence:stop].rstrip()[-1:]
     leads = mark in ",:-—" or mark.isalnum()
-    mentions = [m for m in passage.mentions if m.first in words]
+    mentions = passage.mentioned(words)
     tag = _told_by_verb(passage, words, mentions) if leads else None
     if tag is not None:
         return tag
@@ -367,14 +367,15 @@ def _look_inside(group: Talk) -> None:
     """Note who is addressed and who is named in a turn."""
     passage = group.passage
     for piece in group.pieces:
-        for mention in passage.mentions:
-            if not (piece.start <= mention.start < piece.stop and mention.characters):
+        words = passage.between(piece.start, piece.stop)
+        for mention in passage.mentioned(words):
+            if not mention.characters:
                 continue
             if not mention.possessive and _is_call(passage.text, mention, piece):
                 group.vocatives |= set(mention.characters)
             else:
                 group.named |= set(mention.characters)
-        for word in passage.between(piece.start, piece.stop):
+        for word in words:
             token = passage.words[word]
             if token.norm in ADDRESSED and _is_call(passage.text, token, piece):
                 group.address = ADDRESSED[token.norm]
