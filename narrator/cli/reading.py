@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Reading:
+class Asking:
     """A language model with what it has answered on a project, and what it was asked last.
 
     It refines what rules say of a book.
@@ -61,7 +61,7 @@ class Reading:
 
 
 @contextlib.contextmanager
-def reading(spec: str, project: Project) -> Iterator[Reading]:
+def reading(spec: str, project: Project) -> Iterator[Asking]:
     """A language model by hub id, folder or "auto", to be asked about a project.
 
     Raises EngineUnavailable, StorageError.
@@ -71,7 +71,7 @@ def reading(spec: str, project: Project) -> Iterator[Reading]:
 
     found = models.find_language(spec, root=project.root, tell=err.print)
     with reader.load(found, err.print) as model:
-        yield Reading(model, Answers(project.build / "cast" / "answers.jsonl"))
+        yield Asking(model, Answers(project.build / "cast" / "answers.jsonl"))
 
 
 def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> dict[str, object]:

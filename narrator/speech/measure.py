@@ -78,7 +78,7 @@ SENTENCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Stop:
     """One take: how long it became, and how long its text should take."""
 
     text: str
@@ -135,7 +135,7 @@ def measure(
     parameters: Mapping[str, Any],
     sentences: Sequence[str] = SENTENCES,
     tell: Callable[[int, int], None] = lambda done, total: None,
-) -> Iterator[Row]:
+) -> Iterator[Stop]:
     """Every sentence with every seed, as they finish; `rate` is the engine's, in Hz.
 
     `parameters` are the engine's own (steps, cfg …), its guard taken off.
@@ -160,11 +160,11 @@ def _request(text: str, seed: int, parameters: Mapping[str, Any]) -> Request:
     )
 
 
-def _row(request: Request, outcome: Outcome, rate: int) -> Row:
+def _row(request: Request, outcome: Outcome, rate: int) -> Stop:
     speech = outcome.speech
     if speech is None:
-        return Row(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
-    return Row(
+        return Stop(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
+    return Stop(
         request.text,
         request.seed,
         request.expected,
@@ -175,7 +175,7 @@ def _row(request: Request, outcome: Outcome, rate: int) -> Row:
     )
 
 
-def summary(rows: Sequence[Row]) -> Stops:
+def summary(rows: Sequence[Stop]) -> Stops:
     """Figures of the takes that ended by themselves. Raises UsageError where none did."""
     ended = [row for row in rows if row.stop == "stop"]
     if not ended:

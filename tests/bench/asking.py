@@ -87,7 +87,7 @@ class Stub:
     def __init__(self, right: float) -> None:
         self.right, self.choice = right, random.Random(1)
         self.read = self.plain = 0
-        self.answers: Iterator[tuple[asking.Window, list[str | None]]] = iter(())
+        self.answers: Iterator[tuple[asking.AskedStretch, list[str | None]]] = iter(())
 
     def count(self, text: str) -> int:
         return round(len(text) / CHARACTERS)
@@ -167,7 +167,7 @@ def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse
 
 def count(
     row: Row,
-    windows: Sequence[asking.Window],
+    windows: Sequence[asking.AskedStretch],
     rules: Attribution,
     after: Attribution,
     truth: Sequence[str | None],

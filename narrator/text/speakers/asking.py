@@ -76,7 +76,7 @@ USUAL = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class AskedStretch:
     """A stretch of a chapter with what is asked about it."""
 
     shared: str
@@ -96,7 +96,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class _Utterance:
+class _Asked:
     """Pieces that one speaker says in one go."""
 
     rows: tuple[int, ...]
@@ -153,7 +153,7 @@ def ask(
     return replace(attribution, said=tuple(said))
 
 
-def _cost(window: Window, reader: Reader, answers: Answers) -> int:
+def _cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
     """Tokens that are still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
     return window.tokens + _QUESTION * len(missing) if missing else 0
@@ -167,22 +167,22 @@ def windows(
     attribution: Attribution,
     reader: Reader,
     limits: Limits = USUAL,
-) -> list[Window]:
+) -> list[AskedStretch]:
     """What there is to ask, in the order of the book: every weak utterance once."""
     names = _by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
     for place, said in enumerate(attribution.said):
         chapter_rows[said.chapter].append(place)
-    found: list[Window] = []
+    found: list[AskedStretch] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
         utterances = _utterances(attribution.said, rows, limits.weak)
         if attribution.cast and any(one.is_weak for one in utterances):
-            chapter = _Chapter(paragraphs, attribution, utterances, names, reader)
+            chapter = _Cutter(paragraphs, attribution, utterances, names, reader)
             found += chapter.windows(limits)
     return found
 
 
-def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[_Utterance]:
+def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[_Asked]:
     groups: list[list[int]] = []
     for place in rows:
         one = said[place]
@@ -192,7 +192,7 @@ def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[
             groups[-1].append(place)
         else:
             groups.append([place])
-    return [_Utterance(tuple(g), _is_weak([said[place] for place in g], weak)) for g in groups]
+    return [_Asked(tuple(g), _is_weak([said[place] for place in g], weak)) for g in groups]
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
@@ -201,14 +201,14 @@ def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
     return all(one.sure < weak for one in own) and not any(one.by in _PEOPLE for one in pieces)
 
 
-class _Chapter:
+class _Cutter:
     """A chapter's text and utterances, to be cut into windows."""
 
     def __init__(
         self,
         paragraphs: Sequence[str],
         attribution: Attribution,
-        utterances: Sequence[_Utterance],
+        utterances: Sequence[_Asked],
         names: Mapping[str, Sequence[tuple[str, Sequence[int]]]],
         reader: Reader,
     ) -> None:
@@ -234,11 +234,11 @@ class _Chapter:
                 if utterance.is_weak and place == utterance.rows[0]:
                     self.weak.append((unit, number))
 
-    def windows(self, limits: Limits) -> list[Window]:
+    def windows(self, limits: Limits) -> list[AskedStretch]:
         """Windows that ask about every weak utterance once."""
         size = min(limits.window, self.longest)
         before, after = (min(part, size // 4) for part in (limits.before, limits.after))
-        found: list[Window] = []
+        found: list[AskedStretch] = []
         place = 0
         while place < len(self.weak):
             first = self.weak[place][0]
@@ -268,7 +268,7 @@ class _Chapter:
             found.append(self._window(range(start, stop), asked, spent))
         return found
 
-    def _window(self, units: range, asked: Sequence[int], tokens: int) -> Window:
+    def _window(self, units: range, asked: Sequence[int], tokens: int) -> AskedStretch:
         numbers: dict[int, int] = {}
         for unit in units:
             for _, utterance in self.marks[unit]:
@@ -284,7 +284,7 @@ class _Chapter:
         rows = zip(options, (*listed, _ELSE, _NOBODY), strict=True)
         roster = "\n".join(f"{code} = {said}" for code, said in rows)
         shared = f"{_INSTRUCTION}Passage:\n\n{text}\n\nPeople:\n{roster}\n\n"
-        return Window(
+        return AskedStretch(
             shared,
             tuple(self._question(number, numbers[number]) for number in asked),
             tuple(self.utterances[number].rows for number in asked),

@@ -184,7 +184,7 @@ _BESIDE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Narration:
     """A sentence of narration."""
 
     text: str
@@ -196,7 +196,7 @@ class _Told:
 
 def _told(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
-) -> list[_Told]:
+) -> list[_Narration]:
     """The narration, sentence by sentence, without what is quoted."""
     pieces: dict[tuple[int, int], list[Said]] = {}
     for said in attribution.said:
@@ -211,7 +211,7 @@ def _told(
                 sentence = " ".join(bare[start:stop].split())
                 weight = 2 * len(_MANNER.findall(sentence)) + len(_LOOKS.findall(sentence))
                 if len(sentence) > 8:
-                    found.append(_Told(sentence, beside, weight))
+                    found.append(_Narration(sentence, beside, weight))
     return found
 
 
@@ -224,7 +224,7 @@ def _bare(text: str, own: Sequence[Said]) -> str:
     return "… ".join((*parts, text[at:]))
 
 
-def _about(names: Sequence[str], told: Sequence[_Told], own: set[int]) -> list[str]:
+def _about(names: Sequence[str], told: Sequence[_Narration], own: set[int]) -> list[str]:
     """Sentences on somebody, those that tell most of a voice, in the text's order."""
     called = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
     found = []
