@@ -95,6 +95,8 @@ def print_proposals(
     proposal: Proposal, voices: Sequence[Description], styles: Sequence[Style]
 ) -> None:
     """Proposals as they may be put into book.yaml and the texts."""
+    from narrator.pipeline.attribution import in_order
+
     if voices:
         out.print("voices as the model would describe them, for book.yaml; nothing is written:")
     for voice in voices:
@@ -104,8 +106,9 @@ def print_proposals(
         out.print("styles that the narration tells of, as in “{Ada (softly): …}”:")
     for style in styles:
         place = style.said.quotation
-        scenes = proposal.chapters[style.said.chapter].scenes
-        line = [line for scene in scenes for line in scene.lines][place.paragraph]
+        line = in_order(proposal.chapters[style.said.chapter])[place.paragraph]
+        if line is None:
+            continue
         words = short(line.text[place.start : place.stop])
         where = f"{near(line.path)}:{line.number_at(place.start)}"
         out.print(f"  {where}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")

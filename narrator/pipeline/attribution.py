@@ -154,7 +154,7 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
     project = narrated(project)
     chapters = paragraphs(project)
     places = _places(project)
-    texts = [[_told(line) for line in _lines(chapter)] for chapter in chapters]
+    texts = [[_told(line) for line in in_order(chapter)] for chapter in chapters]
     known = characters(project)
     found = _attributed(project, chapters, texts, known, find)
     by_name = {one.name: one for one in (*known, *found.cast)}
@@ -218,12 +218,19 @@ def _places(project: Project) -> dict[int, Path]:
     return {number: place for place, number in places.items()}
 
 
-def _lines(chapter: Chapter) -> Iterator[Line]:
-    return (line for scene in chapter.scenes for line in scene.lines)
+def in_order(chapter: Chapter) -> list[Line | None]:
+    """The paragraphs of a chapter as the rules are given them; None where a scene ends."""
+    found: list[Line | None] = []
+    for scene in chapter.scenes:
+        found += [None] if found else []
+        found += scene.lines
+    return found
 
 
-def _told(line: Line) -> str:
+def _told(line: Line | None) -> str:
     """A paragraph of narration; nothing of what is somebody's already."""
+    if line is None:
+        return "* * *"
     return line.text if line.is_narration else ""
 
 
@@ -262,7 +269,7 @@ def _beside(chapter: Chapter, own: Sequence[Quoted], said: Sequence[Said]) -> li
     places: dict[tuple[int, int], int] = {}
     for scene_number, scene in enumerate(chapter.scenes):
         for place in range(len(scene.lines)):
-            places[scene_number, place] = len(places)
+            places[scene_number, place] = len(places) + scene_number
     by_paragraph: dict[int, list[Said]] = {}
     for one in said:
         by_paragraph.setdefault(one.quotation.paragraph, []).append(one)
