@@ -92,16 +92,15 @@ def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
-    if not write:
-        return attribution.propose(project, find=find, refine=model) if model else proposal
-    grown = newcomers.with_newcomers(proposal)
-    if grown is not None:
+    if write and (grown := newcomers.with_newcomers(proposal)) is not None:
         more = len(attribution.characters(grown)) - len(attribution.characters(project))
         err.print(f"{near(project.path)}: {counted(more, 'character')} more under speakers")
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(grown)
     if model is not None:
-        proposal = attribution.propose(proposal.project, refine=model)
+        proposal = attribution.refined(proposal, model)
+    if not write:
+        return proposal
     written = attribution.write(proposal)
     err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
     return proposal

@@ -69,7 +69,7 @@ def _is_script(looks: Sequence[Look]) -> bool:
 
 
 @dataclass(slots=True)
-class _Counted:
+class _Speeches:
     """What was counted while a book's dialogue was written."""
 
     printed: dict[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class _Labeller:
     def __init__(self, dialogue: PrintedDialogue, directions: Directions) -> None:
         self.dialogue = dialogue
         self.directions = directions
-        self.told = _Counted()
+        self.told = _Speeches()
         texts = [look.said.text for look in dialogue.looks]
         square = sum(len(_BRACKETS.findall(text)) for text in texts)
         rounded = sum(text.count("(") for text in texts)

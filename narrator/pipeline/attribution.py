@@ -82,6 +82,10 @@ class Proposal:
     """In the order of the book; none of chapters whose text stands in the manifest."""
     files: Mapping[int, Decided]
     """By chapter, as they would be written."""
+    found: Attribution
+    """What the rules say, or who was asked last, before what is decided already."""
+    texts: Sequence[Sequence[str]]
+    """The paragraphs of all chapters that the rules were given; `in_order` has their lines."""
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
@@ -146,28 +150,41 @@ def narrated(project: Project) -> Project:
 # -- what is proposed
 
 
-def propose(project: Project, *, find: bool = False, refine: Refine | None = None) -> Proposal:
-    """Who says the quotations of a project. Characters are found where it has none, or with `find`.
+def propose(project: Project, *, find: bool = False) -> Proposal:
+    """Who says the quotations of a project, by rules. Characters are found where it has none, or
+    with `find`.
 
     Raises ScriptError where a text cannot be read.
     """
     project = narrated(project)
     chapters = paragraphs(project)
-    places = _places(project)
     texts = [[_told(line) for line in in_order(chapter)] for chapter in chapters]
+    found = _attributed(project, chapters, texts, characters(project), find)
+    return _merged(project, chapters, texts, found)
+
+
+def refined(proposal: Proposal, refine: Refine) -> Proposal:
+    """The same, where the rules are not sure decided by `refine`."""
+    found = refine(_with_people(proposal), proposal.texts)
+    return _merged(proposal.project, proposal.chapters, proposal.texts, found)
+
+
+def _merged(
+    project: Project,
+    chapters: tuple[Chapter, ...],
+    texts: Sequence[Sequence[str]],
+    found: Attribution,
+) -> Proposal:
+    """What is found, under what the files beside the texts have decided already."""
     known = characters(project)
-    found = _attributed(project, chapters, texts, known, find)
-    by_name = {one.name: one for one in (*known, *found.cast)}
-    roles = roles_of(project)
-    if refine is not None:
-        found = refine(_with_people(found, chapters, places, by_name, roles), texts)
+    by_name, roles = _by_name(project, found), roles_of(project)
     said: dict[int, list[Said]] = {}
     for one in found.said:
         said.setdefault(one.chapter, []).append(one)
     quotes: list[Quote] = []
     files: dict[int, Decided] = {}
     warnings: list[Problem] = []
-    for number, place in places.items():
+    for number, place in _places(project).items():
         old = decided.read(place)
         warnings += old.problems
         own = stretches.quoted(chapters[number])
@@ -182,23 +199,26 @@ def propose(project: Project, *, find: bool = False, refine: Refine | None = Non
             for one, row, rule in zip(own, rows, beside, strict=True)
         ]
     lines = Counter(one.speaker for one in quotes if one.speaker is not None)
-    kept = tuple(one for one in by_name.values() if one in known or lines[one.name])
     return Proposal(
-        project, kept, chapters, tuple(quotes), files, tuple(dict.fromkeys(warnings)), lines
+        project,
+        tuple(one for one in by_name.values() if one in known or lines[one.name]),
+        chapters,
+        tuple(quotes),
+        files,
+        found,
+        texts,
+        tuple(dict.fromkeys(warnings)),
+        lines,
     )
 
 
-def _with_people(
-    found: Attribution,
-    chapters: Sequence[Chapter],
-    places: Mapping[int, Path],
-    cast: Mapping[str, Character],
-    roles: Roles,
-) -> Attribution:
+def _with_people(proposal: Proposal) -> Attribution:
     """What is found, but for what people and print have decided: nobody is asked about that, and
     who is asked about the rest is shown it."""
+    found, chapters = proposal.found, proposal.chapters
+    cast, roles = _by_name(proposal.project, found), roles_of(proposal.project)
     rows: dict[int, Said] = {}
-    for number, place in places.items():
+    for number, place in _places(proposal.project).items():
         old, own = decided.read(place), stretches.quoted(chapters[number])
         beside = _beside(chapters[number], own, [o for o in found.said if o.chapter == number])
         for rule, row in zip(beside, old.matched([one.text for one in own]), strict=True):
@@ -206,6 +226,11 @@ def _with_people(
                 who = _speaker(old.rows[row], cast, roles)
                 rows[id(rule)] = replace(rule, speaker=who, sure=1.0, by=old.rows[row].by)
     return replace(found, said=tuple(rows.get(id(one), one) for one in found.said))
+
+
+def _by_name(project: Project, found: Attribution) -> dict[str, Character]:
+    """All characters, those of the project first."""
+    return {one.name: one for one in (*characters(project), *found.cast)}
 
 
 def _places(project: Project) -> dict[int, Path]:

@@ -5,15 +5,15 @@ Proposals: what an author writes into the manifest is never changed, new names a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from narrator import files
-from narrator.characters import seen
 from narrator.errors import ManifestError, Problem
 from narrator.pipeline.attribution import Proposal, characters
 from narrator.project import load
 from narrator.project.insertion import NotInserted, inserted
 from narrator.project.project import Project
+from narrator.text.labels import folded
 from narrator.text.speakers import Character
 
 MOST_VOICES = 12
@@ -107,11 +107,29 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
     new = newcomers(proposal)
     if not (new or manifest.speakers):
         return
-    own, sharing = new[: _voices(proposal, new)], new[_voices(proposal, new) :]
+    voices = _voices(proposal, new)
     entries: dict[str, object] = {}
     if "narrator" not in manifest.speakers and proposal.project.narrator == "narrator":
         entries["narrator"] = {}
+    entries |= _with_own_voices(new[:voices])
+    taken = {folded(name) for name in (*manifest.cast, *(one.name for one in new))}
+    for kind, name in _SHARED.items():
+        played = {one.name: list(one.aliases) for one in new[voices:] if _kind(one) == kind}
+        there = manifest.speakers.get(name)
+        if played and there is not None and there.plays:
+            yield ("speakers", name, "plays"), played
+        elif played:
+            entries[_free(name, taken)] = _sharing(kind, played)
+    if entries:
+        yield ("speakers",), entries
+    if new and "cast" not in manifest.dialogue.model_fields_set:
+        yield ("dialogue",), {"cast": "found"}
+
+
+def _with_own_voices(own: Sequence[Character]) -> dict[str, object]:
+    """Speakers with a voice each, described so that no two of a kind are alike for a while."""
     count = dict.fromkeys(_MANNERS, 0)
+    entries: dict[str, object] = {}
     for one in own:
         kind = _kind(one)
         manner = _MANNERS[kind][count[kind] % len(_MANNERS[kind])]
@@ -121,36 +139,32 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
             **({"aliases": list(one.aliases)} if one.aliases else {}),
             "voice": {"description": f"{_WHO[kind]}, {manner}"},
         }
-    taken = {_folded(name) for name in (*manifest.cast, *(one.name for one in new))}
-    for kind, name in _SHARED.items():
-        played = {one.name: list(one.aliases) for one in sharing if _kind(one) == kind}
-        if not played:
-            continue
-        there = manifest.speakers.get(name)
-        if there is not None and there.plays:
-            yield ("speakers", name, "plays"), played
-            continue
-        while _folded(name) in taken:
-            name = f"other {name}"
-        entries[name] = {
-            **({"pronoun": kind} if kind else {}),
-            "plays": played,
-            "voice": {"description": f"{_WHO[kind]}, pleasant and plain"},
-        }
-    if entries:
-        yield ("speakers",), entries
-    if new and "cast" not in manifest.dialogue.model_fields_set:
-        yield ("dialogue",), {"cast": "found"}
+    return entries
+
+
+def _sharing(kind: str, played: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """A speaker whose voice characters of one pronoun share."""
+    return {
+        **({"pronoun": kind} if kind else {}),
+        "plays": played,
+        "voice": {"description": f"{_WHO[kind]}, pleasant and plain"},
+    }
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while folded(name) in taken:
+        name = f"other {name}"
+    return name
 
 
 def newcomers(proposal: Proposal) -> list[Character]:
     """The characters that the manifest lacks and can have, those with most lines first."""
-    taken = {_folded(name) for name in (*proposal.project.speakers, "narrator")}
+    taken = {folded(name) for name in (*proposal.project.speakers, "narrator")}
     known = set(characters(proposal.project))
     found: list[Character] = []
     for one in sorted(proposal.characters, key=lambda one: -proposal.lines[one.name]):
-        if one not in known and load.is_label(one.name) and _folded(one.name) not in taken:
-            taken.add(_folded(one.name))
+        if one not in known and load.is_label(one.name) and folded(one.name) not in taken:
+            taken.add(folded(one.name))
             found.append(one)
     return found
 
@@ -167,7 +181,3 @@ def _voices(proposal: Proposal, new: Sequence[Character]) -> int:
 
 def _kind(one: Character) -> str:
     return one.pronoun if one.pronoun in ("she", "he") else ""
-
-
-def _folded(name: str) -> str:
-    return seen(name).casefold()

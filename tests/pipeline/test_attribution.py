@@ -184,7 +184,7 @@ def test_a_model_decides_better(tmp_path: Path) -> None:
         return Attribution(found.cast, tuple(said))
 
     path = project(tmp_path)
-    found = propose(load(path), refine=refine)
+    found = attribution.refined(propose(load(path)), refine)
     assert speakers(found) == ["Ben"] * 5
     attribution.write(found)
     assert rows(path)[2] == "Ben | model small 0.70 Ben | “The tea is cold,”"

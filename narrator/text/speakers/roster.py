@@ -216,10 +216,9 @@ def _note(
         else:
             form.told += 1
             if tagged is None:
-                near = slice(
-                    bisect_left(stops, run[0].start - 39), bisect_left(starts, run[-1].stop + 60)
-                )
-                form.tags += _in_tag(words, first, last, text, pieces[near])
+                low = bisect_left(stops, run[0].start - 39)
+                high = bisect_left(starts, run[-1].stop + 60)
+                form.tags += _in_tag(words, first, last, text, pieces[low:high])
             else:
                 form.tags += any(a < run[-1].stop and run[0].start < b for a, b in tagged)
 

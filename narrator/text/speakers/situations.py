@@ -46,13 +46,7 @@ class Story:
     def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
         """Whoever tells a book is called by name by those to whom "I said" something."""
         told = {number for number, share in _shares_of_i(passages).items() if share >= 0.01}
-        calls = Counter[int]()
-        for place, group in enumerate(groups):
-            if group.tag is None or group.tag.mention.kind != "self":
-                continue
-            for near in (*groups[max(0, place - 1) : place], *groups[place + 1 : place + 2]):
-                if abs(near.passage.number - group.passage.number) <= 2:
-                    calls.update(near.vocatives)
+        calls = _called_beside_i(groups)
         for group in groups:
             # whom the narrator tells of as another is not the narrator
             if group.tag and group.passage.chapter in told and group.tag.is_explicit:
@@ -61,6 +55,18 @@ class Story:
         best = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
         if told and best is not None and calls[best] > 0:
             self.first_person = best
+
+
+def _called_beside_i(groups: Sequence[Talk]) -> Counter[int]:
+    """Who is addressed by name just before or after what the narrator's I says."""
+    calls = Counter[int]()
+    for place, group in enumerate(groups):
+        if group.tag is None or group.tag.mention.kind != "self":
+            continue
+        for near in (*groups[max(0, place - 1) : place], *groups[place + 1 : place + 2]):
+            if abs(near.passage.number - group.passage.number) <= 2:
+                calls.update(near.vocatives)
+    return calls
 
 
 def _shares_of_i(passages: Sequence[Prose]) -> dict[int, float]:
