@@ -462,8 +462,9 @@ def test_it_is_an_engine() -> None:
 
 def test_nothing_in_flight_is_nothing_to_wait_for(session: DraftSession) -> None:
     began = time.monotonic()
-    assert session.advance() == []
-    assert time.monotonic() - began < 0.4
+    for _ in range(10):
+        assert session.advance() == []
+    assert time.monotonic() - began < 4  # one that waits does so for half a second
 
 
 def test_a_full_session_keeps_every_worker_busy() -> None:
