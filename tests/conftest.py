@@ -13,6 +13,7 @@ from unittest import mock
 import pytest
 import typer
 import typer.testing
+from hypothesis import settings
 
 from narrator import cli
 
@@ -27,6 +28,13 @@ LONG = (
     "test_whole.py",
 )
 """Files of few tests that take long: they go first, lest one be alone at the end of `make test`."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`make test` tries a fifth of what hypothesis makes up: see tests/effort.py."""
+    if config.getoption("markexpr") == "not slow":
+        settings.register_profile("quick", settings.default, max_examples=20)
+        settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

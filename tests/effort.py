@@ -1,10 +1,12 @@
-"""What an action costs: for tests of how time grows with a text, never of how long it is."""
+"""How much a test tries, and what an action costs: never how long it takes."""
 
 from __future__ import annotations
 
 import gc
 import time
 from collections.abc import Callable
+
+from hypothesis import settings
 
 
 def cpu_seconds(action: Callable[[], object], tries: int = 1) -> float:
@@ -23,3 +25,11 @@ def cpu_seconds(action: Callable[[], object], tries: int = 1) -> float:
         finally:
             gc.enable()
     return least
+
+
+def examples(count: int) -> int:
+    """So many generated examples in `make test-all`, a fifth of them in `make test`.
+
+    Each run draws others. Tests that name no number follow the profile by themselves.
+    """
+    return count * settings.default.max_examples // 100

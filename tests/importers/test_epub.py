@@ -17,6 +17,7 @@ from narrator.importers import Book, import_book
 from narrator.text.labels import Roles
 from narrator.text.script import read_chapter
 from tests.build_epub import METADATA, build_epub, page
+from tests.effort import examples
 
 WORDS = "Nobody had asked the ferryman to wait and he had never been asked to hurry. " * 4
 TEXT = f"<p>{WORDS}</p>"
@@ -655,7 +656,9 @@ _contents = st.sampled_from(
 @given(st.lists(_markup, min_size=1, max_size=6), _contents)
 @example(["* * *", '<p class="chapter-title">word </p>'], [])
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_every_character_is_in_a_chapter_or_left_out(
     tmp_path: Path, pieces: list[str], contents: list

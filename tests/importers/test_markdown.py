@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
 from tests.build_epub import PNG
+from tests.effort import examples
 
 
 def imported(folder: Path, text: str) -> Book:
@@ -214,7 +215,9 @@ _rows = st.sampled_from(
 
 @given(st.lists(_rows, max_size=20))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:
     text = "\n".join(["# First", "", "It began so.", "", *rows])

@@ -15,6 +15,7 @@ from narrator.importers.labels import labels, ordinary
 from narrator.importers.persons import listed
 from narrator.project import load
 from tests.build_epub import build_epub
+from tests.effort import examples
 from tests.importers import plays
 
 READ = Choices()
@@ -360,7 +361,9 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     turns=st.lists(

@@ -24,6 +24,7 @@ from narrator.importers.prose import (
 )
 from narrator.text.labels import Roles
 from narrator.text.script import read_chapter
+from tests.effort import examples
 
 MARKUP = "*_`#>-+=~[](){}|<>&;:!\\/.1) \n\t\"“”'a:B："
 texts = st.one_of(
@@ -56,7 +57,7 @@ def read_back(markdown: str) -> list[tuple[int, str]]:
 
 
 @given(st.lists(st.one_of(spans, st.just(BREAK)), max_size=8))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_paragraphs_are_read_back_word_for_word(pieces: list[Span]) -> None:
     for lines in paragraphs(pieces):
         text = " ".join(map(plain, lines))
@@ -65,7 +66,7 @@ def test_paragraphs_are_read_back_word_for_word(pieces: list[Span]) -> None:
 
 
 @given(st.lists(spans, max_size=5), st.integers(1, 6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_headings_are_read_back_word_for_word(pieces: list[Span], level: int) -> None:
     line = tidy(pieces)
     assume(any(map(str.isalnum, plain(line))))
@@ -74,7 +75,7 @@ def test_headings_are_read_back_word_for_word(pieces: list[Span], level: int) ->
 
 @given(st.lists(st.tuples(st.lists(spans, max_size=3), st.sampled_from(["", ">", "-", ">-", "->"])),
                 max_size=6))  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_paragraphs_in_quotations_and_lists_are_read_back(
     pieces: list[tuple[list[Span], str]],
 ) -> None:

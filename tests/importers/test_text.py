@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from narrator.importers import Book, import_book
 from narrator.importers.book import count_words
+from tests.effort import examples
 
 PROSE = """\
 The ferry left at seven, as it had on every morning that anyone in the
@@ -385,7 +386,9 @@ _lines = st.sampled_from(
 
 @given(st.lists(_lines, max_size=30))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:
     text = "\n".join([*rows, "", "CHAPTER 99", "", "and so it ended, as it had to."])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
 from narrator.text.normalize.edits import Edit, apply, compose
+from tests.effort import examples
 
 NONE = Lexicon()
 
@@ -292,14 +293,14 @@ def check(text: str, result: SpokenText, language: str) -> None:
         assert not re.search("[0-9£$%&@#½°]", result.text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(TEXTS, LANGUAGES, st.booleans())
 def test_changes_make_the_spoken_text(text: str, language: str, heading: bool) -> None:
     result = normalize(text, language=language, speaker="n", lexicon=ENTRIES, heading=heading)
     check(text, result, language)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS.filter(bool), LANGUAGES, st.data())
 def test_a_say_is_always_heard(text: str, language: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -326,7 +327,7 @@ def two_stages(draw: st.DrawFn) -> tuple[str, list[Edit], list[Edit]]:
     return text, first, edits(apply(text, first))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(two_stages())
 def test_composed_edits_do_what_both_stages_do(case: tuple[str, list[Edit], list[Edit]]) -> None:
     text, first, second = case

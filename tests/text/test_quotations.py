@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.text.quotations import quotations
-from tests.effort import cpu_seconds
+from tests.effort import cpu_seconds, examples
 
 
 def found(language: str, text: str) -> list[str]:
@@ -224,7 +224,7 @@ MARKS = "\"“”„'‘’‚«»‹›「」『』—–- "
 TEXTS = st.lists(st.text(st.sampled_from(MARKS + "aIs ,.!?\n") | st.characters(), max_size=60))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(TEXTS, st.sampled_from(["en", "fr", "ru", "es", "de", "sv", "xx"]))
 def test_pieces_lie_in_their_paragraphs_in_order(paragraphs: list[str], language: str) -> None:
     at = (0, 0)

@@ -17,6 +17,7 @@ from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, MusicMark, Rest, Say
 from narrator.text.script import read_chapter
 from narrator.text.tags import tag_end
+from tests.effort import examples
 
 NAMES = ("narrator", "Ada", "Ben", "Ben & Sons")
 ROLES = Roles(
@@ -339,7 +340,7 @@ _WORDS = ["“Yes,”", "“No!”", "said Ada,", "she rose.", "—", "…", "{A
 
 
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12), st.integers(0, 6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who: int) -> None:
     text = "Once " + " ".join(words)
     chapter = read(text)
