@@ -80,6 +80,7 @@ class Finished:
                 "sha256": keys.file_content(file.path),
                 "seconds": round(file.seconds, 3),
                 "pause": self._longest_pause(file.chapters),
+                "starts": [round(start, 3) for start in file.starts],
             }
             chapters = tuple(number - 1 for number in file.chapters)
             found[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)

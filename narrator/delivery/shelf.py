@@ -31,8 +31,8 @@ class MadeFile:
     state: str = ""
     """A hash of all that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """sha256; of sound: seconds, and pause, the longest that its timeline explains. Nothing of
-    files of version 0.1."""
+    """sha256; of sound: seconds, pause, the longest that its timeline explains, and starts, the
+    seconds at which its chapters begin. Nothing of files of version 0.1."""
 
     def row(self) -> list[Any]:
         return [list(self.chapters), self.state, dict(self.facts)]

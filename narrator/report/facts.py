@@ -22,6 +22,7 @@ from narrator.delivery import layout, products
 from narrator.delivery.shelf import MadeFile
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.places import Passage, passages, timeline_of, within
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
@@ -33,23 +34,6 @@ MARK = '<meta name="generator" content="narrator">'
 """Stands in every page: only such a one is replaced by another."""
 
 # -- what is said ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of text: where it stands, and where it is heard."""
-
-    chunk: str
-    """Its id, "3.12"."""
-    chapter: int
-    """Counted from 0."""
-    speaker: str
-    source: str
-    """file:line, the file as it is found from the project's folder."""
-    text: str
-    start: float | None
-    """Seconds from the start of its chapter's sound; None where that has not been made."""
-    stop: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +226,8 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     """The facts of a project. Raises StorageError."""
     project = book.project
     files = tuple(_files(book))
-    timelines = [_timeline(book, number) for number in range(len(book.chapters))]
-    places = _places(book, timelines)
+    timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
+    places = passages(book, timelines)
     records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
     paces = tuple(_paces(book.steps, records, places))
     chapters = tuple(
@@ -291,44 +275,7 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, str(value) if plain else json.dumps(value, ensure_ascii=False, default=str)
 
 
-# -- places ----------------------------------------------------------------------------------------
-
-
-def _timeline(book: BookPlan, chapter: int) -> Timeline | None:
-    """A chapter's timeline as it was last assembled."""
-    folder = book.folders.work("timeline")
-    try:
-        return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # not made yet, or torn: the next render writes it again
-
-
-def _places(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
-    """Of every step, by its id."""
-    heard: dict[tuple[str, str], tuple[float, float]] = {}
-    for timeline in filter(None, timelines):
-        rate = timeline.sample_rate
-        for cue in timeline.cues:
-            heard[cue.chunk, cue.key] = cue.start / rate, cue.stop / rate
-    places = {}
-    for step in book.steps:
-        line = step.chunk.pieces[0].line
-        start, stop = heard.get((step.id, step.key), (None, None))
-        places[step.id] = Passage(
-            chunk=step.id,
-            chapter=step.chapter,
-            speaker=step.chunk.speaker,
-            source=f"{_within(line.path, book)}:{line.line}",
-            text=step.chunk.text,
-            start=start,
-            stop=stop,
-        )
-    return places
-
-
-def _within(path: Path, book: BookPlan) -> str:
-    root = book.project.root
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+# -- chapters --------------------------------------------------------------------------------------
 
 
 def _chapter(
@@ -549,6 +496,4 @@ def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
 def _left_out(book: BookPlan) -> Iterator[Unspoken]:
     for number, chapter in enumerate(book.chapters):
         for item in chapter.left_out:
-            yield Unspoken(
-                number, f"{_within(item.path, book)}:{item.line}", item.text, item.reason
-            )
+            yield Unspoken(number, f"{within(item.path, book)}:{item.line}", item.text, item.reason)

@@ -22,8 +22,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from narrator.delivery import verify
 from narrator.errors import UserError
+from narrator.pipeline.places import Passage
 from narrator.report import plots
-from narrator.report.facts import MARK, ChapterFacts, File, Passage, Pause, ProjectFacts
+from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
 from narrator.report.sound import ChapterSound, Curve, Kept
 from narrator.sound.clock import clock
 from narrator.sound.probe import FileFigures

@@ -1,0 +1,221 @@
+"""Commands that go from sound to text and back: where, play."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from narrator.cli.planning import plan_of
+from narrator.cli.shared import (
+    AsJson,
+    BookOption,
+    Chunks,
+    Draft,
+    app,
+    err,
+    near,
+    out,
+    parted,
+    short,
+)
+from narrator.errors import UsageError
+from narrator.sound.clock import fine_clock
+
+if TYPE_CHECKING:
+    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.places import Passage
+
+_TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d+)?)")
+"""12:34, 1:12:34, 00:12:34,567 as subtitles have it."""
+
+
+@app.command()
+def where(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[CHAPTER] TIME | CHUNK... [BOOK]",
+            help="A time in a chapter, 3 12:34, or in the file of the whole book, 5:12:34; or "
+            "chunks, 3.12. And their book, in any order.",
+            show_default=False,
+        ),
+    ],
+    book: BookOption = None,
+    draft: Draft = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is spoken at a time, and where it is written; or when chunks are heard."""
+    times = [word for word in words if _TIME.fullmatch(word)]
+    if not times:
+        chunks, place = parted(words, book)
+        if not chunks:
+            raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
+        _print_passages(plan_of(place, draft), chunks, as_json)
+        return
+    if len(times) > 1:
+        raise UsageError(f"which time, {' or '.join(times)}? Name one")
+    chapter, place = _chapter_and_book([word for word in words if word not in times], book)
+    _print_heard(plan_of(place, draft), chapter, _seconds(times[0]), as_json)
+
+
+def _seconds(time: str) -> float:
+    written = _TIME.fullmatch(time)
+    assert written is not None
+    hours, minutes, seconds = written.groups()
+    return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+
+
+def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
+    """What stands beside a time. Raises UsageError where it cannot be told which is which."""
+    rest = list(words)
+    books = [option] if option else []
+    if not books:
+        # a chapter's number may be a folder's name, too, where a book is named beside it
+        there = [word for word in rest if Path(word).exists()]
+        there = there if len(there) < 2 else [word for word in there if not word.isdecimal()]
+        if len(there) == 1 and not (there[0].isdecimal() and Path("book.yaml").exists()):
+            rest.remove(there[0])
+            books = [Path(there[0])]
+    if len(rest) > 1:
+        names = " or ".join(rest)
+        raise UsageError(f"which is the chapter, {names}? As in: narrator where my-book 3 12:34")
+    return rest[0] if rest else None, books[0] if books else Path("book.yaml")
+
+
+def _print_heard(book: BookPlan, chapter: str | None, seconds: float, as_json: bool) -> None:
+    from narrator.pipeline import bookplan, places
+
+    file: Path | None = None
+    if chapter is None:
+        file, number, seconds = places.in_book(book, seconds)
+    else:
+        chosen = bookplan.select(book.manuscript, [chapter], (), False).chapters
+        if len(chosen) != 1:
+            raise UsageError(f"“{chapter}” are several chapters: name one")
+        (number,) = chosen
+    found = places.heard_at(book, number, seconds)
+    if as_json:
+        rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause}
+                for one in found]  # fmt: skip
+        out.print_json(data=rows)
+        return
+    if file is not None:
+        out.print(f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}")
+    for one in found:
+        _print_passage(book, one.passage)
+        if one.is_pause:
+            out.print("  the time lies in the pause beside it")
+    if any(not one.is_current for one in found):
+        out.print("  as it was when the chapter was made: its text or voice has changed since, and "
+                  f"`narrator render{book.folders.option}` makes it anew")  # fmt: skip
+
+
+def _print_passages(book: BookPlan, chunks: Sequence[str], as_json: bool) -> None:
+    from narrator.pipeline import bookplan, places
+
+    steps = [bookplan.find_step(book, name) for name in chunks]
+    timelines = {step.chapter: places.timeline_of(book, step.chapter) for step in steps}
+    passages = places.passages(book, list(timelines.values()))
+    if as_json:
+        out.print_json(data=[_row(passages[step.id]) for step in steps])
+        return
+    for step in steps:
+        _print_passage(book, passages[step.id])
+
+
+def _row(passage: Passage) -> dict[str, Any]:
+    return {
+        "chunk": passage.chunk,
+        "chapter": passage.chapter + 1,
+        "speaker": passage.speaker,
+        "source": passage.source,
+        "text": passage.text,
+        "start": passage.start,
+        "stop": passage.stop,
+    }
+
+
+def _print_passage(book: BookPlan, passage: Passage) -> None:
+    time = "not heard yet"
+    if passage.start is not None and passage.stop is not None:
+        time = f"{fine_clock(passage.start)} to {fine_clock(passage.stop)}"
+    title = book.chapters[passage.chapter].title
+    out.print(f"{passage.chunk}  {time} of chapter {passage.chapter + 1}, {short(title, 40)}")
+    out.print(f"  {passage.source}  {passage.speaker}: {passage.text}")
+
+
+# -- playing ---------------------------------------------------------------------------------------
+
+_PLAYERS = {
+    "darwin": (("afplay",),),
+    "linux": (
+        ("pw-play",),
+        ("paplay",),
+        ("ffplay", "-nodisp", "-autoexit", "-loglevel", "error"),
+        ("mpv", "--really-quiet", "--no-video"),
+        ("aplay", "-q"),
+    ),
+}
+"""Programs that play a WAV file and end, as systems have them; the first one there is taken."""
+
+
+@app.command()
+def play(
+    chunks: Chunks,
+    book: BookOption = None,
+    draft: Draft = False,
+    number: Annotated[
+        int | None,
+        typer.Option("--try", min=0, help="Another try than the one in use, as `takes` has them."),
+    ] = None,
+) -> None:
+    """Play the takes of chunks, one after the other."""
+    from narrator.pipeline import bookplan, retakes
+
+    names, place = parted(chunks, book)
+    if not names:
+        raise UsageError(f"which chunks of {place}? Name them chapter.number, as 3.12")
+    player = _player()
+    planned = plan_of(place, draft)
+    with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
+        for step in [bookplan.find_step(planned, name) for name in names]:
+            tries = retakes.tries_of(planned, step)
+            wanted = [one for one in tries if one.in_use or number is not None]
+            wanted = [one for one in wanted if number is None or one.number == number]
+            if not wanted:
+                there = ", ".join(str(one.number) for one in tries) or "none was kept"
+                what = f"no try {number}" if number is not None else "no take"
+                raise UsageError(f"chunk {step.id} has {what}; tries: {there}")
+            (path,) = retakes.write_sounds(planned, step, wanted, Path(folder))
+            err.print(f"{step.id}  {step.chunk.speaker}: {short(step.chunk.text)}")
+            _played(player, path)
+
+
+def _player() -> list[str]:
+    """Raises UsageError where nothing plays sounds."""
+    known = _PLAYERS.get(sys.platform, ())
+    for command in known:
+        if found := shutil.which(command[0]):
+            return [found, *command[1:]]
+    names = ", ".join(command[0] for command in known) or "none is known for this system"
+    raise UsageError(
+        f"no program to play sounds was found ({names}); `narrator takes CHUNK --out FOLDER` "
+        "writes them as files"
+    )
+
+
+def _played(player: Sequence[str], path: Path) -> None:
+    """Raises UsageError where the player fails, as where there is no device."""
+    done = subprocess.run([*player, str(path)], stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        name = Path(player[0]).name
+        raise UsageError(f"{name} could not play it: {said[-1] if said else 'it did not say why'}")

@@ -1,0 +1,182 @@
+"""Where a book's text is heard, and what is heard at a place of it.
+
+A chapter's timeline is as it was last made: what was edited since is named as it was, and said to
+be. Reads timelines and lists of files; decodes no sound.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from narrator.delivery import products
+from narrator.delivery.folders import SOUNDS
+from narrator.errors import UsageError
+from narrator.pipeline.bookplan import BookPlan
+from narrator.sound.assemble import Cue, Timeline
+from narrator.sound.clock import clock
+from narrator.speech.plan import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text: where it stands, and where it is heard."""
+
+    chunk: str
+    """Its id, "3.12"."""
+    chapter: int
+    """Counted from 0."""
+    speaker: str
+    source: str
+    """file:line, the file as it is found from the project's folder."""
+    text: str
+    start: float | None
+    """Seconds from the start of its chapter's sound; None where that has not been made."""
+    stop: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is heard at a place of a chapter."""
+
+    passage: Passage
+    """As it was when the chapter was made; its chunk is named as it is now."""
+    is_current: bool
+    """Whether the book still has it there, word for word."""
+    is_pause: bool
+    """Whether the place lies in the pause after it, or before the chapter's first words."""
+
+
+def timeline_of(book: BookPlan, chapter: int) -> Timeline | None:
+    """A chapter's timeline as it was last made; the chapter is counted from 0."""
+    folder = book.folders.work("timeline")
+    try:
+        return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not made yet, or torn: the next render writes it again
+
+
+def passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
+    """Of every step, by its id. `timelines` are the chapters'."""
+    heard: dict[tuple[str, str], tuple[float, float]] = {}
+    for timeline in filter(None, timelines):
+        rate = timeline.sample_rate
+        for cue in timeline.cues:
+            heard[cue.chunk, cue.key] = cue.start / rate, cue.stop / rate
+    return {step.id: _passage(book, step, heard) for step in book.steps}
+
+
+def _passage(
+    book: BookPlan, step: Step, heard: Mapping[tuple[str, str], tuple[float, float]]
+) -> Passage:
+    line = step.chunk.pieces[0].line
+    start, stop = heard.get((step.id, step.key), (None, None))
+    return Passage(
+        chunk=step.id,
+        chapter=step.chapter,
+        speaker=step.chunk.speaker,
+        source=f"{within(line.path, book)}:{line.line}",
+        text=step.chunk.text,
+        start=start,
+        stop=stop,
+    )
+
+
+def within(path: Path, book: BookPlan) -> str:
+    """A file as it is found from the project's folder."""
+    root = book.project.root
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+# -- what is heard at a place ----------------------------------------------------------------------
+
+
+def heard_at(book: BookPlan, chapter: int, seconds: float) -> list[Heard]:
+    """What is heard so many seconds after the beginning of a chapter, counted from 0; several where
+    they speak in unison.
+
+    Raises UsageError where the chapter has no sound, or is shorter.
+    """
+    timeline = timeline_of(book, chapter)
+    if timeline is None or not timeline.cues:
+        again = f"`narrator render{book.folders.option}`"
+        raise UsageError(f"chapter {chapter + 1} has no sound yet: {again} makes it")
+    if seconds > timeline.seconds:
+        lasts = clock(timeline.seconds)
+        raise UsageError(f"chapter {chapter + 1} lasts {lasts}, and has no {clock(seconds)}")
+    at = seconds * timeline.sample_rate
+    begun = [place for place, cue in enumerate(timeline.cues) if cue.start <= at]
+    together = list(_together(timeline.cues, begun[-1] if begun else 0))
+    spoken = [cue for cue in together if cue.start <= at < cue.stop]
+    names = _Names(book, chapter)
+    found = []
+    for cue in spoken or together:
+        name, is_current = names.now(cue)
+        passage = _cued(chapter, cue, timeline.sample_rate, name)
+        found.append(Heard(passage, is_current, is_pause=not spoken))
+    return found
+
+
+def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:
+    """A cue and those in unison with it."""
+    while place and cues[place].with_before:
+        place -= 1
+    yield cues[place]
+    yield from takewhile(lambda cue: cue.with_before, cues[place + 1 :])
+
+
+class _Names:
+    """What chunks of a chapter are called now that had other numbers when it was made."""
+
+    def __init__(self, book: BookPlan, chapter: int) -> None:
+        self.ids: dict[str, list[str]] = {}
+        for step in book.steps:
+            if step.chapter == chapter:
+                self.ids.setdefault(step.key, []).append(step.id)
+
+    def now(self, cue: Cue) -> tuple[str, bool]:
+        """A cue's chunk, and whether the book still has it."""
+        found = self.ids.get(cue.key, [])
+        return cue.chunk if cue.chunk in found or not found else found[0], bool(found)
+
+
+def _cued(chapter: int, cue: Cue, rate: int, name: str) -> Passage:
+    return Passage(
+        chunk=name,
+        chapter=chapter,
+        speaker=cue.speaker,
+        source=f"{cue.path.as_posix()}:{cue.line}",
+        text=cue.text,
+        start=cue.start / rate,
+        stop=cue.stop / rate,
+    )
+
+
+def in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
+    """A place in the delivered file that has most chapters: the file, the chapter, counted from 0,
+    and the seconds from its beginning. Raises UsageError where there is none, or it is shorter."""
+    for path, chapters, starts, length in _files(book):
+        if seconds > length:
+            raise UsageError(f"{path.name} lasts {clock(length)}, and has no {clock(seconds)}")
+        place = max(0, bisect_right(starts, seconds) - 1)
+        return path, chapters[place], max(0.0, seconds - starts[place])
+    raise UsageError(
+        "there is no file of several chapters: say which chapter, as in `narrator where 3 12:34`"
+    )
+
+
+def _files(book: BookPlan) -> Iterator[tuple[Path, Sequence[int], Sequence[float], float]]:
+    """Delivered files of several chapters, those with most first: where each chapter begins, and
+    how long the file is."""
+    made = products.made_of(book.project)
+    for _, name in sorted((-len(entry.chapters), name) for name, entry in made.items()):
+        entry, path = made[name], book.project.build / name
+        starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
+        sound = path.suffix.casefold() in SOUNDS and path.is_relative_to(book.folders.finished)
+        if not (sound and path.is_file() and isinstance(length, int | float)):
+            continue
+        if len(entry.chapters) == len(starts) > 1:
+            yield path, entry.chapters, starts, float(length)
