@@ -48,3 +48,14 @@ def quoted(text: str, most: int = 60) -> str:
     """`text` for a message: on one line, not too long, nothing in it that a terminal would obey."""
     text = text if len(text) <= most else f"{text[:most]}…"
     return shown(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+
+
+def decoded(data: bytes) -> tuple[str, int | None]:
+    """A text file that people edit: as UTF-8 or UTF-16 by its marks, else as Windows-1252, then
+    with the place of the first byte that is no UTF-8."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace"), None
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        return data.decode("cp1252", "replace"), error.start

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -31,10 +30,7 @@ from narrator.sound.clock import fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
-    from narrator.pipeline.places import Passage
-
-_TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d+)?)")
-"""12:34, 1:12:34, 00:12:34,567 as subtitles have it."""
+    from narrator.pipeline.places import Heard, Passage
 
 
 @app.command()
@@ -53,27 +49,24 @@ def where(
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    times = [word for word in words if _TIME.fullmatch(word)]
-    if not times:
-        chunks, place = parted(words, book)
-        if not chunks:
-            raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
-        _print_passages(plan_of(place, draft), chunks, as_json)
+    if times := times_among(words):
+        chapter, place = chapter_and_book([word for word in words if word not in times], book)
+        _print_heard(plan_of(place, draft), chapter, times, as_json)
         return
-    if len(times) > 1:
-        raise UsageError(f"which time, {' or '.join(times)}? Name one")
-    chapter, place = _chapter_and_book([word for word in words if word not in times], book)
-    _print_heard(plan_of(place, draft), chapter, _seconds(times[0]), as_json)
+    chunks, place = parted(words, book)
+    if not chunks:
+        raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
+    _print_passages(plan_of(place, draft), chunks, as_json)
 
 
-def _seconds(time: str) -> float:
-    written = _TIME.fullmatch(time)
-    assert written is not None
-    hours, minutes, seconds = written.groups()
-    return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+def times_among(words: Sequence[str]) -> list[str]:
+    """Those of the words that are times."""
+    from narrator.pipeline.proofnotes import TIME
+
+    return [word for word in words if TIME.fullmatch(word)]
 
 
-def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
+def chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
     """What stands beside a time. Raises UsageError where it cannot be told which is which."""
     rest = list(words)
     books = [option] if option else []
@@ -90,25 +83,34 @@ def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | 
     return rest[0] if rest else None, books[0] if books else Path("book.yaml")
 
 
-def _print_heard(book: BookPlan, chapter: str | None, seconds: float, as_json: bool) -> None:
+def heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[Heard]]:
+    """What is heard at a time: in which file and chapter it was looked for, where no chapter was
+    named, and what. Raises UsageError."""
     from narrator.pipeline import bookplan, places
+    from narrator.pipeline.proofnotes import seconds_of
 
-    file: Path | None = None
+    if len(times) > 1:
+        raise UsageError(f"which time, {' or '.join(times)}? Name one")
+    seconds = seconds_of(times[0]) or 0.0
     if chapter is None:
         file, number, seconds = places.in_book(book, seconds)
-    else:
-        chosen = bookplan.select(book.manuscript, [chapter], (), False).chapters
-        if len(chosen) != 1:
-            raise UsageError(f"“{chapter}” are several chapters: name one")
-        (number,) = chosen
-    found = places.heard_at(book, number, seconds)
+        looked = f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}"
+        return looked, places.heard_at(book, number, seconds)
+    chosen = bookplan.select(book.manuscript, [chapter], (), False).chapters
+    if len(chosen) != 1:
+        raise UsageError(f"“{chapter}” are several chapters: name one")
+    return "", places.heard_at(book, min(chosen), seconds)
+
+
+def _print_heard(book: BookPlan, chapter: str | None, times: Sequence[str], as_json: bool) -> None:
+    looked, found = heard(book, chapter, times)
     if as_json:
         rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause}
                 for one in found]  # fmt: skip
         out.print_json(data=rows)
         return
-    if file is not None:
-        out.print(f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}")
+    if looked:
+        out.print(looked)
     for one in found:
         _print_passage(book, one.passage)
         if one.is_pause:
@@ -122,13 +124,12 @@ def _print_passages(book: BookPlan, chunks: Sequence[str], as_json: bool) -> Non
     from narrator.pipeline import bookplan, places
 
     steps = [bookplan.find_step(book, name) for name in chunks]
-    timelines = {step.chapter: places.timeline_of(book, step.chapter) for step in steps}
-    passages = places.passages(book, list(timelines.values()))
+    passages = places.passages_of(book, steps)
     if as_json:
-        out.print_json(data=[_row(passages[step.id]) for step in steps])
+        out.print_json(data=[_row(passage) for passage in passages])
         return
-    for step in steps:
-        _print_passage(book, passages[step.id])
+    for passage in passages:
+        _print_passage(book, passage)
 
 
 def _row(passage: Passage) -> dict[str, Any]:

@@ -30,7 +30,7 @@ PURPOSES = {
     "Start": ("new", "check", "cast", "schema"),
     "Hear": ("voices", "report", "where", "play"),
     "Render": ("plan", "render", "status"),
-    "Mend": ("why", "takes", "retake", "pin", "unpin"),
+    "Mend": ("flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
     "Deliver": ("export", "verify", "feed"),
     "Machine": ("doctor", "models", "gc"),
 }

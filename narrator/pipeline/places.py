@@ -61,12 +61,25 @@ def timeline_of(book: BookPlan, chapter: int) -> Timeline | None:
 
 def passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
     """Of every step, by its id. `timelines` are the chapters'."""
-    heard: dict[tuple[str, str], tuple[float, float]] = {}
-    for timeline in filter(None, timelines):
-        rate = timeline.sample_rate
-        for cue in timeline.cues:
-            heard[cue.chunk, cue.key] = cue.start / rate, cue.stop / rate
+    heard = _heard(timelines)
     return {step.id: _passage(book, step, heard) for step in book.steps}
+
+
+def passages_of(book: BookPlan, steps: Sequence[Step]) -> list[Passage]:
+    """Of some steps."""
+    chapters = dict.fromkeys(step.chapter for step in steps)
+    heard = _heard([timeline_of(book, chapter) for chapter in chapters])
+    return [_passage(book, step, heard) for step in steps]
+
+
+def _heard(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Chunks and their takes -> seconds from and to which they are heard."""
+    return {
+        (cue.chunk, cue.key): (cue.start / timeline.sample_rate, cue.stop / timeline.sample_rate)
+        for timeline in timelines
+        if timeline
+        for cue in timeline.cues
+    }
 
 
 def _passage(

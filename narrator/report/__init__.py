@@ -7,6 +7,8 @@ changes nothing that listeners get. Pictures and templates need the extra `repor
     facts.py    plan, store and files -> what is to be said
     sound.py    delivered files -> curves and figures, kept between runs
     plots.py    curves -> SVG
+    pickups.py  a list of pickups as a page to print
+    looks.py    the templates, and the files beside them
     page.py     facts and pictures -> HTML, by the templates; style.css and script.js: its looks
                 and its player
 """
@@ -48,6 +50,15 @@ def _name(book: BookPlan, what: str) -> str:
     return f"{what}{stem}{'-draft' if book.folders.draft else ''}"
 
 
+def require(*packages: str) -> None:
+    """Raises EnvironmentFailed without packages of the extra."""
+    if missing := [name for name in packages if find_spec(name) is None]:
+        raise EnvironmentFailed(
+            f"the page needs {' and '.join(missing)}, the extra `report`: pip install "
+            "'narrator[report]', or in a clone: pip install -e '.[report]'"
+        )
+
+
 def write(
     book: BookPlan,
     path: Path,
@@ -62,11 +73,7 @@ def write(
     then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
     StorageError.
     """
-    if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
-        raise EnvironmentFailed(
-            f"the report needs {' and '.join(missing)}, the extra `report`: pip install "
-            "'narrator[report]', or in a clone: pip install -e '.[report]'"
-        )
+    require("matplotlib", "jinja2")
     from narrator.report import page
 
     facts = gather(book, now)

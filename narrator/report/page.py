@@ -12,18 +12,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from narrator.delivery import verify
 from narrator.errors import UserError
 from narrator.pipeline.places import Passage
-from narrator.report import plots
+from narrator.report import looks, plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
 from narrator.report.sound import ChapterSound, Curve, Kept
 from narrator.sound.clock import clock
@@ -83,26 +82,16 @@ def pieces(
         heard_at=heard_at,
         link=link,
         mark=MARK,
-        style=_beside("style.css"),
-        script=_beside("script.js"),
+        style=looks.beside("style.css"),
+        script=looks.beside("script.js"),
     )
-
-
-def _beside(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 # -- words -----------------------------------------------------------------------------------------
 
 
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = looks.environment()
     environment.filters |= {
         "clock": clock,
         "counted": _counted,

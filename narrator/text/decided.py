@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import seen
+from narrator.characters import decoded, seen
 from narrator.errors import Problem, StorageError
 from narrator.text.markup import squeeze
 from narrator.text.matching import matched
@@ -125,7 +125,11 @@ def read(path: Path) -> Decided:
         return _broken(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
         return _broken(path, f"cannot be read: {error.strerror}")
-    text, problems = _decoded(data, path)
+    text, foreign = decoded(data)
+    problems: list[Problem] = []
+    if foreign is not None:
+        what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
+        problems.append(Problem(path, data.count(b"\n", 0, foreign) + 1, what))
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     rows: list[Row] = []
@@ -154,17 +158,6 @@ def read(path: Path) -> Decided:
 def _broken(path: Path, what: str) -> Decided:
     what += "; the narrator speaks its quotations"
     return Decided(path, problems=(Problem(path, None, what),), exists=True, broken=True)
-
-
-def _decoded(data: bytes, path: Path) -> tuple[str, list[Problem]]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), []
-    try:
-        return data.decode("utf-8-sig"), []
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
-        return data.decode("cp1252", "replace"), [Problem(path, line, what)]
 
 
 _ROW = "is no row: who speaks | who decided | the words of the quotation"

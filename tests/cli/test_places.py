@@ -10,28 +10,12 @@ import pytest
 from narrator.cli import places
 from narrator.delivery import shelf
 from tests import faults
-
-BOOK = """\
-title: Two Walks
-author: Nobody
-language: en-GB
-engine: {name: draft}
-output: {formats: [m4b]}
-speakers: {narrator: {}, Ada: {}}
-chapters:
-  - {title: Out, file: out.md}
-  - {title: Home, file: home.md}
-"""
-OUT = "The road was long. It was wet.\n\nAda: Not far now.\n"
-HOME = "They came home.\n\nAda: At last.\n"
+from tests.walks import write
 
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("walks")
-    (folder / "book.yaml").write_text(BOOK)
-    (folder / "out.md").write_text(OUT)
-    (folder / "home.md").write_text(HOME)
+    folder = write(tmp_path_factory.mktemp("walks"))
     assert faults.command(None, "render", folder)[0] == 0
     return folder
 

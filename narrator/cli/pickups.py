@@ -1,0 +1,154 @@
+"""Commands for those who proof-listen: flag, pickups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.places import chapter_and_book, heard, times_among
+from narrator.cli.planning import plan_of
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    BookOption,
+    Draft,
+    app,
+    counted,
+    err,
+    near,
+    out,
+    parted,
+    replaceable,
+    short,
+    tell,
+)
+from narrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.pickups import Pickup
+    from narrator.pipeline.places import Passage
+
+
+@app.command()
+def flag(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHUNK... | [CHAPTER] TIME [BOOK]",
+            help="Chunks, 3.12, or a time as `where` takes it, and their book, in any order.",
+            show_default=False,
+        ),
+    ],
+    book: BookOption = None,
+    draft: Draft = False,
+    note: Annotated[
+        str, typer.Option("--note", "-n", help="What is wrong, and what it should be.")
+    ] = "",
+    done: Annotated[bool, typer.Option("--done", help="Its pickups are done.")] = False,
+) -> None:
+    """Put a place on the list of pickups, to be spoken again or mended."""
+    from narrator.pipeline import pickups
+
+    if not (note.strip() or done):
+        raise UsageError(
+            "what is wrong there? Say it with --note, as in: --note '“bow” as in arrow'"
+        )
+    planned, passages = _named(words, book, draft)
+    chunks = [passage.chunk for passage in passages]
+    if done:
+        settled = pickups.settle(planned, chunks)
+        out.print(f"{counted(settled, 'pickup')} done")
+        return
+    new = [pickups.pickup(passage, note) for passage in passages]
+    pickups.add(planned, new)
+    for row in new:
+        _print_row(row)
+    out.print(f"on the list: {near(pickups.path_of(planned.project))}")
+
+
+def _named(
+    words: Sequence[str], option: Path | None, draft: bool
+) -> tuple[BookPlan, list[Passage]]:
+    """A book, and what is named in it."""
+    from narrator.pipeline import bookplan, places
+
+    if times := times_among(words):
+        rest = [word for word in words if word not in times]
+        chapter, place = chapter_and_book(rest, option)
+        planned = plan_of(place, draft)
+        return planned, [one.passage for one in heard(planned, chapter, times)[1]]
+    chunks, place = parted(words, option)
+    if not chunks:
+        raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
+    planned = plan_of(place, draft)
+    steps = [bookplan.find_step(planned, name) for name in chunks]
+    return planned, places.passages_of(planned, steps)
+
+
+@app.command("pickups")
+def list_pickups(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    bring: Annotated[
+        Path | None,
+        typer.Option("--from", help="Add a list: CSV, lines of “3 00:12:34 — note”, labels."),
+    ] = None,
+    chapter: Annotated[
+        str | None, typer.Option("--chapter", "-c", help="Of times without one, with --from.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write a page to print there, HTML.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Write a file of labels a chapter there.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is to be mended, and hand it on; the list is a CSV beside the manifest."""
+    from narrator import report as reports
+    from narrator.pipeline import bookplan, pickups
+
+    planned = plan_of(book, draft)
+    if page is not None:
+        reports.require("jinja2")
+        replaceable(page, b"narrator pickups", "page of pickups")
+    if bring is not None:
+        numbers = bookplan.select(planned.manuscript, [chapter] if chapter else [], (), False)
+        if len(numbers.chapters) > 1:
+            raise UsageError(f"“{chapter}” are several chapters: name one")
+        brought, faults = pickups.brought(planned, bring, next(iter(numbers.chapters), None))
+        tell("warning", faults)
+        new = pickups.add(planned, brought)
+        err.print(f"{counted(new, 'new pickup')} of {len(brought)} in {near(bring)}")
+    rows, problems = pickups.listed(planned)
+    tell("warning", problems)
+    if page is not None:
+        from narrator.report import pickups as pages
+
+        pages.write(planned, rows, page)
+        err.print(str(near(page)))
+    if labels is not None:
+        for path in pickups.write_labels(rows, labels):
+            err.print(str(near(path)))
+    if as_json:
+        out.print_json(data=[asdict(row) for row in rows])
+        return
+    for row in rows:
+        if not row.done:
+            _print_row(row)
+    still = sum(not row.done for row in rows)
+    ended = f", {len(rows) - still} done" if len(rows) > still else ""
+    out.print(f"{counted(still, 'pickup')} to do{ended}" if rows else "nothing is on the list")
+
+
+def _print_row(row: Pickup) -> None:
+    time = row.time or "not heard yet"
+    out.print(f"{row.chunk}  {time}  {row.source}  {row.speaker}: {short(row.text)}")
+    out.print(f"  {row.note}")
+    if row.is_lost:
+        out.print("  the book has no such text any more")

@@ -1,0 +1,29 @@
+"""A list of pickups -> a page to print, with a box to tick on each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from narrator import files
+from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.pickups import Pickup
+from narrator.report import looks
+
+MARK = '<meta name="generator" content="narrator pickups">'
+"""Stands in every such page: only one is replaced by another."""
+
+
+def write(book: BookPlan, rows: Sequence[Pickup], path: Path) -> None:
+    """Raises StorageError."""
+    titles = [chapter.title for chapter in book.chapters]
+
+    def title(row: Pickup) -> str:
+        number = int(row.chapter) if row.chapter.isdecimal() else 0
+        return f"{row.chapter}. {titles[number - 1]}" if 0 < number <= len(titles) else row.chapter
+
+    chapters = [(name, list(own)) for name, own in groupby(rows, title)]
+    page = looks.environment().get_template("pickups.html")
+    said = page.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
+    files.write(path, said.encode("utf-8", "replace"))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from narrator.pipeline import proofnotes
+from narrator.pipeline.proofnotes import Note
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("3 00:12:34 — “bow” as in arrow", Note(1, "“bow” as in arrow", "", 3, 754)),
+        ("Chapter 3, 12:34: wrong name", Note(1, "wrong name", "", 3, 754)),
+        ("ch. 12 - 1:02:03.5 | slow", Note(1, "slow", "", 12, 3723.5)),
+        ("- [00:00:01,250] breath", Note(1, "breath", "", None, 1.25)),
+        ("12:34", Note(1, "", "", None, 754)),
+        ("3.12 too fast", Note(1, "too fast", "3.12")),
+        ("754.25\t756.000000\ttoo fast", Note(1, "too fast", "", None, 754.25)),
+        ("12:34 at 13:00 he shouts", Note(1, "at 13:00 he shouts", "", None, 754)),
+    ],
+)
+def test_a_line_says_when_and_what(text: str, note: Note) -> None:
+    assert list(proofnotes.read(text)) == [note]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Dear Ada,", "He came at noon.", "3", "1:2 odds", "\0", "\ufeff"]
+)
+def test_what_names_no_place_is_no_note(text: str) -> None:
+    assert not list(proofnotes.read(text))
+
+
+def test_a_heading_is_the_chapter_of_what_follows() -> None:
+    text = (
+        "Pickups for Ada\n\n## Chapter 2: The Hall\n0:10 a\n\nCHAPTER 4\n0:20 b\n7 0:30 c\n0:40 d\n"
+    )
+    found = [(one.line, one.chapter, one.words) for one in proofnotes.read(text)]
+    assert found == [(4, 2, "a"), (7, 4, "b"), (8, 7, "c"), (9, 4, "d")]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
+    rows = [
+        ["Who", "Chapter", "Timecode", "Comment"],
+        ["me", "Chapter 3", "00:12:34", '"two\nlines"'],
+        ["", "", "", ""],
+        ["me", "", "0:05", "'=2+2"],
+        ["me", "4", "later", "none"],
+    ]
+    text = "\r\n".join(mark.join(row) for row in rows)
+    assert list(proofnotes.read(text)) == [
+        Note(2, "two lines", "", 3, 754),
+        Note(5, "=2+2", "", None, 5),
+    ]
+
+
+CELLS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+
+
+@given(CELLS)
+def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
+    written = proofnotes.as_text(cell)
+    assert written[0] not in "=+-@"
+    assert proofnotes.table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [cell]
+
+
+@given(st.text(max_size=200))
+def test_nothing_that_somebody_writes_is_too_odd(text: str) -> None:
+    for note in proofnotes.read(text):
+        assert note.seconds >= 0
+        assert note.chunk or note.words is not None
