@@ -191,8 +191,8 @@ def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:
     row = "  - {title: Morning, file: text/one.md}\n"
     many = PLAIN.replace(row, row * 100)
     out = "output: {formats: mp3, files: %s, companions: [cue]}\n"
-    assert problems(tmp_path, out % "chapters", plain=many) == []
-    (found,) = problems(tmp_path, out % "book", plain=many)
+    assert problems(tmp_path, out % "chapters", "Yes.\n", "No.\n", many) == []
+    (found,) = problems(tmp_path, out % "book", "Yes.\n", "No.\n", many)
     assert "a CUE sheet counts 99 tracks, and this book has 101 chapters" in found
 
 
@@ -202,9 +202,11 @@ def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "own",
     [
-        "base: audiobookshelf, formats: mp3, files: chapters",
+        pytest.param("base: audiobookshelf, formats: mp3, files: chapters", marks=pytest.mark.slow),
         "base: spotify, formats: [opus, m4b], bitrate: 64",
-        "base: acx, formats: m4b, credits: false, sample: null",
+        pytest.param(
+            "base: acx, formats: m4b, credits: false, sample: null", marks=pytest.mark.slow
+        ),
         "base: acx, bitrate: null, credits: false, sample: null",
     ],
 )

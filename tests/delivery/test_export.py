@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import json
 import os
@@ -48,6 +49,11 @@ from tests import forks
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
 FORMATS = ("m4b", "mp3", "opus", "flac", "wav")
+QUICK = tuple(
+    pytest.param(format, marks=() if format in ("m4b", "opus") else pytest.mark.slow)
+    for format in FORMATS
+)
+"""The same, for tests that export a book for each: the two most unlike, the others later."""
 ACX_LEVELS = {"kind": "RMS", "loudness": -20.5, "tolerance": 3.0, "true_peak": -3.0}
 TITLES = ("Capítulo uno: Дым", "二 · Smoke", "Three 😀 & <more>")
 
@@ -142,6 +148,14 @@ def sound_of(path: Path) -> tuple[Samples, int]:
         return np.concatenate(list(decoded(container))), rate
 
 
+@functools.cache
+def known(path: Path) -> tuple[Samples, int]:
+    """The same, of a file that nobody changes."""
+    sound, rate = sound_of(path)
+    sound.flags.writeable = False
+    return sound, rate
+
+
 def leftovers(where: Path) -> list[Path]:
     return [path for path in where.rglob("*") if path.suffix == ".part"]
 
@@ -204,7 +218,7 @@ def test_every_file_measures_its_target_when_it_is_decoded(book: Book, format: s
     for file in book.exported.files:
         if file.format != format:
             continue
-        sound, rate = sound_of(file.path)
+        sound, rate = known(file.path)
         measured = measure(blocks(sound), rate)
         assert measured.integrated == pytest.approx(-18, abs=0.5), file.path
         assert measured.true_peak <= -1.5, file.path
@@ -220,7 +234,7 @@ def test_what_the_limiter_takes_is_given_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_measured_figures_are_those_of_the_file(book: Book, format: str) -> None:
     for encoded in book.encoded(format):
-        sound, rate = sound_of(encoded.path)
+        sound, rate = known(encoded.path)
         assert measure(blocks(sound), rate).integrated == pytest.approx(
             encoded.loudness.integrated, abs=0.01
         )
@@ -229,10 +243,10 @@ def test_measured_figures_are_those_of_the_file(book: Book, format: str) -> None
 @pytest.mark.parametrize("format", FORMATS)
 def test_each_chapter_of_a_book_sounds_as_it_does_alone(book: Book, format: str) -> None:
     file = book.file(format)
-    whole, rate = sound_of(file.path)
+    whole, rate = known(file.path)
     assert file.seconds == pytest.approx(len(whole) / rate, abs=0.06)
     for start, encoded in zip(file.starts, book.encoded(format), strict=True):
-        alone, _ = sound_of(encoded.path)
+        alone, _ = known(encoded.path)
         begin = round(start * rate)
         there = whole[begin : begin + encoded.samples]
         if format == "opus":  # its decoder carries a little over from what it played before
@@ -243,7 +257,7 @@ def test_each_chapter_of_a_book_sounds_as_it_does_alone(book: Book, format: str)
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_between_chapters_there_is_silence(book: Book, format: str) -> None:
-    whole, rate = sound_of(book.file(format).path)
+    whole, rate = known(book.file(format).path)
     for start in book.file(format).starts[1:]:
         near = whole[round((start - 0.35) * rate) : round((start + 0.2) * rate)]
         assert np.abs(near).max() < 0.003
@@ -252,7 +266,7 @@ def test_between_chapters_there_is_silence(book: Book, format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_speech_begins_where_the_timeline_says(book: Book, format: str) -> None:
     file = book.file(format)
-    whole, rate = sound_of(file.path)
+    whole, rate = known(file.path)
     for start, sound in zip(file.starts, book.sounds, strict=True):
         planned = np.concatenate(list(sound.blocks()))
         for cue in sound.timeline.cues:
@@ -264,9 +278,10 @@ def test_speech_begins_where_the_timeline_says(book: Book, format: str) -> None:
 
 def test_a_joined_m4b_equals_one_that_is_encoded_in_one_go(tmp_path: Path) -> None:
     clicks = [chapter(n + 1, "t", [tone(0.5, hertz=700 + 300 * n)]) for n in range(3)]
-    joined, rate = sound_of(run(tmp_path, clicks).files[0].path)
-    starts = run(tmp_path, clicks).files[0].starts
-    encoded = [sounds[0] for _, sounds in run(tmp_path, clicks).chapters]
+    exported = run(tmp_path, clicks)
+    joined, rate = sound_of(exported.files[0].path)
+    starts = exported.files[0].starts
+    encoded = [sounds[0] for _, sounds in exported.chapters]
     code = encoded[0].encoding
     laid = np.zeros(len(joined), np.float32)
     for start, one, sound in zip(starts, encoded, clicks, strict=True):
@@ -287,9 +302,9 @@ def test_a_joined_m4b_equals_one_that_is_encoded_in_one_go(tmp_path: Path) -> No
 
 
 def test_lossless_files_hold_the_same_samples_in_24_bits(book: Book) -> None:
-    flac, _ = sound_of(book.file("flac").path)
-    wav, _ = sound_of(book.file("wav").path)
-    each = [sound_of(book.file("flac", n).path)[0] for n in (1, 2, 3)]
+    flac, _ = known(book.file("flac").path)
+    wav, _ = known(book.file("wav").path)
+    each = [known(book.file("flac", n).path)[0] for n in (1, 2, 3)]
     assert_array_equal(flac, wav)
     assert_array_equal(flac, np.concatenate(each))
     assert len(flac) == sum(sound.timeline.length for sound in book.sounds)
@@ -338,7 +353,12 @@ def test_a_file_without_a_genre_gets_its_profiles(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "expected"), [("constant", True), (None, True), ("variable", False)]
+    ("mode", "expected"),
+    [
+        pytest.param("constant", True, marks=pytest.mark.slow),
+        (None, True),
+        ("variable", False),
+    ],
 )
 def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
     tmp_path: Path, mode: str | None, expected: bool
@@ -503,7 +523,7 @@ def test_a_sample_fades_what_lies_around_its_words() -> None:
     assert np.abs(np.diff(heard)).max() < 0.06  # no click beside a tone of 1 kHz at -20 dB
 
 
-@pytest.mark.parametrize("size", [97, 5000])
+@pytest.mark.parametrize("size", [97, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_sample_does_not_depend_on_the_size_of_blocks(size: int) -> None:
     sound = chapter(1, "One", [voice(1.0, seed=n) for n in range(4)])
     small = replace(sound, blocks=lambda: blocks(spoken(sound), size))
@@ -551,7 +571,7 @@ def stereo_chapter(number: int) -> ChapterAudio:
     return replace(mono, blocks=both, key=f"stereo {number}", channels=2)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", QUICK)
 def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None:
     sounds = [chapter(1, "Plain", [voice(2.0)]), stereo_chapter(2)]
     file = run(tmp_path, sounds, [format]).files[0]
@@ -712,7 +732,7 @@ def test_wav_carries_title_and_author(book: Book) -> None:
         assert container.metadata["artist"] == "Jane Doe, Иван Петров"
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", QUICK)
 @pytest.mark.usefixtures("encoded")
 def test_a_book_without_facts_is_written_too(tmp_path: Path, format: str) -> None:
     exported = run(tmp_path, chapters(1), [format], facts=BookFacts(title="Bare"))
@@ -886,7 +906,15 @@ def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path
     assert [f.chapters for f in exported.files] == [(1, 2), (3,)]
 
 
-@pytest.mark.parametrize("format", ["m4b", "mp3", "opus", "flac"])
+@pytest.mark.parametrize(
+    "format",
+    [
+        pytest.param("m4b", marks=pytest.mark.slow),
+        "mp3",
+        "opus",
+        pytest.param("flac", marks=pytest.mark.slow),
+    ],
+)
 def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
     tmp_path: Path, format: str
 ) -> None:
@@ -923,7 +951,16 @@ def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_ma
     assert [path.name for path in failure.paths] == ["B.mp3", "02.mp3"]
 
 
-@pytest.mark.parametrize("rate", [16000, 22050, 24000, 44100, 48000])
+@pytest.mark.parametrize(
+    "rate",
+    [
+        16000,
+        pytest.param(22050, marks=pytest.mark.slow),
+        pytest.param(24000, marks=pytest.mark.slow),
+        pytest.param(44100, marks=pytest.mark.slow),
+        48000,
+    ],
+)
 @pytest.mark.parametrize("format", ["m4b", "mp3", "opus"])
 def test_a_chapter_within_a_book_takes_no_more_than_its_coder_may_add(
     tmp_path: Path, format: str, rate: int
@@ -987,6 +1024,7 @@ def test_an_unchanged_book_is_not_written_again(tmp_path: Path) -> None:
     assert not any(e.fresh for _, sounds in again.chapters for e in sounds)
 
 
+@pytest.mark.slow
 def test_equal_exports_give_equal_bytes(book: Book, tmp_path: Path) -> None:
     cover = tmp_path / "cover.jpg"
     cover.write_bytes(book.cover)
@@ -1043,7 +1081,7 @@ def flip(path: Path, place: int) -> None:
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.mark.parametrize("place", [40, 5000, -40])
+@pytest.mark.parametrize("place", [40, 5000, pytest.param(-40, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_an_encoded_chapter_is_encoded_again(tmp_path: Path, place: int) -> None:
     first = run(tmp_path, chapters(1))
@@ -1084,7 +1122,7 @@ def test_an_index_from_before_there_were_seals_is_sealed_and_nothing_encoded(
     assert not run(tmp_path, chapters(1)).files[0].fresh
 
 
-@pytest.mark.parametrize("place", [20, 9000, -1])
+@pytest.mark.parametrize("place", [20, 9000, pytest.param(-1, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_a_delivered_file_is_told_and_it_is_made_again(
     tmp_path: Path, place: int
@@ -1157,7 +1195,7 @@ def export_slowly(where: Path) -> None:
         put(*arguments)
 
     encode.put = slowly
-    run(where, chapters())
+    run(where, chapters(2))
 
 
 def test_a_killed_export_leaves_what_the_next_one_clears(tmp_path: Path) -> None:
@@ -1170,13 +1208,13 @@ def test_a_killed_export_leaves_what_the_next_one_clears(tmp_path: Path) -> None
     assert forks.code(process) == -signal.SIGKILL
     assert leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
-    path = run(tmp_path, chapters(), facts=tags()).files[0].path
+    path = run(tmp_path, chapters(2), facts=tags()).files[0].path
     assert not leftovers(tmp_path)
     undisturbed = tmp_path / "undisturbed"
-    assert path.read_bytes() == run(undisturbed, chapters()).files[0].path.read_bytes()
+    assert path.read_bytes() == run(undisturbed, chapters(2)).files[0].path.read_bytes()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", QUICK)
 def test_a_file_that_does_not_fit_is_an_error_and_no_file(tmp_path: Path, format: str) -> None:
     sounds = [chapter(n, "t", [voice(2.5, seed=n)]) for n in (1, 2, 3)]
     file = run(tmp_path, sounds, [format], files="book").files[0]
@@ -1262,7 +1300,7 @@ def test_words_are_as_loud_with_music_as_without(tmp_path: Path) -> None:
     assert two.loudness.integrated <= -17.5
 
 
-@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("channels", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_credits_are_as_loud_as_chapters_where_a_target_counts_pauses(
     tmp_path: Path, channels: int
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_renamed_book_leaves_nothing_under_its_old_name(
     assert lying(tmp_path, "superseded/book") == BOOK
 
 
+@pytest.mark.slow
 def test_another_profile_leaves_nothing_of_the_first(rendered: Rendered, tmp_path: Path) -> None:
     plain = books.MANIFEST.replace("formats: [wav], files: chapters", "profile: archive")
     path = rendered(plain)
@@ -173,6 +174,7 @@ def test_two_manifests_of_a_folder_do_not_move_each_others_files(tmp_path: Path)
     assert len(lying(tmp_path)) == len(lying(tmp_path, "book-other")) == 2
 
 
+@pytest.mark.slow
 def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_own(
     tmp_path: Path,
 ) -> None:
@@ -294,7 +296,10 @@ def test_what_version_0_1_left_lying_is_moved(rendered: Rendered, tmp_path: Path
     assert f"{APART}01 - Morning.vtt" in lying(tmp_path, "superseded/book")
 
 
-@pytest.mark.parametrize("after", range(3))
+@pytest.mark.parametrize(
+    "after",
+    [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)],
+)
 def test_a_run_that_ends_between_moves_is_finished_by_the_next(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
