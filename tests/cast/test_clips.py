@@ -135,10 +135,8 @@ def test_under_three_seconds_is_refused_with_the_figure(speech):
 
 
 def test_over_thirty_seconds_is_refused_with_the_figure(speech):
-    long = np.tile(speech, 5)
-    refused(
-        judged(long, text=" ".join([TEXT] * 5)), f"{judged(long).figures.seconds:.1f} s", "30 s"
-    )
+    clip = judged(np.tile(speech, 5), text=" ".join([TEXT] * 5))
+    refused(clip, f"{clip.figures.seconds:.1f} s", "30 s")
 
 
 def test_badly_clipped_speech_is_refused(speech):
@@ -173,21 +171,36 @@ def warned(clip: Clip, *words: str) -> None:
         assert word in messages(clip)
 
 
-@pytest.mark.parametrize("distance", [10, 20, 30, 40])
+@pytest.mark.parametrize(
+    "distance",
+    [
+        10,
+        pytest.param(20, marks=pytest.mark.slow),
+        pytest.param(30, marks=pytest.mark.slow),
+        40,
+    ],
+)
 def test_noise_is_measured_within_two_decibels(speech, distance):
     clip = judged(speech + noise(speech, active(speech) - distance))
     assert clip.figures.noise == pytest.approx(distance, abs=2)
     assert ("noisy" in messages(clip)) == (distance < clips.NOISY)
 
 
-@pytest.mark.parametrize("variant", ["f1", "f5", "Diogo"])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param("f1", marks=pytest.mark.slow),
+        "f5",
+        pytest.param("Diogo", marks=pytest.mark.slow),
+    ],
+)
 def test_other_clean_voices_have_no_noise_and_no_tone(variant):
     said = messages(judged(spoken.draft(variant=variant)))
     assert "noisy" not in said
     assert "tone" not in said
 
 
-@pytest.mark.parametrize("distance", [25, 35])
+@pytest.mark.parametrize("distance", [25, pytest.param(35, marks=pytest.mark.slow)])
 def test_hum_is_told_from_noise_and_its_pitch_named(speech, distance):
     times = np.arange(len(speech)) / AT
     level = np.sqrt(np.mean(np.square(speech))) * 10 ** (-distance / 20)
@@ -274,11 +287,11 @@ def encode(path: Path, samples, codec: str, rate: int, layout: str) -> Path:
     ("name", "form"),
     [
         ("a.wav", {"subtype": "PCM_16"}),
-        ("a.wav", {"subtype": "PCM_24"}),
-        ("a.wav", {"subtype": "FLOAT"}),
-        ("a.flac", {"subtype": "PCM_24"}),
+        pytest.param("a.wav", {"subtype": "PCM_24"}, marks=pytest.mark.slow),
+        pytest.param("a.wav", {"subtype": "FLOAT"}, marks=pytest.mark.slow),
+        pytest.param("a.flac", {"subtype": "PCM_24"}, marks=pytest.mark.slow),
         ("a.ogg", {}),
-        ("a.aiff", {"subtype": "PCM_16"}),
+        pytest.param("a.aiff", {"subtype": "PCM_16"}, marks=pytest.mark.slow),
     ],
 )
 def test_files_of_libsndfile_are_read(tmp_path, speech, name, form):
@@ -291,7 +304,7 @@ def test_files_of_libsndfile_are_read(tmp_path, speech, name, form):
 @pytest.mark.parametrize(
     ("name", "codec", "rate", "layout"),
     [
-        ("a.mp3", "libmp3lame", 44100, "mono"),
+        pytest.param("a.mp3", "libmp3lame", 44100, "mono", marks=pytest.mark.slow),
         ("a.m4a", "aac", 44100, "stereo"),
         ("a.webm", "libopus", 48000, "mono"),
     ],

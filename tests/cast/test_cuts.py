@@ -42,7 +42,7 @@ def test_a_cut_lies_in_the_pause_after_a_sentence():
     assert clips.ADVISED[0] <= found.speech <= clips.ADVISED[1]
 
 
-@pytest.mark.parametrize("pace", [0.8, 1.3])
+@pytest.mark.parametrize("pace", [0.8, pytest.param(1.3, marks=pytest.mark.slow)])
 def test_who_speaks_slowly_or_fast_throughout_is_cut_as_surely(pace):
     parts = [spoken(one, pace) for one in (FIRST, SECOND, THIRD)]
     found = cuts.find(recording(parts[0], 0.5, parts[1], 0.5, parts[2], 0.3), TEXT, "en")
