@@ -251,6 +251,7 @@ def test_a_read_only_folder_is_one_line(narrator, book):
     assert "cannot be written" in errors
 
 
+@pytest.mark.slow
 def test_names_with_spaces_and_other_letters_work(narrator, tmp_path):
     book = books.brief(
         tmp_path / "Моя книга № 1",
@@ -282,7 +283,7 @@ def test_importing_the_package_loads_no_engine_no_model_and_no_plotting_library(
     code = (
         "import sys, narrator.pipeline, narrator.report, narrator.cli; "
         "print({m.split('.')[0] for m in sys.modules} "
-        "& {'mlx', 'voxcpm2', 'transformers', 'espeakng_loader', 'matplotlib'})"
+        "& {'mlx', 'mlx_lm', 'voxcpm2', 'transformers', 'espeakng_loader', 'matplotlib'})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
