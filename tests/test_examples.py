@@ -46,7 +46,14 @@ def test_every_example_is_in_the_list() -> None:
     assert sorted(listed) == [folder.name for folder in EXAMPLES]
 
 
-@pytest.mark.parametrize("name", ["single-narrator", "two-languages", "output-formats"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "single-narrator",
+        "two-languages",
+        pytest.param("output-formats", marks=pytest.mark.slow),
+    ],
+)
 def test_an_example_renders_to_the_end(
     name: str, tmp_path: Path, narrator: Callable[..., tuple[int, str, str]]
 ) -> None:
