@@ -30,7 +30,7 @@ def test_the_book_begins_and_ends_with_its_credits(tmp_path: Path) -> None:
 
 
 def test_credits_are_files_of_their_own(tmp_path: Path) -> None:
-    path = books.write(tmp_path, BOOK + OUT + "credits: {speaker: ann, closing: The end.}\n")
+    path = books.brief(tmp_path, BOOK + OUT + "credits: {speaker: ann, closing: The end.}\n")
     report, _ = books.run(path, HumEngine())
     assert [file.path.name for file in finished(report).exported.files] == [
         "01 - Opening credits.flac",
@@ -42,7 +42,7 @@ def test_credits_are_files_of_their_own(tmp_path: Path) -> None:
 
 def test_adding_credits_speaks_nothing_else_again(tmp_path: Path) -> None:
     path = books.write(tmp_path, BOOK + OUT)
-    books.run(path, HumEngine())
+    books.speak(path, HumEngine())
     books.write(tmp_path, BOOK + OUT + "credits: {opening: A book.}\n")
     todo = " ".join(books.todo(path, HumEngine()))
     assert todo.startswith("A book.")
