@@ -94,7 +94,7 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[casting,draft,report,test]'
+	$(PIP) install -e '.[casting,draft,names,report,test]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml

@@ -263,20 +263,23 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     }
 
 
+EXTRAS = ("casting", "draft", "names", "recognition", "report")
+
+
 def test_what_is_imported_is_declared() -> None:
     found = distributions(sources("narrator") + sources("voxcpm2"))
-    assert found <= declared("casting", "draft", "recognition", "report")
+    assert found <= declared(*EXTRAS)
 
 
 def test_what_is_declared_is_imported() -> None:
     imported = distributions(sources("narrator") + sources("voxcpm2"))
-    assert declared("casting", "draft", "recognition", "report") <= imported
+    assert declared(*EXTRAS) <= imported
 
 
 def test_what_tests_import_is_declared() -> None:
     # what is not collected (`make parity`, benchmarks) has an environment of its own
     collected = [p for p in sources("tests") if p.stem.startswith("test_") or p.stem == "conftest"]
-    assert distributions(collected) <= declared("casting", "draft", "recognition", "report", "test")
+    assert distributions(collected) <= declared(*EXTRAS, "test")
 
 
 def test_no_call_takes_whatever_it_is_given() -> None:

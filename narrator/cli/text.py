@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
     from narrator.importers import Choices, Directions, Notes, Skipped, Written
     from narrator.pipeline.manuscript import Manuscript
+    from narrator.pipeline.unknown import UnknownWord
     from narrator.speech.plan import Utterance
     from narrator.text.lines import LeftOut
     from narrator.text.normalize import Change
@@ -200,6 +201,14 @@ def check(
         bool,
         typer.Option("--spoken", help="Show each change from written to spoken text, counted."),
     ] = False,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names",
+            help="List words that no list of words knows, counted: mostly "
+            "names, which may be said wrong.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
@@ -215,10 +224,13 @@ def check(
         tell("warning", warnings)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
     if as_json:
-        out.print_json(data=_check_json(manuscript, left_out))
+        rows = {"names": _name_rows(manuscript)} if names else {}
+        out.print_json(data={**_check_json(manuscript, left_out), **rows})
         return
     if spoken:
         _print_changes(manuscript)
+    if names:
+        _print_names(manuscript)
     _print_left_out(left_out)
     counts = source_and_left_out(manuscript)
     once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
@@ -276,6 +288,48 @@ def _print_changes(manuscript: Manuscript) -> None:
     if marks:
         shown = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
         out.print(f"marks: {' '.join(shown)}")
+
+
+def _print_names(manuscript: Manuscript) -> None:
+    from narrator.pipeline.unknown import unknown
+
+    found, without = unknown(manuscript)
+    own = manuscript.project.manifest.language
+    for one in found:
+        tongue = "" if one.language == own else f" ({one.language})"
+        often = f"{one.count:,} times" if one.count > 1 else "once"
+        out.print(f"{one.word}{tongue}, {often}, {one.first.id} {source(one.first.chunk)}: "
+                  f"{_around(one)}")  # fmt: skip
+    if found:
+        manifest, word = manuscript.project.path.name, found[0].word
+        out.print(f"{counted(len(found), 'word')} that no list knows; in {manifest} "
+                  f"`lexicon: [{{word: {word}, say: …}}]` says how one is spoken")  # fmt: skip
+    elif len(without) < len({one.language for one in manuscript.spoken}):
+        out.print("no word that the lists do not know")
+    if without:
+        out.print(f"no list of words for {', '.join(without)}")
+
+
+def _around(one: UnknownWord) -> str:
+    """A word with what stands beside it."""
+    text = one.first.chunk.text
+    begin, end = max(0, one.at - 25), one.at + len(one.word) + 25
+    return " ".join(f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}".split())
+
+
+def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
+    from narrator.pipeline.unknown import unknown
+
+    return [
+        {
+            "word": one.word,
+            "language": one.language,
+            "count": one.count,
+            "chunk": one.first.id,
+            "source": source(one.first.chunk),
+        }
+        for one in unknown(manuscript)[0]
+    ]
 
 
 def _has_words(change: Change) -> bool:
