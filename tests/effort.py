@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 
 def cpu_seconds(action: Callable[[], object], tries: int = 1) -> float:
     """CPU seconds of an action, the least of so many tries.
 
-    Without the garbage collector: a round of it looks at all that thousands of tests have left.
+    Without the garbage collector, nor a round of it before: one looks at all that thousands of
+    tests have left, and takes longer than the action.
     """
     least = float("inf")
     for _ in range(tries):
-        gc.collect()
         gc.disable()
         try:
             begun = time.process_time()
@@ -33,3 +35,9 @@ def examples(count: int) -> int:
     Each run draws others. Tests that name no number follow the profile by themselves.
     """
     return count * settings.default.max_examples // 100
+
+
+def quick(cases: Iterable[Any], *chosen: Any) -> list[Any]:
+    """Cases for `parametrize` that are much alike: all but the chosen ones are slow tests."""
+    slow = pytest.mark.slow
+    return [case if case in chosen else pytest.param(case, marks=slow) for case in cases]

@@ -13,9 +13,11 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["narrator.cli", "narrator.pipeline.run"])
 
 
-def start(said: Path, *arguments: str | Path) -> BaseProcess:
-    """`narrator` with these arguments, in a session of its own; what it says goes to a file."""
-    return forked(_into, os.fspath(said), ["narrator", *map(str, arguments)])
+def start(said: Path, *arguments: str | Path, answers: Path | None = None) -> BaseProcess:
+    """`narrator` with these arguments, in a session of its own; what it says goes to a file, which
+    may be a pipe, and what it answers to another one, if any."""
+    places = [os.fspath(answers or said), os.fspath(said)]
+    return forked(_into, places, ["narrator", *map(str, arguments)])
 
 
 def forked(run: Callable[..., None], *arguments: object) -> BaseProcess:
@@ -32,12 +34,17 @@ def code(process: BaseProcess, seconds: float = 60) -> int:
     return process.exitcode
 
 
-def _into(said: str, command: list[str]) -> None:
+def _into(places: list[str], command: list[str]) -> None:
     from narrator import cli
 
     os.setsid()
-    file = os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(file, stream)
+    files = {place: os.open(place, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) for place in set(places)}
+    for stream, place in enumerate(places, 1):
+        os.dup2(files[place], stream)
+    for file in files.values():
+        os.close(file)
+    # new ones: what these were may have been a file, which can be sought
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = command
     cli.main()

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,9 +88,11 @@ def copy(book: Rendered, folder: Path, *, slots: int = 3) -> Path:
     return path
 
 
-def same_takes(book: Rendered, path: Path) -> None:
+def same_takes(book: Rendered, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
     other = Store.open(path.parent / "build" / "store")
     for step in book.steps:
+        if step.chapter not in chapters:
+            continue
         ours, theirs = book.store.state(step.key), other.state(step.key)
         assert ours is not None
         assert theirs is not None
@@ -187,7 +189,12 @@ def test_voices_are_cast_once_and_kept(rendered: Rendered):
 
 
 @pytest.mark.parametrize(
-    ("slots", "order"), [(8, [[]]), (1, [["3"], ["1"], ["2"]])], ids=["8", "1, in another order"]
+    ("slots", "order"),
+    [
+        pytest.param(8, [[]], marks=pytest.mark.slow, id="8"),
+        pytest.param(1, [["3"], ["1"], ["2"]], marks=pytest.mark.slow, id="1, in another order"),
+        pytest.param(1, [["3"], ["2"]], id="1, the last ones"),
+    ],
 )
 def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     rendered: Rendered, slots: int, order: list[list[str]], tmp_path: Path
@@ -196,7 +203,7 @@ def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     for chapters in order:
         report, _ = small_model.render(path, deliver=False, chapters=chapters)
         assert report.complete
-    same_takes(rendered, path)
+    same_takes(rendered, path, {int(one) - 1 for chosen in order for one in chosen} or (0, 1, 2))
 
 
 def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(
@@ -261,6 +268,7 @@ def _rows(journal: Path) -> int:
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_killed_render_goes_on_where_it_was(rendered: Rendered, tmp_path: Path):
     killed(rendered, tmp_path, kills=1, seed=1)
 

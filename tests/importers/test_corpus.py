@@ -10,6 +10,7 @@ import pytest
 from narrator.importers import Book, doubts_of, import_book, write_project
 from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import read
+from tests.effort import quick
 from tests.importers import corpus
 
 NAMES = sorted(corpus.manuscripts())
@@ -44,7 +45,7 @@ def test_all_chapters_are_found_and_no_word_is_lost(
     assert doubts_of(book) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick(NAMES, *NAMES[::6]))
 def test_check_takes_every_import(
     written: dict[str, corpus.Manuscript], name: str, tmp_path: Path
 ) -> None:

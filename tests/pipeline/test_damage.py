@@ -166,8 +166,8 @@ def test_a_damaged_file_changes_no_product_in_silence(
     file = draw.choice(book.files(kind))
     data = file.read_bytes()
     whole = list(harms(data, [0, draw.randrange(len(data) or 1), max(0, len(data) - 2)]))
-    for what, harm in draw.sample(whole, min(2, len(whole))):
-        check(book, file, what, harm, tmp_path / "book")
+    what, harm = draw.choice(whole)
+    check(book, file, what, harm, tmp_path / "book")
 
 
 @pytest.mark.slow

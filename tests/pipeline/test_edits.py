@@ -15,7 +15,13 @@ from tests.books import MANIFEST, ONE
 from tests.fakes import HumEngine
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["alone", "continuing"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, marks=pytest.mark.slow, id="alone"),
+        pytest.param(True, id="continuing"),
+    ],
+)
 def spoken(request, tmp_path_factory):
     """The book as it was spoken, and whether chunks continue each other."""
     path = books.write(tmp_path_factory.mktemp("spoken"))

@@ -315,7 +315,8 @@ def trouble(part: str, seed: int, count: int) -> Iterator[str]:
 
 if __name__ == "__main__":
     found = False
-    for line in trouble(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])):
-        found = True
-        print(line, flush=True)
+    for part in sys.argv[1].split(","):
+        for line in trouble(part, int(sys.argv[2]), int(sys.argv[3])):
+            found = True
+            print(f"{part}: {line}", flush=True)
     sys.exit(found)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from tests.effort import quick
 from voxcpm2 import audio
 from voxcpm2.errors import AudioError
 
@@ -40,7 +41,7 @@ def test_file_is_read_as_upstream_reads_it(golden, clip):
     assert np.abs(samples - expected).max() < 1e-6
 
 
-@pytest.mark.parametrize("variant", ["base", "square"])
+@pytest.mark.parametrize("variant", quick(["base", "square"], "square"))
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("clip", CLIPS)
 def test_padded_latents_equal_official(golden, checkpoint, variant, side, clip):

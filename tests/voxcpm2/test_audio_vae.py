@@ -6,6 +6,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from tests.effort import quick
 from voxcpm2.audio_vae import AudioVAE, Tails
 from voxcpm2.config import Config
 from voxcpm2.errors import ConfigError, RequestError
@@ -36,7 +37,7 @@ def frames(array):
     return mx.array(array.transpose(0, 2, 1))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", quick(VARIANTS, "base", "v1"))
 @pytest.mark.parametrize("length", [1, 2, 639, 640, 641, 1280, 2560, 5000, 8000])
 def test_encode_equals_official(golden, codec, variant, length):
     arrays = golden(variant).arrays("comp_vae")
@@ -47,7 +48,7 @@ def test_encode_equals_official(golden, codec, variant, length):
     assert np.abs(latents - expected).max() < 1e-5 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", quick(VARIANTS, "base", "v1"))
 @pytest.mark.parametrize("name", ["1", "2", "4", "7", "batch"])
 def test_decode_equals_official(golden, codec, variant, name):
     arrays = golden(variant).arrays("comp_vae")
@@ -57,7 +58,7 @@ def test_decode_equals_official(golden, codec, variant, name):
     assert np.abs(samples - expected).max() < 5e-5
 
 
-@pytest.mark.parametrize("variant", SECOND_GENERATION)
+@pytest.mark.parametrize("variant", quick(SECOND_GENERATION, "stress"))
 def test_every_sample_rate_has_its_bucket(golden, codec, variant):
     arrays = golden(variant).arrays("comp_vae")
     rates, buckets = arrays["dec_sr_rates"].tolist(), arrays["dec_sr_bucket"].tolist()
@@ -67,7 +68,7 @@ def test_every_sample_rate_has_its_bucket(golden, codec, variant):
         assert np.abs(samples[0] - expected).max() < 5e-5
 
 
-@pytest.mark.parametrize("variant", SECOND_GENERATION)
+@pytest.mark.parametrize("variant", quick(SECOND_GENERATION, "stress"))
 @pytest.mark.parametrize("sizes", [[8], [4, 4], [1] * 8, [3, 1, 4]])
 def test_stream_equals_official_whole(golden, codec, variant, sizes):
     arrays = golden(variant).arrays("comp_vae")
@@ -81,7 +82,7 @@ def test_stream_equals_official_whole(golden, codec, variant, sizes):
     assert np.abs(samples - arrays["stream_full"][:, 0]).max() < 1e-4
 
 
-@pytest.mark.parametrize("variant", ["base", "v1"])
+@pytest.mark.parametrize("variant", quick(["base", "v1"], "v1"))
 def test_long_input_is_worked_on_in_parts_without_seams(codec, variant, monkeypatch):
     monkeypatch.setattr("voxcpm2.audio_vae.CHUNK", 16)
     monkeypatch.setattr("voxcpm2.audio_vae.CACHED", 1 << 16)

@@ -12,6 +12,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from tests.effort import quick
 from voxcpm2 import Batch, Prompt, Request, RequestError, Row, Speech, VoxCPM2
 from voxcpm2.minicpm4 import KVCache
 
@@ -66,7 +67,14 @@ def alone(models: Callable[[str], VoxCPM2]) -> Callable[[str], list[Speech]]:
     return cache(lambda variant: [models(variant).generate(**c) for c in mixed(models(variant))])
 
 
-@pytest.mark.parametrize(("variant", "slots"), [("base", 2), ("stress", 4), ("base", 16)])
+@pytest.mark.parametrize(
+    ("variant", "slots"),
+    [
+        ("base", 2),
+        pytest.param("stress", 4, marks=pytest.mark.slow),
+        pytest.param("base", 16, marks=pytest.mark.slow),
+    ],
+)
 def test_each_row_of_a_mixed_batch_equals_its_run_alone(
     models: Callable[[str], VoxCPM2],
     alone: Callable[[str], list[Speech]],
@@ -98,7 +106,7 @@ def test_a_batch_of_the_first_generation(models: Callable[[str], VoxCPM2]) -> No
         assert_alike(speeches[row], model.generate(call.pop("text"), **call))
 
 
-@pytest.mark.parametrize("variant", ["base", "stress"])
+@pytest.mark.parametrize("variant", quick(["base", "stress"], "base"))
 def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
     models: Callable[[str], VoxCPM2], alone: Callable[[str], list[Speech]], variant: str
 ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
+from tests.effort import quick
 from voxcpm2.cfm import schedule, time_grid
 from voxcpm2.config import Config
 from voxcpm2.load import Checkpoint, load
@@ -26,7 +27,7 @@ VARIANTS = ("base", "bf16", "stress", "square", "v1")
 TOLERANCE = 1e-5
 
 
-@pytest.fixture(params=VARIANTS)
+@pytest.fixture(params=quick(VARIANTS, "base", "v1"))
 def variant(request: pytest.FixtureRequest) -> str:
     return request.param
 
