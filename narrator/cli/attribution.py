@@ -89,6 +89,7 @@ def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -
     """Who says what, written if that is wanted. A model is asked once the cast is what it will
     be."""
     from narrator.pipeline import attribution, newcomers
+    from narrator.text.decided import names_in
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
@@ -103,6 +104,14 @@ def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -
         return proposal
     written = attribution.write(proposal)
     err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
+    changed = [one for one in proposal.quotes if one.was and not one.row.goes_on]
+    for one in changed[:LISTED]:
+        who = names_in(one.row.speaker)
+        err.print(f"{near(one.path)}:{one.number}: {short(one.quoted.text)}  {one.was} -> {who}")
+    if changed:
+        hidden = f", {len(changed) - LISTED:,} of them not shown" * (len(changed) > LISTED)
+        count = counted(len(changed), "decision")
+        err.print(f"{count} of rules changed{hidden}; what you decide stays")
     return proposal
 
 
@@ -128,8 +137,13 @@ def _print_cast(proposal: Proposal, most: int | None) -> None:
         out.print(table)
     if rest := speaking[most:] if most else []:
         out.print(f"and {counted(len(rest), 'character')} more; --all lists them")
-    if silent := [one.name for one in proposal.characters if not lines[one.name]]:
-        out.print(cut(f"without a line: {', '.join(silent)}", 300))
+    given = proposal.given
+    if given:
+        shown = ", ".join(f"{name} {count:,}" for name, count in given.most_common())
+        out.print(cut(f"by labels and in braces: {shown}", 300))
+    quiet = [one.name for one in proposal.characters if not (lines[one.name] or given[one.name])]
+    if quiet:
+        out.print(cut(f"without a line: {', '.join(quiet)}", 300))
     out.print(_how_sure(quotes))
 
 
@@ -174,7 +188,7 @@ def _doubt(one: Quote) -> str:
 
     who = "nobody known" if one.row.speaker == UNKNOWN else names_in(one.row.speaker)
     said = f"{who} {one.row.sure:.2f}" if one.row.speaker != UNKNOWN else who
-    others = [f"{name} {odds:.2f}" for name, odds in one.others[:1]]
+    others = [name for name, _ in one.others[:1]]
     where = f"{near(one.path)}:{one.number}"
     return f"{where}: {short(one.quoted.text)}  {', or '.join([said, *others])}"
 

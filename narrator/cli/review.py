@@ -116,11 +116,12 @@ class Review:
     # -- asking
 
     def _choices(self, one: Quote) -> list[tuple[str, float | None]]:
-        """Who may say it: the likeliest, then whoever says most."""
+        """Who may say it, the first with how sure that is: who is proposed, then who is likely by
+        this place alone, then whoever says most."""
         sure = one.row.sure if one.row.by != "you" else None
         likely: dict[str, float | None] = {one.speaker: sure} if one.speaker else {}
-        for name, odds in one.others:
-            likely.setdefault(name, odds)
+        for name, _ in one.others:
+            likely.setdefault(name, None)
         for name, _ in self._most_lines():
             if len(likely) >= _CHOICES:
                 break
@@ -205,8 +206,8 @@ class Review:
         self._say(self._paragraph(group))
         if after:
             self._say(Text(after, style="dim"))
-        for number, (name, odds) in enumerate(choices, 1):
-            self._say(Text(f" {number} {name}" + (f"  {odds:.0%}" if odds is not None else "")))
+        for number, (name, sure) in enumerate(choices, 1):
+            self._say(Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else "")))
         if one.row.is_yours:
             self._say(Text(f"you said: {one.row.speaker}"))
         self._say(Text(_HELP, style="dim"))

@@ -46,7 +46,9 @@ class Quote:
     """Main name of a character; of several in unison the first. None for nobody's speech, and where
     nobody knows."""
     others: tuple[tuple[str, float], ...] = ()
-    """Who else may say it, the likeliest first, each with its probability."""
+    """Who else may say it, the likeliest first, each with its probability at this place alone."""
+    was: str = ""
+    """Whom its file names, where a rule or model says another now."""
 
     @property
     def number(self) -> int:
@@ -89,6 +91,17 @@ class Proposal:
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
+
+    @property
+    def given(self) -> Counter[str]:
+        """Speaker -> stretches that the text itself gives them, by labels and in braces."""
+        found: Counter[str] = Counter()
+        for line in (line for chapter in self.chapters for s in chapter.scenes for line in s.lines):
+            if not line.is_narration and line.speaker != self.project.narrator:
+                found[line.speaker] += 1
+            for one in line.given:
+                found.update(one.speakers)
+        return found
 
     @property
     def doubtful(self) -> list[tuple[Quote, ...]]:
@@ -189,14 +202,22 @@ def _merged(
         warnings += old.problems
         own = stretches.quoted(chapters[number])
         beside = _beside(chapters[number], own, said.get(number, []))
-        rows = _rows(old, own, beside, by_name, roles)
         words = [one.text for one in own]
+        there = [None if p is None else old.rows[p] for p in old.matched(words)]
+        rows = _rows(there, own, beside, by_name, roles)
         files[number] = decided.renewed(old, words, rows)
         warnings += _strangers(files[number], by_name, roles)
         warnings += _lost(files[number], words)
         quotes += [
-            Quote(number, one, row, _speaker(row, by_name, roles), rule.others if rule else ())
-            for one, row, rule in zip(own, rows, beside, strict=True)
+            Quote(
+                number,
+                one,
+                row,
+                _speaker(row, by_name, roles),
+                rule.others if rule else (),
+                _was(here, row),
+            )
+            for one, row, rule, here in zip(own, rows, beside, there, strict=True)
         ]
     lines = Counter(one.speaker for one in quotes if one.speaker is not None)
     return Proposal(
@@ -312,18 +333,23 @@ def _beside(chapter: Chapter, own: Sequence[Quoted], said: Sequence[Said]) -> li
 # -- rows
 
 
+def _was(here: Row | None, row: Row) -> str:
+    """Whom a file names where another is named now."""
+    same = here is None or here.speaker == row.speaker
+    return "" if same or here is None else decided.names_in(here.speaker)
+
+
 def _rows(
-    old: Decided,
+    there: Sequence[Row | None],
     own: Sequence[Quoted],
     said: Sequence[Said | None],
     cast: Mapping[str, Character],
     roles: Roles,
 ) -> list[Row]:
-    """A row for each quotation of a chapter."""
+    """A row for each quotation of a chapter; `there` are those that its file has."""
     rows: list[Row] = []
-    for one, rule, place in zip(own, said, old.matched([one.text for one in own]), strict=True):
+    for one, rule, here in zip(own, said, there, strict=True):
         fresh = _fresh(one, rule)
-        here = None if place is None else old.rows[place]
         if here is not None and _stays(here, fresh, cast, roles):
             rows.append(here)
         elif fresh.goes_on and rows and rows[-1].is_yours:

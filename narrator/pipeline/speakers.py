@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from narrator.characters import quoted
+from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import Decided
@@ -21,6 +23,10 @@ NO_FILE = f"is the narrator's, for its chapter has no file of speakers: {_MEND}"
 NO_ROW = f"is the narrator's, for its chapter's file of speakers has no row for it: {_MEND}"
 UNDECIDED = "is the narrator's, for its row has a “?”: write who says it"
 LOST = "is not in its chapter any more, and your row for it is kept: mend its words, or remove it"
+ORPHAN = (
+    "belongs to no text, for none here is called {}: where that was renamed, rename this file like "
+    "it, or what you decided in it is lost"
+)
 
 
 def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[Chapter]:
@@ -29,8 +35,11 @@ def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[
     files = [_file(project, number) for number in range(len(chapters))]
     exist = any(file.exists for file in files if file)
     tags = project.manifest.dialogue.tags
+    orphans = _orphans(project)
     found: list[Chapter] = []
-    for chapter, file in zip(chapters, files, strict=True):
+    for number, (chapter, file) in enumerate(zip(chapters, files, strict=True)):
+        if number == 0 and orphans:
+            chapter = replace(chapter, warnings=(*chapter.warnings, *orphans))
         said: dict[Quoted, Sequence[str]] = {}
         slips: list[Slip] = []
         if file is not None and exist:
@@ -45,6 +54,20 @@ def _file(project: Project, number: int) -> Decided | None:
     """What is decided of a chapter; None where its text has no file of its own."""
     name = project.chapters[number].file
     return None if name is None else decided.read(decided.place_of(project.root / name))
+
+
+def _orphans(project: Project) -> list[Problem]:
+    """Files of speakers that belong to no text: one was renamed, or has gone."""
+    names = (chapter.file for chapter in project.chapters if chapter.file is not None)
+    found: list[Problem] = []
+    for folder in dict.fromkeys((project.root / name).parent for name in names):
+        paths = sorted(path for path in folder.glob("*") if path.is_file())
+        texts = {path.stem for path in paths if not path.name.endswith(decided.ENDING)}
+        for path in paths:
+            stem = path.name.removesuffix(decided.ENDING)
+            if stem not in (path.name, *texts):
+                found.append(Problem(path, None, ORPHAN.format(quoted(stem))))
+    return found
 
 
 def _said(

@@ -208,8 +208,8 @@ class _CrossChecks:
         for name, voice in self.manifest.voices.items():
             self._exists(voice.reference, "voices", name, "reference")
         self._known_speaker(self.manifest.narrator, "narrator")
-        first_person = self.manifest.dialogue.first_person
-        self._known_speaker(first_person, "dialogue", "first_person")
+        if self.manifest.dialogue.first_person is not None:  # a name or an alias
+            self._known_speaker(self.project.first_person, "dialogue", "first_person")
 
     def _names(self) -> None:
         """What everybody is called: no two the same, but for aliases, which may be shared."""

@@ -94,7 +94,9 @@ class Project:
         told = self.manifest.dialogue.first_person
         if told is None and self.manifest.speakers and self.narrator != "narrator":
             return self.narrator
-        return told
+        cast = self.manifest.cast
+        called = (name for name, who in cast.items() if told in who.aliases)
+        return told if told in cast else next(called, told)
 
     @property
     def lexicon(self) -> tuple[LexiconEntry, ...]:

@@ -264,11 +264,11 @@ class _Search:
         words = WORD.findall(clause[0])[:most] if clause else []
         return any(word.casefold() in self.verbs for word in words)
 
-    def _verb_before(self, text: str) -> bool:
-        """Whether narration leads to a quotation."""
+    def _verb_before(self, text: str, most: int) -> bool:
+        """Whether narration leads to a quotation, with a verb among its last words."""
         clause = _LAST_CLAUSE.search(text)
         words = WORD.findall(clause[0]) if clause else []
-        near = words if text[-1:] in (",", ":", "：") else words[-3:]
+        near = words if text[-1:] in (",", ":", "：") else words[-most:]
         return any(word.casefold() in self.verbs for word in near)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
@@ -283,8 +283,12 @@ class _Search:
             return True
         if _NAMED.search(before[-40:]) and inner[-1] not in "!?…—":
             return False
-        near = 6 if inner[-1] in _ENDS or after[:1] in (",", "—", "–") else 2
-        if self._verb_after(text, span.stop, near) or self._verb_before(before):
+        ended = inner[-1] in _ENDS or after[:1] in (",", "—", "–")
+        if self._verb_after(text, span.stop, 6 if ended else 2):
+            return True
+        # ordered unknown “Tommies”: words within a sentence, which are no more than words
+        within = size < 3 and not ended and inner[0].isupper() and before[-1].isalpha()
+        if self._verb_before(before, 1 if within and not _ADDRESSED.search(before) else 3):
             return True
         return _stands_alone(before, inner, after, size)
 
@@ -308,6 +312,8 @@ _OPENED_BY = {
     '"': '"“„', "'": "'‘‚", "”": '“„”"', "’": "‘‚'", "»": "«»", "›": "‹›", "“": "„“", "‘": "‚‘",
 }  # fmt: skip
 """Closing mark -> those that may have opened what it closes."""
+_ADDRESSED = re.compile(r"\b(?:him|her|me|them|us|you|[^\W\d_a-z]\w+)\Z")
+"""Whom a verb of speech is followed by, before what is said."""
 _NAMED = re.compile(
     r"\b(?:called|named|entitled|inscribed|headed|labelled|labeled|marked|christened|nicknamed|"
     r"signed|ship|yacht|steamer|schooner|novel|poem|song|play|motto|inscription|placard|headline)"

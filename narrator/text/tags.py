@@ -20,9 +20,10 @@ _MOST = 10
 
 
 def tag_end(text: str, before: str, language: str) -> int:
-    """Where the tag ends with which narration goes on after a quotation, 0 where it has none.
+    """Where the tag ends with which narration goes on after a quotation, 0 where it has none, or
+    one within a longer sentence.
 
-    `before` is the quotation.
+    `text` goes to the next quotation, `before` is the quotation.
     """
     verbs = SAID if primary(language) == "en" else speech_of(language).verbs
     first = next((at for at, c in enumerate(text) if c.isalnum()), len(text))
@@ -34,4 +35,7 @@ def tag_end(text: str, before: str, language: str) -> int:
     begins = before.rstrip("\"'”’»)] ").endswith(".") and clause.lstrip(" —–-")[:1].isupper()
     if begins or len(words) > _MOST or not verbs & set(words):
         return 0
-    return end.end()
+    # “Yes?” I said, in my affable way. Without its tag the sentence is a stump
+    ends_sentence = end[0].strip("\"'”’»)]").endswith((*".!?…;:",))
+    is_all = not any(map(str.isalnum, text[end.end() :]))
+    return end.end() if ends_sentence or is_all else 0

@@ -152,6 +152,18 @@ def test_bad_rows_and_files_are_said_and_refuse_nothing(tmp_path: Path) -> None:
     assert any("two.speakers.txt: cannot be read" in one for one in warned(path))
 
 
+def test_a_file_whose_text_was_renamed_is_said(tmp_path: Path) -> None:
+    path = project(tmp_path, one="No one speaks.\n", two="No one speaks.\n")
+    text = path.parent / "text"
+    assert not warned(path)
+    (text / "one.md").rename(text / "first.md")
+    path.write_text(path.read_text().replace("one.md", "first.md"))
+    (found,) = warned(path)
+    assert found.startswith("text/one.speakers.txt: belongs to no text")
+    (text / "one.speakers.txt").rename(text / "first.speakers.txt")
+    assert not [one for one in warned(path) if "belongs" in one]
+
+
 def test_text_in_braces_needs_no_row(tmp_path: Path) -> None:
     path = project(tmp_path, ROWS, two="“{Ada: No},” she said.")
     assert said(path, 1) == [("Ada", "“No,”")]

@@ -125,6 +125,24 @@ def test_the_cast_is_found_in_other_languages() -> None:
     assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]
 
 
+def test_given_names_are_english_in_english_alone() -> None:
+    story = ["« Bonjour », dit Jean.", "« Viens », dit Jean.", "Marie vit Jean."]
+    (jean,) = [one for one in attribute([story], language="fr").cast if one.name == "Jean"]
+    assert jean.pronoun is None
+
+
+def test_who_is_called_esquire_is_the_same() -> None:
+    story = ["“Go,” said Tom Hart.", "They knew Tom Hart Esquire.", "“No,” said Hart."]
+    assert [one.name for one in attribute([story], language="en").cast] == ["Tom Hart"]
+
+
+def test_a_noun_that_is_nobody_known_is_less_sure() -> None:
+    cast = (Character("Ada", (), "she"), Character("Ben", (), "he"))
+    text = [["“Who are you?” Ben asked the stranger.", "“I am nobody,” said the stranger."]]
+    said = attribute(text, cast, language="en").said
+    assert said[1].by == "stranger"
+
+
 def test_what_is_no_speech_is_nobodys() -> None:
     said = attributed("They sailed in the “Hispaniola” at noon. “I see,” said Ben.").said
     assert [one.speaker for one in said] == [None, "Ben Hart"]

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from narrator.errors import ScriptError
 from narrator.text import stretches
 from narrator.text.chunks import cut
 from narrator.text.labels import Roles
@@ -290,8 +291,10 @@ def test_pauses_around_unison_count_once() -> None:
 @pytest.mark.parametrize(
     ("text", "before", "language", "tag"),
     [
-        ("said Ada, and left.", "“I know,”", "en", "said Ada,"),
-        ("said Mr. Pym, and left.", "“I know,”", "en", "said Mr. Pym,"),
+        ("said Ada, ", "“I know,”", "en", "said Ada,"),
+        ("said Mr. Pym. He left.", "“I know,”", "en", "said Mr. Pym."),
+        ("I said, in my affable way.", "“Yes?”", "en", ""),
+        ("said Ada, and left.", "“I know,”", "en", ""),
         ("she said.", "“Go!”", "en", "she said."),
         ("Ada cried; he fell.", "“Go!”", "en", "Ada cried;"),
         ("He said no more.", "“Go.”", "en", ""),
@@ -307,22 +310,22 @@ def test_a_tag_says_who_speaks_and_ends_with_its_clause(
     assert text[: tag_end(text, before, language)] == tag
 
 
-TAGGED = "“I know,” said Ada, and left. “Or not.”"
+TAGGED = "“I know,” said Ada. She left. “Or not.”"
 
 
 def test_tags_may_be_said_by_who_is_quoted() -> None:
     assert said(TAGGED, "Ada", "Ada", tags="speaker") == [
-        ("Ada", "“I know,” said Ada,"), ("narrator", "and left."), ("Ada", "“Or not.”"),
+        ("Ada", "“I know,” said Ada."), ("narrator", "She left."), ("Ada", "“Or not.”"),
     ]  # fmt: skip
 
 
 def test_tags_may_be_left_out_and_are_listed() -> None:
     chapter = parted(TAGGED, "Ada", "Ada", tags="skip")
     assert [(line.speaker, line.text) for line in chapter.scenes[0].lines] == [
-        ("Ada", "“I know,”"), ("narrator", "and left."), ("Ada", "“Or not.”"),
+        ("Ada", "“I know,”"), ("narrator", "She left."), ("Ada", "“Or not.”"),
     ]  # fmt: skip
     assert [(one.text, one.reason) for one in chapter.left_out] == [
-        ("said Ada,", stretches.SKIPPED)
+        ("said Ada.", stretches.SKIPPED)
     ]
     known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
     assert [chunk.text for chunk in cut(known, apart=True)] == ["“I know,”\n“but not now.”"]
@@ -343,7 +346,10 @@ _WORDS = ["“Yes,”", "“No!”", "said Ada,", "she rose.", "—", "…", "{A
 @settings(max_examples=examples(150), deadline=None)
 def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who: int) -> None:
     text = "Once " + " ".join(words)
-    chapter = read(text)
+    try:
+        chapter = read(text)
+    except ScriptError:  # labels alone
+        assume(False)
     names = ["Ada", "Ben", "", "Ada & Ben"]
     said = {
         one: ROLES.named(names[(n + who) % 4]) for n, one in enumerate(stretches.quoted(chapter))

@@ -73,7 +73,7 @@ def attribute(
     searched = was_found or find or not cast
     if find or not cast:
         cast = (*cast, *_others(roster(chapters, quoted, language), cast))
-    names = KnownNames(cast)
+    names = KnownNames(cast, language)
     passages = mentions.passages(chapters, quoted, names, language)
     groups = tags.turns(passages)
     story = Story(passages, names, groups)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from narrator.text.sentences import primary
 from narrator.text.speakers.words import (
     ARTICLES,
     HE_NAMES,
@@ -83,9 +84,10 @@ class Entry:
 class KnownNames:
     """All names of a cast by their words."""
 
-    def __init__(self, cast: Sequence[Character]) -> None:
+    def __init__(self, cast: Sequence[Character], language: str = "en") -> None:
         self.cast = tuple(cast)
-        self.pronouns = [member.pronoun or _pronoun_of(member) for member in cast]
+        english = primary(language) == "en"  # in French, Jean is another
+        self.pronouns = [member.pronoun or _pronoun_of(member, english) for member in cast]
         """As far as they are given, or told by names."""
         self._whole = _whole_names(cast)
         forms = _with_parts(cast, self._whole)
@@ -260,7 +262,7 @@ def _has_article(words: Sequence[Token], place: int, text: str) -> bool:
     return False
 
 
-def _pronoun_of(member: Character) -> str | None:
+def _pronoun_of(member: Character, english: bool) -> str | None:
     """The pronoun that a character's own names tell, if they do."""
     votes = {"he": 0, "she": 0}
     for name in member.names:
@@ -270,7 +272,7 @@ def _pronoun_of(member: Character) -> str | None:
             of_another = at > 0 and words[at - 1] == "of"
             if titled and not of_another and (word in TITLES or at == len(words) - 1):
                 votes[titled] += 3 if at < len(words) - 1 else 2
-        first = next((word for word in words if word not in TITLES), "")
+        first = next((word for word in words if word not in TITLES), "") if english else ""
         votes["he"] += first in HE_NAMES
         votes["she"] += first in SHE_NAMES
     if votes["he"] == votes["she"]:

@@ -133,7 +133,9 @@ def rule(s: Situation, who: int, history: History) -> str:
     if s.goes_on and history and history[-1][0] == who:
         return "goes-on"
     if s.kind != "bare":
-        return {"name": "tag", "self": "tag", "pronoun": "pronoun", "noun": "noun"}[s.kind]
+        if s.kind == "noun" and not s.named:
+            return "stranger"
+        return "tag" if s.kind in ("name", "self") else s.kind
     if who in s.lead:
         return "lead"
     if s.here.get(who, "").endswith("subject"):

@@ -29,6 +29,7 @@ from narrator.text.speakers.words import (
 from narrator.text.speech_verbs import named_in_tag
 
 _JOINTS = frozenset("of de du la le van von der da di".split())
+_AFTER_NAMES = frozenset("esquire esq".split())
 _ABBREVIATED = frozenset("mr mrs ms dr st messrs capt col gen rev prof hon mme mlle".split())
 _PLACES = frozenset("in at from to near through towards toward round about across".split())
 _ADJECTIVES = frozenset("dear poor old young little good honest lovely sweet darling big".split())
@@ -64,6 +65,8 @@ class _Form:
     """Times where no sentence begins."""
     noun: bool = False
     """Whether it is a common noun with an article."""
+    is_english: bool = True
+    """Whether given names tell a pronoun: Jean is another in French."""
 
     @property
     def shown(self) -> str:
@@ -86,7 +89,7 @@ class _Form:
             return TITLES[self.title]
         if self.title in _MEN:
             return "he"
-        first = self.bare[0]
+        first = self.bare[0] if self.is_english else ""
         if first in HE_NAMES and first not in SHE_NAMES and (len(self.bare) > 1 or not self.title):
             return "he"
         if first in SHE_NAMES and first not in HE_NAMES and (len(self.bare) > 1 or not self.title):
@@ -137,6 +140,8 @@ def _is_person(form: _Form) -> bool:
     named = form.tags + form.called
     if form.words[-1] in _TOWNS or (form.placed * 3 > form.times and named < 2):
         return False
+    if form.placed * 4 > form.times and form.placed > 5 * named and not form.tags:
+        return False
     if form.inner >= 1 and (form.tags >= 1 or (form.called >= 2 and form.inner >= 2)):
         return True
     known = form.bare[0] in HE_NAMES or form.bare[0] in SHE_NAMES
@@ -163,6 +168,7 @@ def _forms(
     """All names of a text, with where they stand."""
     found: dict[Words, _Form] = {}
     small = Counter[str]()
+    is_english = primary(language) == "en"
     for paragraphs in chapters:
         for text in paragraphs:
             small.update(t.norm for t in tokens(text) if not t.capital)
@@ -172,8 +178,10 @@ def _forms(
             pieces[quotation.paragraph].append(quotation)
         for number, text in enumerate(paragraphs):
             own = pieces.get(number, [])
-            tagged = None if primary(language) == "en" else list(_tagged(text, own, language))
+            tagged = None if is_english else list(_tagged(text, own, language))
             _note(text, own, tagged, found, small)
+    for form in found.values():
+        form.is_english = is_english
     return list(found.values())
 
 
@@ -295,7 +303,7 @@ def _runs(
         end = at + 1
         while end < len(words) and _joins(words, end, text) and not words[end - 1].possessive:
             end += 1
-        while end > at + 1 and words[end - 1].norm in _JOINTS:
+        while end > at + 1 and words[end - 1].norm in _JOINTS | _AFTER_NAMES:
             end -= 1
         run = words[at:end]
         if _may_name(run, text, small):
