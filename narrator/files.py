@@ -60,12 +60,21 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
+            with contextlib.suppress(OSError):  # not there yet, or another's
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
+
+
+def behind(path: Path) -> Path:
+    """The file of a person that is meant by a path: behind a link to a file beside it, so that the
+    link stays one."""
+    real = path.resolve()
+    return real if real.parent == path.parent.resolve() else path
 
 
 def write(path: Path, data: bytes) -> os.stat_result:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -30,6 +32,8 @@ _CONTEXT = 300
 _HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
 _ENTER, _ESCAPE, _TAB, _RUBOUT = "\r\n", "\x1b", "\t", "\x7f\b"
 _END = "q\x04"
+_SOON = 0.05
+"""Seconds after Escape, within which what comes is the rest of a function key."""
 
 
 def require_terminal() -> None:
@@ -60,16 +64,34 @@ def keys_of(stream: int) -> Iterator[Keys]:
 
     def read() -> str:
         data = os.read(stream, 1)
+        while data == b"\x1b" and select.select([stream], [], [], _SOON)[0]:
+            data = _after_function_key(stream)
         more = max(0, f"{data[0]:08b}".find("0") - 1) if data else 0  # of a letter in UTF-8
         if more:
             data += os.read(stream, more)
         return data.decode("utf-8", "replace")
 
+    def stop(number: int, frame: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    held = {name: signal.signal(name, stop) for name in (signal.SIGTERM, signal.SIGHUP)}
     try:
         tty.setcbreak(stream)
         yield read
     finally:
         termios.tcsetattr(stream, termios.TCSADRAIN, before)
+        for name, handler in held.items():
+            signal.signal(name, handler)
+
+
+def _after_function_key(stream: int) -> bytes:
+    """What follows a key that sends several characters after Escape, which answers nothing."""
+    data = os.read(stream, 1)
+    if data not in (b"[", b"O"):  # with Alt
+        return os.read(stream, 1)
+    while (data := os.read(stream, 1)) and not 0x40 <= data[0] <= 0x7E:
+        pass
+    return os.read(stream, 1) if data else data
 
 
 class Review:
@@ -166,6 +188,8 @@ class Review:
             if not key or key in _ESCAPE + "\x04":
                 return None
             if key in _ENTER + _TAB:
+                if key in _ENTER and (exact := self._called(typed)):
+                    return exact
                 if len(fitting) == 1 or (typed and fitting and key in _ENTER):
                     return fitting[0]
                 typed = _shared(typed, fitting)
@@ -173,6 +197,13 @@ class Review:
                 typed = typed[:-1]
             elif key.isprintable():
                 typed += key
+
+    def _called(self, typed: str) -> str | None:
+        """Who is called just so, by name rather than by an alias."""
+        cast = self.proposal.characters
+        names = {alias.casefold(): one.name for one in reversed(cast) for alias in one.aliases}
+        names |= {one.name.casefold(): one.name for one in reversed(cast)}
+        return names.get(typed.strip().casefold())
 
     def _fitting(self, typed: str) -> list[str]:
         """Names that begin so, then names with a word or an alias that does."""

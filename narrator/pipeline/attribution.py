@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from narrator.errors import Problem
+from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST
 from narrator.project.project import Project
@@ -352,8 +352,8 @@ def _rows(
         fresh = _fresh(one, rule)
         if here is not None and _stays(here, fresh, cast, roles):
             rows.append(here)
-        elif fresh.goes_on and rows and rows[-1].is_yours:
-            rows.append(replace(fresh, speaker=rows[-1].speaker, by="you", name="", sure=1.0))
+        elif fresh.goes_on and rows and rows[-1].is_yours and (here is None or here.goes_on):
+            rows.append(replace(fresh, speaker=rows[-1].speaker))
         else:
             rows.append(fresh)
     return rows
@@ -424,8 +424,22 @@ def _in_list(name: str) -> str:
 
 
 def write(proposal: Proposal) -> list[Path]:
-    """Write the files of speakers that say something else now; their paths. Raises StorageError."""
-    return [path for number in proposal.files if (path := write_chapter(proposal, number))]
+    """Write the files of speakers that say something else now; their paths.
+
+    Raises StorageError for those that cannot be written, after the others are.
+    """
+    paths: list[Path] = []
+    faults: list[Problem] = []
+    for number in proposal.files:
+        try:
+            path = write_chapter(proposal, number)
+        except StorageError as error:
+            faults += error.problems
+        else:
+            paths += [path] if path else []
+    if faults:
+        raise StorageError(faults)
+    return paths
 
 
 def write_chapter(proposal: Proposal, number: int) -> Path | None:
@@ -437,7 +451,8 @@ def write_chapter(proposal: Proposal, number: int) -> Path | None:
 
 
 def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
-    """The proposal after a person has said who says a quotation, all of its pieces.
+    """The proposal after a person has said who says a quotation, all of its pieces; with what the
+    file of its chapter says by now, which may have been edited meanwhile.
 
     `speaker` is the name of one of the cast, or NOBODY, UNKNOWN.
     """
@@ -452,10 +467,11 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     number = group[0].chapter
     own = [one for one in quotes if one.chapter == number]
     words, rows = [one.quoted.text for one in own], [one.row for one in own]
-    file = proposal.files[number]
+    file = decided.read(proposal.files[number].path)
     there = list(file.rows)
-    for row, place in zip(rows, file.matched(words), strict=True):
-        if place is not None:
-            there[place] = replace(row, above=there[place].above)
+    said_now = {id(one.quoted) for one in group}
+    for one, place in zip(own, file.matched(words), strict=True):
+        if place is not None and (id(one.quoted) in said_now or not there[place].is_yours):
+            there[place] = replace(one.row, above=there[place].above)
     renewed = decided.renewed(replace(file, rows=tuple(there)), words, rows)
     return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: renewed})

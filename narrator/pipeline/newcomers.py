@@ -95,7 +95,7 @@ def with_newcomers(proposal: Proposal) -> Project | None:
             f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
         )
         raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
-    with files.replacing(path) as temporary:
+    with files.replacing(files.behind(path)) as temporary:
         temporary.write_bytes(mark + text.encode())
         load.load(temporary)
     return load.load(path)

@@ -14,8 +14,9 @@ are found again by their words and neighbours, so edits of the text move nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 from narrator import files
@@ -84,8 +85,28 @@ class Decided:
     newline: str = "\n"
 
     def matched(self, words: Sequence[str]) -> list[int | None]:
-        """For each quotation of the text, in order, the place of its row."""
-        return matched([row.words for row in self.rows], [shortened(one) for one in words])
+        """For each quotation of the text, in order, the place of its row; of rows that stand twice,
+        as they do after a conflict of versions, a person's."""
+        found = matched([row.words for row in self.rows], [shortened(one) for one in words])
+        quotations = {row: place for place, row in enumerate(found) if row is not None}
+        for lost, twin in self._twins(quotations):
+            if self.rows[lost].is_yours and not self.rows[twin].is_yours:
+                found[quotations[twin]] = lost
+        return found
+
+    def _twins(self, taken: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Rows that are not taken, in runs, and the same in a run before or behind that are."""
+        places = range(len(self.rows))
+        for is_taken, run in groupby(places, lambda place: place in taken):
+            own = list(run)
+            for by in (-len(own), len(own)) if not is_taken else ():
+                twins = [place + by for place in own]
+                if all(
+                    twin in taken and self.rows[twin].words == self.rows[place].words
+                    for place, twin in zip(own, twins, strict=True)
+                ):
+                    yield from zip(own, twins, strict=True)
+                    break
 
 
 def place_of(chapter: Path) -> Path:
@@ -137,7 +158,8 @@ def read(path: Path) -> Decided:
     faults: dict[str, list[int]] = {}
     is_after_fault = False
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith(_HEAD):
+        is_head = line.startswith(_HEAD) and not (rows or above)
+        if not line.strip() or is_head:
             continue
         row, fault = _row(line, number, None if is_after_fault or not rows else rows[-1])
         if fault:
@@ -177,8 +199,8 @@ def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
     row, fault = _decided_by(second, Row(first, "you", words, number=number))
     if first != _SAME:
         return row, fault
-    if before is None:
-        return replace(row, speaker=UNKNOWN), _NO_SAME
+    if before is None:  # a person's stays as it stands, until the row before is mended
+        return (None if row.is_yours else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
     if before.is_yours:
         row = replace(row, by="you", name="", sure=1.0)
@@ -251,16 +273,19 @@ def write(decided: Decided, chapter: str) -> bool:
     except (OSError, files.TooLarge):
         same = False
     if not same:
-        files.write(decided.path, data)
+        files.write(files.behind(decided.path), data)
     return not same
 
 
 def _lines(decided: Decided, chapter: str) -> Iterator[str]:
     yield f"{_HEAD}{chapter}. Change a name, and it is yours: no run changes it again."
-    before = ""
+    before: Row | None = None
     for row in decided.rows:
-        first = _SAME if row.goes_on and row.speaker == before else row.speaker
-        before = row.speaker
+        first = row.speaker
+        # what follows a person's row with a `+` is that person's, too
+        if row.goes_on and before and (before.speaker, before.is_yours) == (first, row.is_yours):
+            first = _SAME
+        before = row
         second = row.by
         if row.by in ("rule", "model"):
             second += f" {row.name} {row.sure:.2f} {first}"

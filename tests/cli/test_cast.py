@@ -337,6 +337,31 @@ def test_keys_are_letters_of_a_terminal_without_enter() -> None:
         os.close(theirs)
 
 
+@pytest.mark.parametrize("sent", ["\x1b[2~", "\x1b[15~", "\x1b[B", "\x1bOP", "\x1b[1;5C", "\x1bx"])
+def test_function_keys_are_no_letters(sent: str) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        with keys_of(theirs) as key:
+            os.write(ours, f"{sent}n".encode())
+            assert key() == "n"
+            os.write(ours, b"\x1b")
+            assert key() == "\x1b"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_name_that_is_typed_whole_is_meant(
+    book: Path, ruled: dict[str, tuple[str, float, str]], narrator: Narrator
+) -> None:
+    book.write_text(book.read_text().replace("  Bess: {}", "  Adam: {aliases: [Bess]}\n  Be: {}"))
+    narrator("cast", book, "--write")
+    asked(book, "oBe\nq")
+    assert rows(book, "two")[0].startswith("Be | you")
+    asked(book, "oada\nq")
+    assert rows(book)[2].startswith("Ada | you")
+
+
 def test_the_command_asks_in_a_terminal(written: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "30", "TERM": "dumb"}

@@ -489,6 +489,49 @@ def test_a_persons_row_that_finds_nothing_is_kept_and_said(voiced: Path) -> None
     assert write(voiced).warnings
 
 
+def test_an_answer_keeps_what_was_edited_meanwhile(book: Path) -> None:
+    found = propose(load(book))
+    file = book.parent / "text" / "one.speakers.txt"
+    change(file, "Ben | rule", "Ada | rule")
+    after = attribution.answered(found, found.quotes[:2], "Ben")
+    attribution.write_chapter(after, 0)
+    assert first_columns(book) == ["Ben", "+", "Ada", "Ada"]
+    assert [row.split(" | ")[1].split()[0] for row in rows(book)] == ["you", "you", "you", "rule"]
+
+
+def test_a_piece_that_its_file_gives_to_another_is_that_ones(book: Path) -> None:
+    file = book.parent / "text" / "one.speakers.txt"
+    text = file.read_text("utf-8")
+    first, second = rows(book)[:2]
+    mine = "Ben | you | “I know,”"
+    file.write_text(text.replace(first, mine).replace(second, second.replace("+", "Ada")), "utf-8")
+    write(book)
+    assert first_columns(book)[:2] == ["Ben", "Ada"]
+    assert rows(book)[1].startswith("Ada | rule")
+
+
+def test_a_file_that_cannot_be_written_costs_no_other(book: Path) -> None:
+    folder = book.parent / "text"
+    (folder / "one.speakers.txt").unlink()
+    (folder / "one.speakers.txt").mkdir()
+    (folder / "two.speakers.txt").unlink()
+    with pytest.raises(StorageError, match=r"one\.speakers\.txt"):
+        write(book)
+    assert first_columns(book, "two") == ["Ada"]
+
+
+def test_links_stay_and_rights_too(book: Path) -> None:
+    folder = book.parent / "text"
+    real = (folder / "one.speakers.txt").rename(folder / "kept.txt")
+    real.chmod(0o600)
+    (folder / "one.speakers.txt").symlink_to("kept.txt")
+    change(folder / "one.md", "It was cold", "It was warm")
+    write(book)
+    assert (folder / "one.speakers.txt").is_symlink()
+    assert "warm" in real.read_text("utf-8")
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
 def test_answers_are_a_persons(book: Path) -> None:
     found = propose(load(book))
     group = tuple(found.quotes[:2])

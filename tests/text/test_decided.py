@@ -232,7 +232,8 @@ def test_bad_rows_are_said_once_a_kind_and_cost_nothing_else(tmp_path: Path) -> 
     found = read_text(
         tmp_path,
         "# mine\nAlice | you | “One.”\nAlice\nHatter “Two.”\n | you | “Three.”\n"
-        "+ | you | “Four.”\nHatter | he said so | “Five.”\nHatter | rule | “Six.”\n",
+        "+ | rule tag 0.5 + | “Four.”\nHatter | he said so | “Five.”\n"
+        "Hatter | rule | “Six.”\n",
     )
     assert [(row.speaker, row.words) for row in found.rows] == [
         ("Alice", "“One.”"), ("?", "“Four.”"), ("Hatter", "“Five.”"), ("Hatter", "“Six.”"),
@@ -247,6 +248,35 @@ def test_comments_and_bad_rows_are_written_again_where_they_stood(tmp_path: Path
     found = read_text(tmp_path, text)
     decided.write(renewed(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
     assert found.path.read_text("utf-8").split("\n", 1)[1] == text
+
+
+def test_what_goes_on_a_row_that_cannot_be_read_waits_for_its_mend(tmp_path: Path) -> None:
+    text = "Ben you | “I know,”\n+ | you | “but not now.”\n"
+    found = read_text(tmp_path, text)
+    by_rule = [Row("Ada", "rule", one, "tag") for one in ("“I know,”", "“but not now.”")]
+    decided.write(renewed(found, [row.words for row in by_rule], by_rule), "01.md")
+    mended = found.path.read_text("utf-8").replace("Ben you", "Ben | you")
+    after = read_text(tmp_path, mended)
+    places = after.matched(["“I know,”", "“but not now.”"])
+    assert [after.rows[place].speaker for place in places if place is not None] == ["Ben", "Ben"]
+
+
+def test_of_rows_with_the_same_words_a_persons_is_meant(tmp_path: Path) -> None:
+    text = "Ada | you | “Go!”\nBen | rule tag 0.9 Ben | “Go!”\nBen | rule tag 0.9 Ben | “No.”\n"
+    assert read_text(tmp_path, text).matched(["“Go!”", "“No.”"]) == [0, 2]
+    text = "Ben | rule tag 0.9 Ben | “Go!”\nAda | you | “Go!”\nBen | rule tag 0.9 Ben | “No.”\n"
+    assert read_text(tmp_path, text).matched(["“Go!”", "“No.”"]) == [1, 2]
+
+
+def test_a_rules_row_after_a_persons_is_written_with_its_name(tmp_path: Path) -> None:
+    rows = (Row("Ada", "you", "“One.”"), Row("Ada", "rule", "“Two.”", "tag", 0.9, goes_on=True))
+    path = written(tmp_path, *rows)
+    assert [row.by for row in decided.read(path).rows] == ["you", "rule"]
+
+
+def test_a_comment_like_the_first_line_stays(tmp_path: Path) -> None:
+    found = read_text(tmp_path, "Ada | you | “One.”\n# Who says what in my dreams\n")
+    assert found.below == ("# Who says what in my dreams",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
