@@ -63,6 +63,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def disks_are_not_waited_for() -> Iterator[None]:
+    """Nobody pulls a plug here: what is written need not have reached a disk. Programs that tests
+    start and kill do wait."""
+    with mock.patch.object(os, "fsync", lambda descriptor: None):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def commands_are_built_once() -> Iterator[None]:
     """Typer makes them from signatures at every call, which is longer than most of them take."""
     built = functools.cache(typer.main.get_command)
