@@ -66,7 +66,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def disks_are_not_waited_for() -> Iterator[None]:
     """Nobody pulls a plug here: what is written need not have reached a disk. Programs that tests
     start and kill do wait."""
-    with mock.patch.object(os, "fsync", lambda descriptor: None):
+
+    def written(descriptor: int) -> None:
+        pass
+
+    with mock.patch.object(os, "fsync", written):
         yield
 
 
