@@ -272,6 +272,7 @@ def test_a_fault_of_our_own_is_two_lines_and_its_own_exit_code(narrator, book, m
     assert "internal error: RuntimeError: boom" in errors.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(book):
     command = f"{sys.executable} -m narrator check {book} --json | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
@@ -467,6 +468,7 @@ def test_of_thousands_of_problems_the_first_and_the_number_are_said(narrator, bo
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file systems take UTF-8 alone")
+@pytest.mark.slow
 def test_a_folder_whose_name_is_no_utf_8_is_a_folder_like_others(tmp_path):
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff\xe9k"))
     source = tmp_path / os.fsdecode(b"No\xff\xe9l.txt")

@@ -217,6 +217,7 @@ def test_a_year_is_its_first_day(tmp_path: Path, date: str, day: str) -> None:
     assert episode.dated
 
 
+@pytest.mark.slow
 def test_without_a_date_the_file_says_when(tmp_path: Path) -> None:
     deliver(tmp_path / "out", tags("One", date=""), "mp3")
     (path,) = (tmp_path / "out").glob("*.mp3")

@@ -203,7 +203,7 @@ def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:
     "own",
     [
         pytest.param("base: audiobookshelf, formats: mp3, files: chapters", marks=pytest.mark.slow),
-        "base: spotify, formats: [opus, m4b], bitrate: 64",
+        pytest.param("base: spotify, formats: [opus, m4b], bitrate: 64", marks=pytest.mark.slow),
         pytest.param(
             "base: acx, formats: m4b, credits: false, sample: null", marks=pytest.mark.slow
         ),

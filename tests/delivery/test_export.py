@@ -540,6 +540,7 @@ def test_a_sample_without_words_is_an_error(start: float, seconds: float) -> Non
 
 
 @pytest.mark.usefixtures("encoded")
+@pytest.mark.slow
 def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path) -> None:
     sounds = chapters(2)
     sample = export.excerpt(sounds[0], "Retail sample", 0, 5)

@@ -153,6 +153,7 @@ def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: P
 # -- companions ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path) -> None:
     more = "output: {formats: [mp3], companions: [readalong, vtt]}\n"
     path = project(tmp_path, more)
@@ -205,6 +206,7 @@ def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
 # -- music -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_chapter_alone_is_in_stereo_where_its_book_is(tmp_path: Path) -> None:
     sides = np.stack([tone(1, hertz=300), tone(1, hertz=500)], 1)
     soundfile.write(tmp_path / "in.wav", sides, RATE)

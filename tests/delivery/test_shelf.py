@@ -105,6 +105,7 @@ def test_a_reordered_book_has_no_two_files_of_one_number(
     assert lying(tmp_path) == BOOK  # another format leaves nothing of the first
 
 
+@pytest.mark.slow
 def test_a_renamed_book_leaves_nothing_under_its_old_name(
     rendered: Rendered, tmp_path: Path
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_draft_and_the_real_book_do_not_move_each_others_files(
     assert len(lying(tmp_path, "draft")) == 2
 
 
+@pytest.mark.slow
 def test_two_manifests_of_a_folder_do_not_move_each_others_files(tmp_path: Path) -> None:
     path = books.brief(tmp_path)
     other = tmp_path / "other.yaml"
@@ -381,6 +383,7 @@ def test_a_list_that_is_torn_moves_nothing(tmp_path: Path, rows: str) -> None:
     assert (one.folder / "x").exists()
 
 
+@pytest.mark.slow
 def test_finished_files_may_lie_on_another_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ def test_the_report_says_who_ends_late(made: books.Report) -> None:
     assert [pause.seconds for pause in facts.gather(made.plan).pauses] == [0.3, 0.3]
 
 
+@pytest.mark.slow
 def test_the_reports_page_names_them(made: books.Report, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     book = books.plan(made.plan.project.path, made.plan.engine)

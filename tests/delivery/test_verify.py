@@ -144,6 +144,7 @@ def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     assert seen[0][5:7] == (1, 1.0)
 
 
+@pytest.mark.slow
 def test_ffmpegs_own_meters_agree(good: Path) -> None:
     """ebur128 as `ffmpeg -af ebur128=peak=true` runs it, and astats, over the decoded file."""
     found = known(good)
@@ -390,6 +391,7 @@ def joined(path: Path, *files: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_channels_that_change_within_a_file_fail(good: Path, tmp_path: Path) -> None:
     mono = roomy(speech(3.0))
     stereo = write(tmp_path / "s.mp3", np.stack([mono, mono], 1))

@@ -460,6 +460,7 @@ def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
     assert not report.complete
 
 
+@pytest.mark.slow
 def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
     def soft(request):
         loud = 0.2 if "lamps" in request.text or "left at seven" in request.text else 1.0

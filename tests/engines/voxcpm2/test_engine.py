@@ -648,6 +648,7 @@ def test_takes_that_are_decoded_count_as_rows_that_ran(
     session.close()
 
 
+@pytest.mark.slow
 def test_a_single_slot_is_tried_once_more(
     make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
