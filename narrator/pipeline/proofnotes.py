@@ -128,9 +128,9 @@ def _shown(cell: str) -> str:
     return squeeze(seen(_APOSTROPHE.sub("", cell)))
 
 
-_APOSTROPHE = re.compile(r"\A'(?=[=+\-@])")
+_APOSTROPHE = re.compile(r"\A'(?='*[=+\-@])")
 """Keeps spreadsheets from calculating a cell."""
-_FORMULA = re.compile(r"[=+\-@\t]")
+_FORMULA = re.compile(r"'*[=+\-@]")
 
 
 def as_text(cell: str) -> str:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from narrator.characters import seen
 from narrator.pipeline import proofnotes
 from narrator.pipeline.proofnotes import Note
 
@@ -56,10 +57,14 @@ def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
     ]
 
 
-CELLS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+_SHAPES = st.characters(exclude_categories=["C", "Z"]).filter(lambda letter: seen(letter) != "")
+CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20)
 
 
 @given(CELLS)
+@example("'=")
+@example("''-1")
+@example("'tis")
 def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
     written = proofnotes.as_text(cell)
     assert written[0] not in "=+-@"
