@@ -60,10 +60,10 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
-            with contextlib.suppress(OSError):  # not there yet, or another's
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
+            with contextlib.suppress(OSError):  # not there yet, or another's
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             temporary.replace(path)
         finally:
             with contextlib.suppress(FileNotFoundError):

@@ -32,6 +32,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o664])
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, mode):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    files.write(path, b"new")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", mode)
+
+
 def test_what_was_left_half_written_is_swept_and_nothing_else(tmp_path):
     (tmp_path / f".{16 * 'a'}.part").write_bytes(b"half")
     (tmp_path / "my.part").write_bytes(b"mine")
