@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.places import chapter_and_book, heard, times_among
+from narrator.cli.places import at_time, of_chunks, one_chapter
 from narrator.cli.planning import plan_of
 from narrator.cli.shared import (
     AsJson,
@@ -75,19 +75,13 @@ def _named(
     words: Sequence[str], option: Path | None, draft: bool
 ) -> tuple[BookPlan, list[Passage]]:
     """A book, and what is named in it."""
-    from narrator.pipeline import bookplan, places
-
-    if times := times_among(words):
-        rest = [word for word in words if word not in times]
-        chapter, place = chapter_and_book(rest, option)
-        planned = plan_of(place, draft)
-        return planned, [one.passage for one in heard(planned, chapter, times)[1]]
+    if found := at_time(words, option, draft):
+        planned, _, heard = found
+        return planned, [one.passage for one in heard]
     chunks, place = parted(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
-    planned = plan_of(place, draft)
-    steps = [bookplan.find_step(planned, name) for name in chunks]
-    return planned, places.passages_of(planned, steps)
+    return of_chunks(chunks, place, draft)
 
 
 @app.command("pickups")
@@ -111,25 +105,23 @@ def list_pickups(
 ) -> None:
     """List what is to be mended, and hand it on; the list is a CSV beside the manifest."""
     from narrator import report as reports
-    from narrator.pipeline import bookplan, pickups
+    from narrator.pipeline import pickups
 
     planned = plan_of(book, draft)
     if page is not None:
         reports.require("jinja2")
-        replaceable(page, b"narrator pickups", "page of pickups")
+        from narrator.report import pickups as pages
+
+        replaceable(page, pages.MARK.encode(), "page of pickups")
     if bring is not None:
-        numbers = bookplan.select(planned.manuscript, [chapter] if chapter else [], (), False)
-        if len(numbers.chapters) > 1:
-            raise UsageError(f"“{chapter}” are several chapters: name one")
-        brought, faults = pickups.brought(planned, bring, next(iter(numbers.chapters), None))
+        number = one_chapter(planned, chapter) if chapter else None
+        brought, faults = pickups.brought(planned, bring, number)
         tell("warning", faults)
         new = pickups.add(planned, brought)
         err.print(f"{counted(new, 'new pickup')} of {len(brought)} in {near(bring)}")
     rows, problems = pickups.listed(planned)
     tell("warning", problems)
     if page is not None:
-        from narrator.report import pickups as pages
-
         pages.write(planned, rows, page)
         err.print(str(near(page)))
     if labels is not None:

@@ -49,24 +49,49 @@ def where(
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    if times := times_among(words):
-        chapter, place = chapter_and_book([word for word in words if word not in times], book)
-        _print_heard(plan_of(place, draft), chapter, times, as_json)
+    if found := at_time(words, book, draft):
+        _print_heard(*found, as_json)
         return
     chunks, place = parted(words, book)
     if not chunks:
         raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
-    _print_passages(plan_of(place, draft), chunks, as_json)
+    _print_passages(*of_chunks(chunks, place, draft), as_json)
 
 
-def times_among(words: Sequence[str]) -> list[str]:
-    """Those of the words that are times."""
+def at_time(
+    words: Sequence[str], option: Path | None, draft: bool
+) -> tuple[BookPlan, str, list[Heard]] | None:
+    """The book, where a time was looked for, if no chapter was named, and what is heard there; None
+    where the words name no time. Raises UsageError."""
     from narrator.pipeline.proofnotes import TIME
 
-    return [word for word in words if TIME.fullmatch(word)]
+    times = [word for word in words if TIME.fullmatch(word)]
+    if not times:
+        return None
+    chapter, place = _chapter_and_book([word for word in words if word not in times], option)
+    book = plan_of(place, draft)
+    return book, *_heard(book, chapter, times)
 
 
-def chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
+def of_chunks(chunks: Sequence[str], place: Path, draft: bool) -> tuple[BookPlan, list[Passage]]:
+    """A book and chunks of it. Raises UsageError."""
+    from narrator.pipeline import bookplan, places
+
+    book = plan_of(place, draft)
+    return book, places.passages_of(book, [bookplan.find_step(book, name) for name in chunks])
+
+
+def one_chapter(book: BookPlan, name: str) -> int:
+    """A chapter, counted from 0, by its number or title. Raises UsageError."""
+    from narrator.pipeline import bookplan
+
+    chosen = bookplan.select(book.manuscript, [name], (), False).chapters
+    if len(chosen) != 1:
+        raise UsageError(f"“{name}” are several chapters: name one")
+    return min(chosen)
+
+
+def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
     """What stands beside a time. Raises UsageError where it cannot be told which is which."""
     rest = list(words)
     books = [option] if option else []
@@ -83,10 +108,8 @@ def chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | N
     return rest[0] if rest else None, books[0] if books else Path("book.yaml")
 
 
-def heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[Heard]]:
-    """What is heard at a time: in which file and chapter it was looked for, where no chapter was
-    named, and what. Raises UsageError."""
-    from narrator.pipeline import bookplan, places
+def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[Heard]]:
+    from narrator.pipeline import places
     from narrator.pipeline.proofnotes import seconds_of
 
     if len(times) > 1:
@@ -96,14 +119,10 @@ def heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[st
         file, number, seconds = places.in_book(book, seconds)
         looked = f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}"
         return looked, places.heard_at(book, number, seconds)
-    chosen = bookplan.select(book.manuscript, [chapter], (), False).chapters
-    if len(chosen) != 1:
-        raise UsageError(f"“{chapter}” are several chapters: name one")
-    return "", places.heard_at(book, min(chosen), seconds)
+    return "", places.heard_at(book, one_chapter(book, chapter), seconds)
 
 
-def _print_heard(book: BookPlan, chapter: str | None, times: Sequence[str], as_json: bool) -> None:
-    looked, found = heard(book, chapter, times)
+def _print_heard(book: BookPlan, looked: str, found: Sequence[Heard], as_json: bool) -> None:
     if as_json:
         rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause}
                 for one in found]  # fmt: skip
@@ -120,11 +139,7 @@ def _print_heard(book: BookPlan, chapter: str | None, times: Sequence[str], as_j
                   f"`narrator render{book.folders.option}` makes it anew")  # fmt: skip
 
 
-def _print_passages(book: BookPlan, chunks: Sequence[str], as_json: bool) -> None:
-    from narrator.pipeline import bookplan, places
-
-    steps = [bookplan.find_step(book, name) for name in chunks]
-    passages = places.passages_of(book, steps)
+def _print_passages(book: BookPlan, passages: Sequence[Passage], as_json: bool) -> None:
     if as_json:
         out.print_json(data=[_row(passage) for passage in passages])
         return

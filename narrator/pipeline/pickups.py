@@ -151,12 +151,10 @@ def placed(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
     timelines = [places.timeline_of(book, number) for number in range(len(book.chapters))]
     passages = list(places.passages(book, timelines).values())
     finder = _Finder(passages)
-    found = []
-    for row in rows:
-        place = finder.place(row)
-        lost = place is None
-        found.append(replace(row, is_lost=True) if lost else _placed(row, passages[place or 0]))
-    return found
+    return [
+        replace(row, is_lost=True) if place is None else _placed(row, passages[place])
+        for row, place in ((row, finder.place(row)) for row in rows)
+    ]
 
 
 class _Finder:
