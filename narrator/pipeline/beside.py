@@ -20,7 +20,6 @@ from narrator.pipeline.inputs import Reading
 from narrator.pipeline.jobs import STOPPED, Job
 from narrator.pipeline.owner import Owner, Ticket
 from narrator.project.project import Project
-from narrator.speech.store import Store
 
 
 def speaker_of(project: Project, job: Job) -> str:
@@ -98,7 +97,7 @@ class Beside:
         while ticket := self.owner.take(self._fits):
             self.owner.begun(ticket, beside=True)
             try:
-                self._begin(ticket, self._view(ticket.job, running.store))
+                self._begin(ticket, self._view(ticket.job, running))
             except NarratorError as error:
                 self._fail(ticket, error)
 
@@ -153,31 +152,37 @@ class Beside:
         else:
             seed, parameters = settings_of(view.reading, job)
             asked = retakes.Retaking.of(
-                book.manuscript, book.engine, job.chunks, book.store, count=job.count, seed=seed,
-                parameters=parameters, tell=self.tell,
-            )  # fmt: skip
+                book, job.chunks, count=job.count, seed=seed, parameters=parameters, tell=self.tell
+            )
             retake = _Retake(ticket, asked, len(asked.requests))
             self._waiting += ((retake, request) for request in asked.requests)
 
-    def _view(self, job: Job, store: Store) -> _View:
-        """The book as it is in its files now, with the pins that there are."""
-        held = self._views.get(job.draft)
-        pins = {pin.take: pin for pin in store.pins().values()}
-        if held and held.book.pins == pins and held.reading.is_current():
-            return held
-        known = (self.reading, *(view.reading for view in self._views.values()))
-        reading = next((one for one in known if one.is_current()), None)
-        if reading is None:
-            reading = inputs.read(self.reading.manuscript.project.path)
-        engine = self._engine(reading.manuscript.project, job)
-        book = bookplan.plan(reading.manuscript, engine, Selection(), store=store)
-        self._views[job.draft] = _View(reading, book)
-        return self._views[job.draft]
+    def _view(self, job: Job, running: BookPlan) -> _View:
+        """The book as it is in its files now. A long one takes seconds to be read or planned, in
+        which the engine waits: it is done where the last one will not do."""
+        view = self._views.get(job.draft)
+        if view is None and self._is_spoken_here(self.reading.manuscript.project, job):
+            view = _View(self.reading, running)
+        if view is None or not view.reading.is_current() or _is_past(view.book, job):
+            reading = self._reading()
+            engine = self._engine(reading.manuscript.project, job)
+            book = bookplan.plan(reading.manuscript, engine, Selection(), store=running.store)
+            view = _View(reading, book)
+        self._views[job.draft] = view
+        return view
+
+    def _reading(self) -> Reading:
+        known = (self.reading, *(one.reading for one in self._views.values()))
+        current = next((one for one in known if one.is_current()), None)
+        return current or inputs.read(self.reading.manuscript.project.path)
+
+    def _is_spoken_here(self, project: Project, job: Job) -> bool:
+        """Whether the engine that runs is the one of a job."""
+        same = job.draft or project.engine == self.reading.manuscript.project.engine
+        return same and speaker_of(project, job) == self.engine.name
 
     def _engine(self, project: Project, job: Job) -> Engine:
-        """The one that runs, where it is the book's still."""
-        same = project.engine == self.reading.manuscript.project.engine
-        if speaker_of(project, job) == self.engine.name and (same or job.draft):
+        if self._is_spoken_here(project, job):
             return self.engine
         return bookplan.engine_for(project, draft=job.draft, tell=self.tell)
 
@@ -195,3 +200,14 @@ class Beside:
     def _fail(self, ticket: Ticket, error: NarratorError) -> None:
         ticket.ended(error.exit_code, str(error))
         self.owner.done(ticket)
+
+
+def _is_past(book: BookPlan, job: Job) -> bool:
+    """Whether pins came or went since a plan that a job would be done otherwise with."""
+    pins = {pin.take: pin for pin in book.store.pins().values()}
+    if pins == book.pins:
+        return False
+    if job.kind == "retake":
+        return True
+    steps = (bookplan.find_step(book, name) for name in job.chunks)
+    return not job.chunks or any(one.pinned and not retakes.held_by(book, one) for one in steps)

@@ -35,9 +35,9 @@ class Job(Strict):
     text has gone."""
     count: Annotated[int, Field(ge=1, le=32)] = 1
     """Tries of each chunk; with `seed` and `parameters` of a retake."""
-    seed: int | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     parameters: Mapping[str, int | float | str | bool] = Field(default_factory=dict)
-    number: Annotated[int, Field(ge=0)] | None = None
+    number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
     """Of the try that is pinned."""
     book: str = ""
     """Name of the manifest in the project's folder."""

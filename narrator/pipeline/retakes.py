@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -87,8 +86,14 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
 
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
     """Choose a try for a chunk, of who holds the lock. Raises UsageError, StorageError."""
-    held = book.pins.get(step.key)
+    held = held_by(book, step)
     return _pin(book, step, held.step if held else step.key, number)
+
+
+def held_by(book: BookPlan, step: Step) -> Pin | None:
+    """What a chunk is pinned to now, which may not be what its plan says. Raises StorageError."""
+    now, planned = book.store.pins(), book.pins.get(step.key)
+    return now.get(step.place, now.get(planned.place) if planned else None)
 
 
 def _pin(book: BookPlan, step: Step, home: str, number: int) -> Pin:
@@ -125,9 +130,9 @@ def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
 
     Raises StorageError.
     """
-    held = [step for step in steps if step.pinned]
-    book.store.unpin(book.pins[step.key].place for step in held)
-    return held
+    held = [(step, pin) for step in steps if (pin := held_by(book, step))]
+    book.store.unpin(pin.place for _, pin in held)
+    return [step for step, _ in held]
 
 
 def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
@@ -188,10 +193,10 @@ def retake(
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.build / "store", writing=True)
+        book = bookplan.plan(manuscript, engine, Selection(), engines=engines, store=store)
         asked = Retaking.of(
-            manuscript, engine, chunks, store, count=count, seed=seed, parameters=parameters,
-            tell=observer.starting, engines=engines,
-        )  # fmt: skip
+            book, chunks, count=count, seed=seed, parameters=parameters, tell=observer.starting
+        )
         _speak(asked, observer, cancel)
         return asked.settled()
 
@@ -216,23 +221,22 @@ class Retaking:
     @classmethod
     def of(
         cls,
-        manuscript: Manuscript,
-        engine: Engine,
+        book: BookPlan,
         chunks: Sequence[str],
-        store: Store,
         *,
         count: int,
         seed: int | None,
         parameters: Mapping[str, Any],
         tell: Callable[[str], None],
-        engines: Mapping[str, Engine] = MappingProxyType({}),
     ) -> Retaking:
-        """As `retake`, of who holds the lock and writes `store`."""
-        plan = partial(bookplan.plan, manuscript, engine, Selection(), engines=engines, store=store)
-        book = plan()
+        """As `retake`, of who holds the lock and writes the store of the plan."""
         places = {bookplan.find_step(book, name).place for name in chunks}
         held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
-        book = plan(unpinned=held)
+        if held:
+            book = bookplan.plan(
+                book.manuscript, book.engine, Selection(), engines=book.engines, store=book.store,
+                unpinned=held,
+            )  # fmt: skip
         # steps that share a take are one
         steps = list({step.key: step for step in book.steps if step.place in places}.values())
         requests = [
