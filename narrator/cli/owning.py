@@ -28,16 +28,16 @@ def own(book: Book = Path("book.yaml")) -> None:
     if there := wire.reached(root / "build"):
         there.close()
         return  # whoever it is does what is asked
-    owner, engines = Owner(root / "build"), doing.Engines()
+    owner, kept = Owner(root / "build"), doing.Kept()
     try:
         _ends_with_input(owner)
         out.print("listening")
         for ticket in owner.waiting():
             try:
                 with awake():
-                    doing.do(owner, ticket, root, engines, JsonProgress(err))
+                    doing.do(owner, ticket, root, kept, JsonProgress(err))
             except EngineUnavailable:
-                engines.forget()
+                kept.forget_engines()
             except NarratorError:
                 pass  # they were told
             except Exception as error:

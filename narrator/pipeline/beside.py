@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from narrator.engines import Engine, Outcome, Request
-from narrator.errors import NarratorError, UsageError
-from narrator.pipeline import bookplan, inputs, retakes
+from narrator.errors import EnvironmentFailed, NarratorError, UsageError
+from narrator.pipeline import bookplan, retakes
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.inputs import Reading
 from narrator.pipeline.jobs import STOPPED, Job
@@ -91,6 +91,10 @@ class Beside:
     _later: set[str] = field(default_factory=set)
     """Jobs that prove to be none for this engine."""
     _count: int = 0
+    _newest: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._newest = self.reading
 
     def attend(self, running: BookPlan) -> None:
         """Begin what waits and can be done now; on the loop's thread."""
@@ -98,7 +102,7 @@ class Beside:
             self.owner.begun(ticket, beside=True)
             try:
                 self._begin(ticket, self._view(ticket.job, running))
-            except NarratorError as error:
+            except (NarratorError, OSError) as error:
                 self._fail(ticket, error)
 
     def request(self, engine: Engine) -> Request | None:
@@ -120,7 +124,7 @@ class Beside:
         if not retake.failed:
             try:
                 retake.asked.answered(asked, replace(outcome, key=asked.key))
-            except NarratorError as error:
+            except (NarratorError, OSError) as error:
                 retake.failed = True
                 self._fail(retake.ticket, error)
         self._is_less(retake)
@@ -164,17 +168,12 @@ class Beside:
         if view is None and self._is_spoken_here(self.reading.manuscript.project, job):
             view = _View(self.reading, running)
         if view is None or not view.reading.is_current() or _is_past(view.book, job):
-            reading = self._reading()
+            reading = self._newest = self._newest.again()
             engine = self._engine(reading.manuscript.project, job)
             book = bookplan.plan(reading.manuscript, engine, Selection(), store=running.store)
             view = _View(reading, book)
         self._views[job.draft] = view
         return view
-
-    def _reading(self) -> Reading:
-        known = (self.reading, *(one.reading for one in self._views.values()))
-        current = next((one for one in known if one.is_current()), None)
-        return current or inputs.read(self.reading.manuscript.project.path)
 
     def _is_spoken_here(self, project: Project, job: Job) -> bool:
         """Whether the engine that runs is the one of a job."""
@@ -194,11 +193,13 @@ class Beside:
         try:
             retaken(retake.ticket, retake.asked.settled())
             self.owner.done(retake.ticket)
-        except NarratorError as error:
+        except (NarratorError, OSError) as error:
             self._fail(retake.ticket, error)
 
-    def _fail(self, ticket: Ticket, error: NarratorError) -> None:
-        ticket.ended(error.exit_code, str(error))
+    def _fail(self, ticket: Ticket, error: NarratorError | OSError) -> None:
+        """Whatever is wrong with somebody's job, the render goes on."""
+        known = error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
+        ticket.ended(known.exit_code, str(known))
         self.owner.done(ticket)
 
 

@@ -29,24 +29,32 @@ GONE_SOON = 10.0
 """Seconds that a job waits for one who holds the lock and takes no jobs, as gc."""
 
 
-class Engines:
-    """Engines that stay as they are loaded, from job to job, while their settings are the same."""
+class Kept:
+    """What stays as it is from job to job: engines as they are loaded, while their settings are the
+    same, and what was read of books."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Path, bool], tuple[object, Engine]] = {}
+        self._engines: dict[tuple[Path, bool], tuple[object, Engine]] = {}
+        self._readings: dict[Path, Reading] = {}
 
-    def get(self, project: Project, draft: bool) -> Engine:
+    def engine(self, project: Project, draft: bool) -> Engine:
         """Raises EngineUnavailable."""
         place = project.path, draft
-        settings, engine = self._kept.get(place, (None, None))
+        settings, engine = self._engines.get(place, (None, None))
         if engine is None or settings != project.engine:
             engine = bookplan.engine_for(project, draft=draft)
-            self._kept[place] = project.engine, engine
+            self._engines[place] = project.engine, engine
         return engine
 
-    def forget(self) -> None:
+    def forget_engines(self) -> None:
         """One that could not be started may be mended."""
-        self._kept.clear()
+        self._engines.clear()
+
+    def reading(self, path: Path) -> Reading:
+        """The book as it is now. Raises ManifestError, ScriptError."""
+        known = self._readings.get(path)
+        self._readings[path] = known.again() if known else inputs.read(path)
+        return self._readings[path]
 
 
 def render(
@@ -91,16 +99,16 @@ def mark(ticket: Ticket, reading: Reading, engine: Engine) -> None:
         beside.mark(ticket, bookplan.plan(reading.manuscript, engine, Selection(), store=store))
 
 
-def do(owner: Owner, ticket: Ticket, root: Path, engines: Engines, shown: Shown) -> None:
+def do(owner: Owner, ticket: Ticket, root: Path, kept: Kept, shown: Shown) -> None:
     """A job of somebody else, from the reading of the book on. Raises NarratorError."""
     job = ticket.job
     with owner.doing(ticket), ExitStack() as held:
         if not job.book or Path(job.book).name != job.book:
             raise UsageError(f"no manifest of {root}: {job.book}")
-        reading = inputs.read(root / job.book)
+        reading = kept.reading(root / job.book)
         manuscript = reading.manuscript
         selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
-        engine = engines.get(manuscript.project, job.draft)
+        engine = kept.engine(manuscript.project, job.draft)
         held.enter_context(locked(manuscript.project, GONE_SOON))
         if job.kind in ("render", "export"):
             render(owner, ticket, reading, selection, engine, shown)

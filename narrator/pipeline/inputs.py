@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.pipeline import manuscript as manuscripts
-from narrator.pipeline.manuscript import Manuscript
+from narrator.pipeline.manuscript import Manuscript, Readings
 from narrator.text.decided import place_of
 
 _TICK = 20_000_000
@@ -29,19 +29,26 @@ class Reading:
     states: Mapping[Path, State]
     settled: bool
     """Whether none of them was written while it was read."""
+    before: Readings
+    """For who reads it again."""
+
+    def again(self) -> Reading:
+        """The book as it is now. Raises ManifestError, ScriptError."""
+        return self if self.is_current() else read(self.manuscript.project.path, self.before)
 
     def is_current(self) -> bool:
         """Whether reading the files again would give the same."""
         return self.settled and all(_state(path) == state for path, state in self.states.items())
 
 
-def read(path: Path) -> Reading:
+def read(path: Path, before: Readings | None = None) -> Reading:
     """As `manuscript.read`. Raises ManifestError, ScriptError."""
     began = time.time_ns() - _TICK
-    manuscript = manuscripts.read(path)
+    before = before or Readings()
+    manuscript = manuscripts.read(path, before)
     states = {path: _state(path) for path in _files(manuscript)}
     settled = all(state is None or state[2] < began for state in states.values())
-    return Reading(manuscript, states, settled)
+    return Reading(manuscript, states, settled, before)
 
 
 def _files(manuscript: Manuscript) -> Iterator[Path]:
