@@ -15,7 +15,7 @@ from pathlib import Path
 
 from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
-from narrator.pipeline.speakers import LOST
+from narrator.pipeline.speakers import LOST, orphans
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
@@ -91,6 +91,10 @@ class Proposal:
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
+
+    def text_of(self, chapter: int) -> str:
+        """Name of the file of a chapter's text."""
+        return Path(self.project.chapters[chapter].file or "").name
 
     @property
     def given(self) -> Counter[str]:
@@ -196,7 +200,7 @@ def _merged(
         said.setdefault(one.chapter, []).append(one)
     quotes: list[Quote] = []
     files: dict[int, Decided] = {}
-    warnings: list[Problem] = []
+    warnings = orphans(project)
     for number, place in _places(project).items():
         old = decided.read(place)
         warnings += old.problems
@@ -444,10 +448,8 @@ def write(proposal: Proposal) -> list[Path]:
 
 def write_chapter(proposal: Proposal, number: int) -> Path | None:
     """The file of one chapter, if it says something else now. Raises StorageError."""
-    file, name = proposal.files[number], proposal.project.chapters[number].file or ""
-    if not file.exists and not file.rows:
-        return None
-    return file.path if decided.write(file, Path(name).name) else None
+    file = proposal.files[number]
+    return file.path if decided.write(file, proposal.text_of(number)) else None
 
 
 def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
@@ -467,11 +469,7 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     number = group[0].chapter
     own = [one for one in quotes if one.chapter == number]
     words, rows = [one.quoted.text for one in own], [one.row for one in own]
-    file = decided.read(proposal.files[number].path)
-    there = list(file.rows)
     said_now = {id(one.quoted) for one in group}
-    for one, place in zip(own, file.matched(words), strict=True):
-        if place is not None and (id(one.quoted) in said_now or not there[place].is_yours):
-            there[place] = replace(one.row, above=there[place].above)
-    renewed = decided.renewed(replace(file, rows=tuple(there)), words, rows)
-    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: renewed})
+    places_now = [n for n, one in enumerate(own) if id(one.quoted) in said_now]
+    file = decided.answered(decided.read(proposal.files[number].path), words, rows, places_now)
+    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})

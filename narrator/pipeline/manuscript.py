@@ -73,7 +73,7 @@ def _paragraphs(
     problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
-            chapters.append(_chapter(project, number, roles, kept))
+            chapters.append(paragraphs_of(project, number, roles, kept=kept))
         except ScriptError as error:
             problems += error.problems
     return chapters, problems
@@ -90,7 +90,7 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
     before = before or Readings()
     before.scripts.begin(roles)
     chapters, problems = _paragraphs(project, roles, before.scripts)
-    lexicon, faults = _lexicon(project)
+    lexicon, faults = lexicon_of(project)
     problems = [*faults, *problems]
     if len(chapters) == len(project.chapters):
         problems += music.problems(project, [chapters[n] for n in project.numbered])
@@ -141,13 +141,30 @@ def _declared(project: Project) -> list[str]:
     return list(dict.fromkeys((project.manifest.language, *own)))
 
 
-def _chapter(project: Project, number: int, roles: labels.Roles, kept: Kept[Chapter]) -> Chapter:
+def paragraphs_of(
+    project: Project,
+    number: int,
+    roles: labels.Roles,
+    text: str | None = None,
+    *,
+    kept: Kept[Chapter] | None = None,
+) -> Chapter:
+    """One chapter of `paragraphs`, or what it would be with another text in its file; `kept` is
+    what was read before.
+
+    Raises ScriptError with all of its problems.
+    """
     settings = project.chapters[number]
     language = settings.language or project.manifest.language
     if settings.file is not None:
         path = project.root / settings.file
         try:
-            text = script.decode(files.read_whole(path, LARGEST_TEXT), path)
+            data = (
+                files.read_whole(path, LARGEST_TEXT)
+                if text is None
+                else text.encode(errors="surrogateescape")
+            )
+            text = script.decode(data, path)
         except files.TooLarge:
             raise ScriptError(
                 Problem(path, None, "larger than 64 MB, which no chapter is")
@@ -163,6 +180,7 @@ def _chapter(project: Project, number: int, roles: labels.Roles, kept: Kept[Chap
             roles=roles,
             speaker=settings.speaker,
         )
+        kept = Kept() if kept is None else kept
         return kept.get((text, path, settings.title, language, settings.speaker), whole)
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
@@ -178,7 +196,7 @@ def _chapter(project: Project, number: int, roles: labels.Roles, kept: Kept[Chap
     )
 
 
-def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
+def lexicon_of(project: Project) -> tuple[Lexicon, list[Problem]]:
     """The lexicon; or one of the entries that work, and what is wrong with the others."""
     lexicon = Lexicon()
     problems: list[Problem] = []

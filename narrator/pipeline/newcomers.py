@@ -11,8 +11,8 @@ from narrator import files
 from narrator.errors import ManifestError, Problem
 from narrator.pipeline.attribution import Proposal, characters
 from narrator.project import load
-from narrator.project.insertion import NotInserted, inserted
 from narrator.project.project import Project
+from narrator.project.rewriting import NotWritten, inserted
 from narrator.text.labels import folded
 from narrator.text.speakers import Character
 
@@ -84,21 +84,18 @@ def with_newcomers(proposal: Proposal) -> Project | None:
     if not insertions:
         return None
     with files.storage(path):
-        data = path.read_bytes()
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    text = data.decode("utf-8-sig")
+        text = path.read_bytes().decode()
     try:
         for loc, entries in insertions:
             text = inserted(text, loc, entries)
-    except NotInserted:
+    except NotWritten:
         what = (
             f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
         )
         raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
-    with files.replacing(files.behind(path)) as temporary:
-        temporary.write_bytes(mark + text.encode())
-        load.load(temporary)
-    return load.load(path)
+    project = load.load(path, text)
+    files.write(files.behind(path), text.encode())
+    return project
 
 
 def _insertions(proposal: Proposal) -> Iterator[Insertion]:
@@ -113,17 +110,24 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
         entries["narrator"] = {}
     entries |= _with_own_voices(new[:voices])
     taken = {folded(name) for name in (*manifest.cast, *(one.name for one in new))}
-    for kind, name in _SHARED.items():
-        played = {one.name: list(one.aliases) for one in new[voices:] if _kind(one) == kind}
+    for name, kind, played in _shared(new[voices:]):
         there = manifest.speakers.get(name)
-        if played and there is not None and there.plays:
+        if there is not None and there.plays:
             yield ("speakers", name, "plays"), played
-        elif played:
+        else:
             entries[_free(name, taken)] = _sharing(kind, played)
     if entries:
         yield ("speakers",), entries
     if new and "cast" not in manifest.dialogue.model_fields_set:
         yield ("dialogue",), {"cast": "found"}
+
+
+def _shared(others: Sequence[Character]) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """Voices that characters share: their names, their kind, and who has them."""
+    for kind, name in _SHARED.items():
+        played = {one.name: list(one.aliases) for one in others if _kind(one) == kind}
+        if played:
+            yield name, kind, played
 
 
 def _with_own_voices(own: Sequence[Character]) -> dict[str, object]:

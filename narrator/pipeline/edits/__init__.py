@@ -1,0 +1,43 @@
+"""Edits of a project's own files: made whole or not at all, kept, undone and redone.
+
+    edits.apply(project, edits.text_edit(project, edits.paragraph(book, step), "…"))
+
+    edit.py       a change of files, as whole texts
+    history.py    applied, undone, redone; all or none, also after a kill
+    checked.py    whether the project can be read after it
+    texts.py      where a chapter's paragraphs stand in its file or in book.yaml
+    aligning.py   where a paragraph's characters stand among its marks
+    marking.py    braces, labels and said words put there
+    rows.py       a chapter's file of speakers
+    manifest.py   book.yaml
+    words.py, speakers.py, sayings.py, voices.py   what is edited
+
+Changes of texts, files of speakers and book.yaml, and their history, belong here. Builders write
+nothing, and an edit after which the project could not be read is refused.
+"""
+
+from __future__ import annotations
+
+from narrator.pipeline.edits.edit import Change, Edit
+from narrator.pipeline.edits.history import Past, apply, history, redo, undo
+from narrator.pipeline.edits.sayings import say_edit
+from narrator.pipeline.edits.speakers import speaker_edit
+from narrator.pipeline.edits.voices import clip_added, voice_edit
+from narrator.pipeline.edits.words import Paragraph, paragraph, text_edit
+
+__all__ = [
+    "Change",
+    "Edit",
+    "Paragraph",
+    "Past",
+    "apply",
+    "clip_added",
+    "history",
+    "paragraph",
+    "redo",
+    "say_edit",
+    "speaker_edit",
+    "text_edit",
+    "undo",
+    "voice_edit",
+]
