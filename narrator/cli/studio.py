@@ -48,7 +48,7 @@ def studio(
     def ready() -> None:
         out.print(link(keys.token))
         if not place.is_local:
-            err.print(f"{place.url} is reached by others in the network, too: with this link alone, "
+            err.print(f"others in the network reach {place.url}, too: with this link alone, "
                       "and nothing that is sent is encrypted")  # fmt: skip
         err.print("the link opens it once; ctrl-C ends the studio")
         if show:
