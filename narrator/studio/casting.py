@@ -215,11 +215,9 @@ def _around(step: Step, word: str) -> str:
     text, at = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
     if at < 0:
         return word
-    begin = 0
-    for end in (*sentences(text, step.language), len(text)):
+    for begin, end in sentences(text, step.language):
         if at < end:
             return text[begin:end].strip()
-        begin = end
     return word
 
 

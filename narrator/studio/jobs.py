@@ -76,9 +76,12 @@ class Jobs:
         project = self._desk.view.project
         with self._linking:
             if self._link is None and not self._ended.is_set():
-                link = joining.join(project)
-                if link is None and start:
-                    link = joining.started(project)
+                try:
+                    link = joining.join(project)
+                    if link is None and start:
+                        link = joining.started(project)
+                except NotImplementedError:  # SEAM
+                    link = None
                 if link is not None:
                     self._hear(link.hello)
                     self._link = link

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from narrator.delivery import layout
-from narrator.errors import Changed, DamagedTake, UserError
+from narrator.errors import DamagedTake, UserError
 from narrator.pipeline import edits
 from narrator.speech.plan import Step
 from narrator.studio import bodies, peaks, ranges, rows, sounds
@@ -141,10 +141,10 @@ def _paragraph(view: View, step: Step) -> rows.Row:
     """The source lines that a chunk stands in, or why they cannot be changed here."""
     try:
         found = edits.paragraph(view.book, step)
-    except Changed as error:
-        return {"error": str(error)}
     except UserError as error:
         return {"error": str(error)}
+    except NotImplementedError:  # SEAM
+        return {"error": "not yet"}
     path = found.path
     root = view.project.root
     return {
