@@ -29,6 +29,7 @@ from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
+from narrator.speech.store import Store
 from narrator.studio import glance
 from narrator.studio.events import Events
 from narrator.studio.glance import Seen
@@ -134,6 +135,7 @@ class Desk:
         self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
         self._seen: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
         self._cache = Cache()
+        self._store: Store | None = None
         self._mutex = threading.RLock()
         self._noting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -246,7 +248,13 @@ class Desk:
     def _plan(self, manuscript: Manuscript) -> None:
         works = _stamps(_works(manuscript.project))
         engine = bookplan.engine_for(manuscript.project, draft=self.draft)
-        book = bookplan.plan(manuscript, engine, Selection())
+        store = self._store
+        if store is None or store.root != manuscript.project.build / "store":
+            store = Store.open(manuscript.project.build / "store")
+        else:
+            store.refresh()
+        self._store = store
+        book = bookplan.plan(manuscript, engine, Selection(), store=store)
         chapters = {
             number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
         }
@@ -292,6 +300,7 @@ class Desk:
             found, then, when = known
             if time.monotonic() - when < (_OLD if then == journal else _FRESH):
                 return found
+        view.book.store.refresh()
         found = glance.of(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
             if self.view.book is view.book:
