@@ -434,17 +434,10 @@ def _read_notes(book: BookPlan) -> Notes:
     past = edits.history(book.project)
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=_reviewed(book),
+        reviewed=frozenset(reviews.reviewed(book)),
         undo=next((one.what for one in reversed(past) if not one.undone), None),
         redo=next((one.what for one in past if one.undone), None),
     )
-
-
-def _reviewed(book: BookPlan) -> frozenset[str]:
-    try:
-        return frozenset(reviews.reviewed(book))
-    except NotImplementedError:  # SEAM
-        return frozenset()
 
 
 def _stamps(paths: Iterator[Path]) -> _Stamps:

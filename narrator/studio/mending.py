@@ -275,7 +275,7 @@ def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
         _step(view, asked),
         bodies.text(asked, "speaker", 1000),
         bodies.text_or_none(asked, "style", 1000),
-        bodies.text_or_none(asked, "quotation") or "",
+        bodies.text_or_none(asked, "words") or "",
     )
 
 
@@ -289,8 +289,7 @@ def _voice(view: View, asked: Mapping[str, Any]) -> Edit:
     voice = asked.get("voice")
     if not isinstance(voice, dict):
         raise UsageError("`voice` is to be an object")
-    texts = {name: bodies.text(voice, name) for name in voice}
-    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), texts)
+    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), voice)
 
 
 _EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
