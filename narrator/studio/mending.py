@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator.characters import decoded
-from narrator.errors import UsageError
+from narrator.errors import Changed, UsageError
 from narrator.pipeline import attribution, edits, pickups, places, questions, reviews
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.bookplan import BookPlan
@@ -263,10 +263,13 @@ _MOST_QUESTIONS = 500
 
 
 def _text(view: View, asked: Mapping[str, Any]) -> Edit:
-    step = _step(view, asked)
-    paragraph = edits.paragraph(view.book, step)
+    step, sha = _step(view, asked), bodies.text(asked, "sha", 100)
     text = bodies.text(asked, "text", 500_000)
-    return edits.text_edit(view.project, paragraph, text, bodies.text(asked, "sha", 100))
+    try:
+        paragraph = edits.paragraph(view.book, step)
+    except Changed as error:  # what is wanted is what the person wrote
+        raise Changed(error.path, error.there, text) from None
+    return edits.text_edit(view.project, paragraph, text, sha)
 
 
 def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
