@@ -9,6 +9,7 @@ requests.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections import OrderedDict
@@ -64,6 +65,8 @@ class Notes:
     undo: str | None = None
     """What would be undone, in words."""
     redo: str | None = None
+    trouble: str = ""
+    """Why there are none: what they are kept in cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,8 @@ class Desk:
             finally:
                 self.say(None)
 
-        self._loop.call_soon_threadsafe(errand)
+        with contextlib.suppress(RuntimeError):  # the studio has closed meanwhile
+            self._loop.call_soon_threadsafe(errand)
 
     def say(self, what: str | None) -> None:
         """Tell the pages what they may have to wait for."""
@@ -272,7 +276,7 @@ class Desk:
         )
 
     def note(self) -> None:
-        """Read anew what people have noted; from any thread. Raises StorageError."""
+        """Read anew what people have noted; from any thread."""
         with self._noting:
             view = self.view
             stamps = _stamps(_notes(view.project))
@@ -425,16 +429,20 @@ def _notes(project: Project) -> Iterator[Path]:
 
 
 def _read_notes(book: BookPlan) -> Notes:
-    """Raises StorageError."""
+    """What can be read of them: a list that is damaged keeps nobody from listening."""
     flags: dict[str, list[Pickup]] = {}
-    if pickups.path_of(book.project).exists():
-        for row in pickups.listed(book)[0]:
-            if not row.is_lost:
-                flags.setdefault(row.chunk, []).append(row)
-    past = edits.history(book.project)
+    try:
+        if pickups.path_of(book.project).exists():
+            for row in pickups.listed(book)[0]:
+                if not row.is_lost:
+                    flags.setdefault(row.chunk, []).append(row)
+        past = edits.history(book.project)
+        reviewed = frozenset(reviews.reviewed(book))
+    except NarratorError as error:
+        return Notes(trouble=str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=frozenset(reviews.reviewed(book)),
+        reviewed=reviewed,
         undo=next((one.what for one in reversed(past) if not one.undone), None),
         redo=next((one.what for one in past if one.undone), None),
     )

@@ -36,7 +36,7 @@ class Jobs:
         self._linking = threading.Lock()
         """Held while an owner is looked for, or started, which takes a moment."""
         self._link: Link | None = None
-        self._ended = threading.Event()
+        self._ended, self._woken = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
         self._queue: list[Mapping[str, Any]] = []
         self._progress: Mapping[str, Any] | None = None
@@ -52,6 +52,7 @@ class Jobs:
     def close(self) -> None:
         """Leave: what was started for the studio ends, after what is in flight is stored."""
         self._ended.set()
+        self._woken.set()
         with self._linking:
             if self._link:
                 self._link.close()
@@ -85,6 +86,7 @@ class Jobs:
                 if link is not None:
                     self._hear(link.hello)
                     self._link = link
+                    self._woken.set()
             return self._link
 
     def stop(self) -> None:
@@ -113,8 +115,9 @@ class Jobs:
         while not self._ended.is_set():
             link = self._linked(start=False)
             if link is None:
-                self._ended.wait(_LOOK)
+                self._woken.wait(_LOOK)
                 continue
+            self._woken.clear()
             try:
                 event = link.read(_TELL)
             except EOFError:

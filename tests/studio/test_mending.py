@@ -169,6 +169,14 @@ def test_a_list_of_somebody_s_is_added(studio: Opened) -> None:
     assert studio.chapter()["chunks"][1]["flags"] == [{"note": "too loud", "done": False}]
 
 
+def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) -> None:
+    pickups.path_of(studio.desk.view.project).mkdir()
+    studio.look()
+    book = studio.page.get("/api/book").json
+    assert "folder" in book["warnings"][0]["text"]
+    assert studio.chapter()["sound"]["kind"] == "mastered"
+
+
 def test_a_flag_stays_with_its_words_when_text_is_inserted(studio: Opened) -> None:
     studio.page.post("/api/flags", {"chunk": "1.6", "note": "colder"})
     (studio.desk.path / "out.md").write_text(OUT.replace("Ada: Not", "Ben: Oh.\n\nAda: Not"))
