@@ -13,7 +13,6 @@ from narrator.pipeline.bookplan import BookPlan
 from narrator.speech.plan import Step, fits, is_doubtful
 from narrator.speech.store import Record
 
-
 RENDERED = ("good", "doubtful")
 """States in which a render leaves a chunk as it is."""
 
