@@ -77,6 +77,20 @@ def stage(console: Console, what: str, now: Clock = time.monotonic) -> Iterator[
         _said_by.remove(line)
 
 
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Something that goes on until it is ended: nobody waits for it."""
+
+    def line() -> str:
+        return ""
+
+    _said_by.append(line)
+    try:
+        yield
+    finally:
+        _said_by.remove(line)
+
+
 def _left(seconds: float | None) -> str:
     """The time left of something, once it can be said."""
     return "" if seconds is None else f", {clock(seconds)} left"

@@ -1,0 +1,221 @@
+"""What is done with the book by whoever owns it: asked for here, and what is heard of it.
+
+Follows an owner that is there, a render in a terminal too; starts one where something is asked for
+and none is. Knows nothing of how jobs are done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from narrator.errors import EnvironmentFailed
+from narrator.pipeline import joining
+from narrator.pipeline.jobs import Event, Job, row
+from narrator.pipeline.joining import Link
+from narrator.studio.desk import Desk
+
+_LOOK = 1.0
+"""Seconds after which somebody who owns the project is looked for again."""
+_BROKEN = (ValueError, TypeError, LookupError, AttributeError)
+"""What an event of another version raises."""
+_TELL = 0.7
+"""Seconds between two words on new takes of a chapter."""
+
+
+class Jobs:
+    """A link to the project's owner, and what it has said."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._mutex = threading.RLock()
+        """Of what is known."""
+        self._linking = threading.Lock()
+        """Held while an owner is looked for, or started, which takes a moment."""
+        self._link: Link | None = None
+        self._ended, self._woken = threading.Event(), threading.Event()
+        self._running: Mapping[str, Any] | None = None
+        self._queue: list[Mapping[str, Any]] = []
+        self._progress: Mapping[str, Any] | None = None
+        self._last: Mapping[str, Any] | None = None
+        self._touched: set[int] = set()
+        self._told = 0.0
+        self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
+
+    def start(self) -> None:
+        """Follow whoever owns the project."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave: what was started for the studio ends, after what is in flight is stored."""
+        self._ended.set()
+        self._woken.set()
+        with self._linking:
+            if self._link:
+                self._link.close()
+        if self._thread.is_alive():
+            self._thread.join(10.0)
+
+    def submit(self, job: Job) -> Mapping[str, Any]:
+        """Ask for a job; it as events have it. Raises EnvironmentFailed."""
+        job = job.model_copy(update={"book": self._desk.view.project.path.name})
+        for _ in range(2):
+            link = self._linked(start=True)
+            if link is None:
+                break
+            try:
+                return row(link.submit(job), job, time.time())
+            except BrokenPipeError:
+                self._drop(link)  # it went this moment: another one does it
+        raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
+
+    def _linked(self, *, start: bool) -> Link | None:
+        """The link to the owner there is; with `start` to one of our own, if there is none.
+
+        Raises EnvironmentFailed.
+        """
+        project = self._desk.view.project
+        with self._linking:
+            if self._link is None and not self._ended.is_set():
+                link = joining.join(project)
+                if link is None and start:
+                    link = joining.started(project)
+                if link is not None:
+                    self._hear(link.hello)
+                    self._link = link
+                    self._woken.set()
+            return self._link
+
+    def stop(self) -> None:
+        """Stop what runs, and drop what waits."""
+        with self._mutex:
+            link = self._link
+            waiting = [str(one["id"]) for one in self._queue]
+        if link:
+            for name in (*waiting, ""):
+                link.stop(name)
+
+    def state(self) -> dict[str, Any]:
+        """What runs, what waits, how far it is, and how the last one ended."""
+        with self._mutex:
+            return {
+                "running": self._running,
+                "queue": list(self._queue),
+                "progress": self._progress,
+                "last": self._last,
+            }
+
+    # -- hearing -----------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """In a thread of its own."""
+        while not self._ended.is_set():
+            link = self._linked(start=False)
+            if link is None:
+                self._woken.wait(_LOOK)
+                continue
+            self._woken.clear()
+            try:
+                event = link.read(_TELL)
+            except EOFError:
+                self._gone(link)
+                continue
+            if event is not None:
+                self._hear(event)
+            self._tell()
+
+    def _drop(self, link: Link) -> None:
+        with self._mutex:
+            if self._link is link:
+                self._link, self._running, self._progress, self._queue = None, None, None, []
+
+    def _gone(self, link: Link) -> None:
+        """The owner has ended: what waits is done by another one, what ran is not done again."""
+        with self._mutex:
+            running, left = self._running, dict(link.unfinished)
+            self._drop(link)
+            if running is not None:
+                self._last = {
+                    "kind": running["kind"], "exit": 1, "text": "",
+                    "error": "whoever rendered has ended; what was finished is stored",
+                }  # fmt: skip
+                left.pop(str(running["id"]), None)
+        link.close()
+        self._say({"event": "gone"})
+        self._desk.later("reading the takes", self._desk.replan)
+        if not self._ended.is_set():
+            for job in left.values():
+                self.submit(job)
+
+    def _hear(self, event: Event) -> None:
+        with self._mutex, contextlib.suppress(*_BROKEN):
+            match event.get("event"):
+                case "hello":
+                    self._running, self._queue = event["running"], list(event["queue"])
+                    self._progress = event["progress"]
+                case "queued":
+                    self._queue.append(event["job"])
+                case "started":
+                    self._left_queue(event["job"]["id"])
+                    if not event["job"].get("beside"):
+                        self._running, self._progress = event["job"], None
+                case "progress":
+                    self._progress = event
+                case "rendered":
+                    self._touch(str(event["chunk"]))
+                case "ended":
+                    self._end(event)
+        self._say(event)
+
+    def _left_queue(self, name: str) -> None:
+        self._queue = [one for one in self._queue if one["id"] != name]
+
+    def _end(self, event: Event) -> None:
+        self._last = {
+            "kind": event["kind"],
+            "exit": event["exit"],
+            "error": event["error"],
+            "text": _said(event["summary"]),
+        }
+        if self._running and self._running["id"] == event["job"]:
+            self._running = self._progress = None
+        self._left_queue(event["job"])
+        self._touched.clear()
+        self._desk.later("reading the takes", self._desk.replan)
+
+    def _touch(self, chunk: str) -> None:
+        step = self._desk.view.steps.get(chunk)
+        if step:
+            self._touched.add(step.chapter)
+
+    def _tell(self) -> None:
+        """Say which chapters have new takes, now and then."""
+        if self._touched and time.monotonic() - self._told >= _TELL:
+            touched, self._touched = self._touched, set()
+            self._told = time.monotonic()
+            for chapter in touched:
+                self._desk.touched(chapter)
+
+    def _say(self, event: Event) -> None:
+        self._desk.events.send({"type": "job", **event})
+
+
+def _said(summary: Mapping[str, Any]) -> str:
+    """How a job ended, in a line."""
+    if "retaken" in summary:
+        good = sum(row.get("pinned") is not None for row in summary["retaken"])
+        return f"a good take for {good} of {len(summary['retaken'])}"
+    parts = [
+        f"{count} {what}"
+        for count, what in (
+            (summary.get("rendered", 0), "chunks spoken"),
+            (len(summary.get("given_up", ())), "given up"),
+            (len(summary.get("doubtful", ())), "doubtful"),
+            (len(summary.get("files", ())), "files"),
+        )
+        if count
+    ]
+    return ", ".join(parts)

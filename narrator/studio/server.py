@@ -1,0 +1,84 @@
+"""The application: all routes, and errors as answers.
+
+Errors that a person can mend are one or two lines of JSON; a fault of our own says that it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from narrator.errors import Changed, EnvironmentFailed, NarratorError, UsageError, UserError
+from narrator.studio import bodies
+from narrator.studio.desk import NotThere
+
+_LINES = 3
+"""Of what is wrong, that are sent."""
+
+
+def app(routes: list[Route]) -> Starlette:
+    """The application of these routes."""
+    return Starlette(
+        routes=routes,
+        exception_handlers={
+            NotThere: _answering(404),
+            Changed: _changed,
+            UsageError: _answering(400),
+            UserError: _answering(422),
+            EnvironmentFailed: _answering(503),
+            NarratorError: _answering(409),
+            OSError: _answering(503),
+            bodies.TooLarge: _closing(413, "this is more than is taken here"),
+            bodies.TooSlow: _closing(408, "what was sent did not come to its end"),
+            bodies.NotTaken: _closing(415, "this is taken as application/json alone"),
+            ClientDisconnect: _closing(400, "who sent it has gone"),
+            HTTPException: _http,
+            Exception: _fault,
+        },
+    )
+
+
+_Handler = Callable[[Request, Exception], Response]
+
+
+def _answering(status: int) -> _Handler:
+    def answer(request: Request, error: Exception) -> Response:
+        lines = str(error).splitlines()
+        more = f" (and {len(lines) - _LINES} more)" if len(lines) > _LINES else ""
+        return _error(status, "\n".join(lines[:_LINES]) + more)
+
+    return answer
+
+
+def _closing(status: int, what: str) -> _Handler:
+    """For bodies that are not read to their end."""
+
+    def answer(request: Request, error: Exception) -> Response:
+        return _error(status, what, {"connection": "close"})
+
+    return answer
+
+
+def _changed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Changed)
+    facts = {"error": str(error), "there": error.there, "wanted": error.wanted}
+    return JSONResponse(facts, 409)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    what = {404: "there is no such address", 405: "this is asked otherwise"}
+    return _error(status, what.get(status, "this cannot be asked"))
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return _error(500, f"a fault of narrator's own: {type(error).__name__}; its log has more")
+
+
+def _error(status: int, what: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": what}, status, headers)
