@@ -44,6 +44,7 @@ function row(one, isOpen) {
 function bars(one) {
   const chunks = one.chunks || 1;
   const piece = (name, number) => {
+    if (!number) return null;
     const element = h("span", { class: name });
     element.style.width = `${(100 * number) / chunks}%`;
     return element;

@@ -49,12 +49,18 @@ function draw() {
 
 function head(chunk) {
   const color = `c${colorOf(chunk.speakers[0])}`;
+  const place = state.chosen;
   return h(
     "header",
     { class: "chunk-head" },
     h(
       "p",
       { class: "by" },
+      h(
+        "button",
+        { class: "round small", "data-keep": "from-here", "aria-label": "Play from here", title: "Play from here (Enter)", onclick: () => playFrom(place) },
+        icon("play"),
+      ),
       h("strong", { class: "number" }, chunk.id),
       h("span", { class: `speaker ${color}` }, chunk.speakers.join(" + ")),
       chunk.style ? h("em", {}, chunk.style) : null,
@@ -87,11 +93,9 @@ function doings(chunk) {
   const again = () => speakAgain(Math.max(1, Math.min(20, Number(count.value) || 1)));
   const button = (words, picture, key, f, attributes = {}) =>
     h("button", { "data-keep": words, onclick: f, title: `${words} (${key})`, ...attributes }, icon(picture), words);
-  const place = state.chosen;
   return h(
     "div",
     { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` },
-    button("Play from here", "play", "Enter", () => playFrom(place)),
     h("span", { class: "joined" }, button("Speak again", "again", "s", again), h("span", { "aria-hidden": "true" }, "×"), count),
     button("Reviewed", "check", "r", () => review(false), { "aria-pressed": String(chunk.reviewed) }),
     button("Flag", "flag", "f", () => flag()),

@@ -32,7 +32,7 @@ const SLOW = new Set(["render", "export", "retake"]);
 // -- what is said ----------------------------------------------------------------------------------
 
 const cost = (todo) =>
-  todo.cost === null || todo.cost === undefined ? "" : `, about ${span(todo.cost)} to render`;
+  todo.cost === null || todo.cost === undefined ? "" : `, about ${span(todo.cost)}`;
 
 function what(todo) {
   return todo.chunks ? `${counted(todo.chunks, "chunk")} to speak${cost(todo)}` : "All is rendered";

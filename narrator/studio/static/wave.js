@@ -101,10 +101,12 @@ function drawPeaks(paper, look, { width, height, scale }) {
     for (let i = Math.floor(start * RATE); i < last; i++) peak = Math.max(peak, peaks[i]);
     while (next + 1 < chunks.length && chunks[next + 1].start <= start) next++;
     const speaker = chunks[next]?.speakers[0];
+    paper.globalAlpha = 0.8;
     paper.fillStyle = look.speakers[speaker ? colorOf(speaker) : 0];
-    const half = Math.max(0.5, (peak / 255) ** 1.3 * (middle - 1));
+    const half = Math.max(0.5, (peak / 255) ** 1.6 * (middle - 1));
     paper.fillRect(x, middle - half, step - 0.6, 2 * half);
   }
+  paper.globalAlpha = 1;
 }
 
 function drawMarks(paper, look, { width, height, scale }) {
