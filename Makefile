@@ -94,11 +94,11 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[casting,draft,names,report,test]'
+	$(PIP) install -e '.[casting,draft,names,report,studio,test]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[report,lint]'
+	$(PIP) install -e '.[report,studio,lint]'
 	@touch $@
 
 # voxcpm asks for much that its model does not import, torchaudio for a torch of its own number.

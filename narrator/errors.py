@@ -5,6 +5,7 @@
     │   ├── ManifestError                  book.yaml
     │   ├── ScriptError                    chapter text
     │   ├── ImportFailed                   a book that `narrator new` cannot take
+    │   ├── Changed                        a file is not what an edit was made for
     │   └── UsageError                     an argument that names nothing
     ├── EnvironmentFailed              3   the machine must change
     │   ├── Locked                         another render holds the project
@@ -74,6 +75,15 @@ class ImportFailed(UserError):
 
 class UsageError(UserError):
     """An argument names nothing that exists."""
+
+
+class Changed(UserError):
+    """A file has changed since an edit was made for it."""
+
+    def __init__(self, path: Path, there: str, wanted: str) -> None:
+        self.path, self.there, self.wanted = path, there, wanted
+        """The lines concerned as they are now, and as the edit would have them."""
+        super().__init__(Problem(path, None, "has changed meanwhile: nothing was written"))
 
 
 class EnvironmentFailed(NarratorError):

@@ -28,7 +28,7 @@ FLOORS = (
     {"cast"},
     {"delivery"},
     {"pipeline"},
-    {"report"},
+    {"report", "studio"},
     {"cli"},
     {"__main__"},
 )
@@ -263,7 +263,7 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     }
 
 
-EXTRAS = ("casting", "draft", "names", "recognition", "report")
+EXTRAS = ("casting", "draft", "names", "recognition", "report", "studio")
 
 
 def test_what_is_imported_is_declared() -> None:

@@ -84,6 +84,20 @@ def stage(console: Console, what: str, now: Clock = time.monotonic) -> Iterator[
         _said_by.remove(line)
 
 
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Something that goes on until it is ended: nobody waits for it."""
+
+    def line() -> str:
+        return ""
+
+    _said_by.append(line)
+    try:
+        yield
+    finally:
+        _said_by.remove(line)
+
+
 def _left(share: float, spent: float) -> str:
     """The time left of something, once it can be said."""
     if not 0 < share < 1 or spent < 2:

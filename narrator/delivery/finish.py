@@ -16,8 +16,14 @@ from typing import Any, Protocol
 
 from narrator import files, keys
 from narrator.delivery import companions, export
-from narrator.delivery.export import ChapterAudio, Exported, ListenerFile, Way
-from narrator.delivery.layout import RenderedBook, channels_of, laid_out, spoken_chapters
+from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, Way
+from narrator.delivery.layout import (
+    BookSound,
+    RenderedBook,
+    channels_of,
+    laid_out,
+    spoken_chapters,
+)
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
@@ -170,6 +176,24 @@ def finish(
         pauses={sound.number: _pauses_of(sound) for sound in sounds},
         folder=book.folders.finished,
     )
+
+
+def encoded_already(
+    book: RenderedBook, number: int, shared: BookSound
+) -> tuple[ChapterAudio, list[Encoded]] | None:
+    """A chapter, counted from 0, laid out, and its encoded files where an export has made them as
+    it is now; None where takes of it are missing. Nothing is made.
+
+    Raises ManifestError (music), StorageError, UserError.
+    """
+    own = [step for step in book.steps if step.chapter == number]
+    if not own or any(book.takes.deliverable(step) is None for step in own):
+        return None
+    (sound,) = laid_out(book, [number], shared)
+    channels = channels_of(book.project, [step.chunk for step in book.steps])
+    audio = export.BookAudio([sound], _facts(book), len(book.chapters), channels)
+    kept = book.folders.work("encoded")
+    return sound, export.encoded_already(audio, sound, book.project.deliveries, kept)
 
 
 def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:

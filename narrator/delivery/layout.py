@@ -7,7 +7,7 @@ not made again. Knows the manifest and the takes; nothing of engines, encoders a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Protocol
@@ -21,13 +21,13 @@ from narrator.errors import DamagedTake
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.sound import assemble, mastering, mix
-from narrator.sound.assemble import Region
+from narrator.sound.assemble import Region, Timeline
 from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.takes import Takes
-from narrator.text.chunks import Chunk
+from narrator.text.chunks import Chunk, together
 from narrator.text.lines import Chapter
 
 
@@ -53,12 +53,15 @@ class RenderedBook(Protocol):
     def folders(self) -> Folders: ...
 
 
-def laid_out(book: RenderedBook, chapters: Sequence[int]) -> list[ChapterAudio]:
+def laid_out(
+    book: RenderedBook, chapters: Sequence[int], shared: BookSound | None = None
+) -> list[ChapterAudio]:
     """Chapters, counted from 0, laid out and named, before any of their sound is read.
 
-    Raises DamagedTake where a take is missing, ManifestError (music), StorageError.
+    `shared` is `book_sound`, where it is known. Raises DamagedTake where a take is missing,
+    ManifestError (music), StorageError.
     """
-    project, shared = book.project, _book_sound(book)
+    project, shared = book.project, shared or book_sound(book)
     tunes = music.tunes(project)
     played = project.numbered  # credits have no music, and no number in the manifest
     titles = [book.chapters[number].title for number in played]
@@ -79,7 +82,9 @@ def spoken_chapters(book: RenderedBook) -> set[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _BookSound:
+class BookSound:
+    """What all chapters of a book share."""
+
     gains: Mapping[str, float]
     """dB, by speaker."""
     speech: float
@@ -88,7 +93,7 @@ class _BookSound:
     """Hz of the book: the highest of its takes', which are one engine's or several'."""
 
 
-def _book_sound(book: RenderedBook) -> _BookSound:
+def book_sound(book: RenderedBook) -> BookSound:
     """What evens out the cast, from all takes that are there.
 
     Those too that are to be spoken anew: a chapter that is made before the others is to be like
@@ -105,18 +110,18 @@ def _book_sound(book: RenderedBook) -> _BookSound:
             measured[voices[step.chunk.speaker]].append((record.level, seconds))
     even = assemble.levels(measured, own)
     gains = {name: even[voice] for name, voice in voices.items()}
-    return _BookSound(gains, assemble.spoken(measured, even), rate)
+    return BookSound(gains, assemble.spoken(measured, even), rate)
 
 
 def _sound(
     book: RenderedBook,
     number: int,
     steps: Sequence[Step],
-    shared: _BookSound,
+    shared: BookSound,
     pieces: Sequence[music.MusicUse],
 ) -> ChapterAudio:
     """A chapter with its music."""
-    project, store = book.project, book.takes.store
+    project = book.project
     pauses = project.manifest.pauses
     takes = {step.key: _take(book.takes, step) for step in steps}
     firsts = [step for step in steps if not step.with_before]
@@ -124,7 +129,10 @@ def _sound(
         step.id: pause_after(step, following, pauses)
         for step, following in zip(firsts, [*firsts[1:], None], strict=True)
     }
-    regions = [_region(step, takes[step.key], shared, after.get(step.id, 0.0)) for step in steps]
+    regions = [
+        _region(step, takes[step.key], shared, after.get(step.id, 0.0), step.with_before)
+        for step in steps
+    ]
     rate = shared.rate
     timeline = assemble.lay(
         regions,
@@ -132,19 +140,11 @@ def _sound(
         head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
         tail=music.tail(pieces, rate, pauses.tail, after[firsts[-1].id]),
     )
-    polish = {region.speaker: _polish(project, region.speaker) for region in regions}
     layers = music.lay(pieces, [step.utterance for step in firsts], timeline, shared.speech)
-
-    def content(clip: Region) -> str:
-        whole, own = takes[clip.key].content, polish[clip.speaker]
-        return keys.key({"take": whole, **asdict(own)}) if own else whole
-
-    def read(clip: Region) -> Samples:
-        samples = resample(*store.read(clip.key), rate)
-        return mastering.polished(samples, rate, polish[clip.speaker])
+    heard = _Heard(book, rate)
 
     def words() -> Iterator[Samples]:
-        return assemble.stream(timeline, regions, read)
+        return assemble.stream(timeline, regions, heard.read)
 
     def blocks() -> Iterator[Samples]:
         return mix.mix(words(), timeline, layers)
@@ -152,12 +152,77 @@ def _sound(
     return ChapterAudio(
         number=number + 1,
         title=book.chapters[number].title,
-        key=mix.sound_key(assemble.sound_key(timeline, regions, content), layers),
+        key=mix.sound_key(
+            assemble.sound_key(
+                timeline, regions, lambda clip: heard.content(clip, takes[clip.key])
+            ),
+            layers,
+        ),
         timeline=timeline,
         blocks=blocks,
         channels=mix.channels(layers),
         speech=words if layers else None,
     )
+
+
+class _Heard:
+    """How takes sound in a book, before they are laid out."""
+
+    def __init__(self, book: RenderedBook, rate: int) -> None:
+        self.store, self.rate = book.takes.store, rate
+        self.polish = {name: _polish(book.project, name) for name in book.project.speakers}
+
+    def content(self, clip: Region, take: Record) -> str:
+        """The hash of a clip's samples."""
+        own = self.polish[clip.speaker]
+        return keys.key({"take": take.content, **asdict(own)}) if own else take.content
+
+    def read(self, clip: Region) -> Samples:
+        samples = resample(*self.store.read(clip.key), self.rate)
+        return mastering.polished(samples, self.rate, self.polish[clip.speaker])
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The takes of a chapter that are there, laid out with their planned pauses, without music."""
+
+    key: str
+    """Of everything that decides its samples."""
+    timeline: Timeline
+    clips: tuple[Region, ...]
+    contents: Mapping[str, str]
+    """Of each take, by its key: where one is another now, this is not what is heard."""
+    read: Callable[[Region], Samples]
+    """Raises DamagedTake."""
+
+
+def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Words | None:
+    """What is there of a chapter, whose steps these are, doubtful or not current any more; None
+    where nothing is. What is missing is passed over, and so not heard as a pause either."""
+    if not shared.rate:
+        return None
+    pauses, groups = book.project.manifest.pauses, list(together(steps))
+    takes = {step.key: take for step in steps if (take := book.takes.take(step.key))}
+    regions: list[Region] = []
+    for group, after in zip(groups, [*groups[1:], None], strict=True):
+        pause = pause_after(group[0], after[0] if after else None, pauses)
+        there = [step for step in group if step.key in takes]
+        regions += (
+            _region(step, takes[step.key], shared, 0.0 if place else pause, bool(place))
+            for place, step in enumerate(there)
+        )
+    if not regions:
+        return None
+    heard = _Heard(book, shared.rate)
+    timeline = assemble.lay(
+        regions,
+        sample_rate=shared.rate,
+        head=pauses.head + steps[0].chunk.lead,
+        tail=pauses.tail,
+    )
+    key = assemble.sound_key(timeline, regions, lambda clip: heard.content(clip, takes[clip.key]))
+    contents = {key: take.content for key, take in takes.items()}
+    return Words(key, timeline, tuple(regions), contents, heard.read)
 
 
 def _take(takes: Takes, step: Step) -> Record:
@@ -167,7 +232,7 @@ def _take(takes: Takes, step: Step) -> Record:
     return take
 
 
-def _region(step: Step, take: Record, shared: _BookSound, pause: float) -> Region:
+def _region(step: Step, take: Record, shared: BookSound, pause: float, with_before: bool) -> Region:
     line = step.chunk.pieces[0].line
     return Region(
         key=step.key,
@@ -181,7 +246,7 @@ def _region(step: Step, take: Record, shared: _BookSound, pause: float) -> Regio
         text=step.chunk.text,
         path=line.path,
         line=line.line,
-        with_before=step.with_before,
+        with_before=with_before,
     )
 
 

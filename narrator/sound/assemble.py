@@ -214,12 +214,33 @@ def _sounds(
     timeline: Timeline, clips: Sequence[Region], read: Callable[[Region], Samples]
 ) -> Iterator[tuple[int, Samples]]:
     """What is heard one after the other, and where it begins."""
-    rate = timeline.sample_rate
+    for span in spans(timeline, clips):
+        yield span.start, heard(span, read, timeline.sample_rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is heard at one time, and where it lies, in samples."""
+
+    start: int
+    stop: int
+    clips: tuple[Region, ...]
+    """Several where they are in unison."""
+
+
+def spans(timeline: Timeline, clips: Sequence[Region]) -> Iterator[Span]:
+    """What is heard one after the other; `clips` are those that the timeline was laid from."""
     turns = accumulate(not cue.with_before for cue in timeline.cues)
     groups = groupby(zip(turns, clips, strict=True), key=lambda placed: placed[0])
     for whole, (_, group) in zip(timeline.heard, groups, strict=True):
-        sounds = (_clip_sound(clip, read(clip), rate) for _, clip in group)
-        yield whole.start, _mixed(sounds, whole.stop - whole.start)
+        yield Span(whole.start, whole.stop, tuple(clip for _, clip in group))
+
+
+def heard(span: Span, read: Callable[[Region], Samples], rate: int) -> Samples:
+    """The samples of a span, as `stream` has them there, but for silence at its end. Raises as
+    `stream`."""
+    sounds = (_clip_sound(clip, read(clip), rate) for clip in span.clips)
+    return _mixed(sounds, span.stop - span.start)
 
 
 def _mixed(sounds: Iterator[Samples], length: int) -> Samples:

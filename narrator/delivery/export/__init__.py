@@ -32,6 +32,7 @@ from narrator.delivery.export.encode import (
     Encoding,
     encoding,
     export_chapters,
+    kept_of,
 )
 from narrator.delivery.export.excerpt import ChapterAudio, excerpt
 from narrator.delivery.export.names import file_name, folded, path_of
@@ -55,6 +56,7 @@ __all__ = [
     "altered",
     "book_name",
     "check_names",
+    "encoded_already",
     "encoding",
     "excerpt",
     "export",
@@ -220,6 +222,18 @@ def _deliver(
             (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
     return files, samples
+
+
+def encoded_already(
+    book: BookAudio, chapter: ChapterAudio, profiles: Iterable[Profile], kept: Path
+) -> list[Encoded]:
+    """What is kept of a chapter as it is now, encoded for one of the profiles; nothing is made."""
+    jobs = dict.fromkeys(
+        EncodeJob(chapter, chapter.key, code, profile.target, profile.room_tone)
+        for profile in profiles
+        for code in (book.encoding(format, profile) for format in profile.formats)
+    )
+    return [sound for job in jobs if (sound := kept_of(job, kept))]
 
 
 def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:

@@ -340,6 +340,23 @@ def _encode_chapter(
 
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
+    path = _path_of(job, folder)
+    kept = _recall(path, job.encoding)
+    if kept is None:
+        with replacing(path) as temporary:
+            gain, samples, loudness = _reach_target(job, sound, temporary, report)
+        kept = _remember(path, job.encoding, gain, samples, loudness)
+    report(1.0)
+    return kept
+
+
+def kept_of(job: EncodeJob, folder: Path) -> Encoded | None:
+    """What was made of a job and is there, every byte of it; nothing is encoded."""
+    return _recall(_path_of(job, folder), job.encoding)
+
+
+def _path_of(job: EncodeJob, folder: Path) -> Path:
+    """Where a job's encoded chapter is kept: named by all that decides it."""
     by = "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
     recipe = {
         "encoded": 3,
@@ -349,14 +366,7 @@ def _encode_chapter(
         "room_tone": [job.room_tone, mastering.PERIOD],
         "by": by,
     }
-    path = folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
-    kept = _recall(path, job.encoding)
-    if kept is None:
-        with replacing(path) as temporary:
-            gain, samples, loudness = _reach_target(job, sound, temporary, report)
-        kept = _remember(path, job.encoding, gain, samples, loudness)
-    report(1.0)
-    return kept
+    return folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
 
 
 def _reach_target(

@@ -1,0 +1,60 @@
+"""The command that opens a book in the browser: studio."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrator.cli.progress import silence, stage
+from narrator.cli.shared import Book, Draft, app, err, out
+
+
+@app.command()
+def studio(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=1, max=65535, help="To listen at; else any free one."),
+    ] = None,
+    listen: Annotated[
+        str, typer.Option("--listen", help="An address; other machines reach what is not local.")
+    ] = "127.0.0.1",
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+) -> None:
+    """Hear, compare and mend a book in the browser, while it renders."""
+    from narrator import studio as room
+
+    room.require()
+    from narrator.studio import app as studios
+    from narrator.studio.desk import Desk
+    from narrator.studio.events import Events
+    from narrator.studio.guard import Keys
+
+    place = studios.listen(listen, port)
+    desk = Desk(book, draft, Events())
+    with stage(err, "reading the manuscript"):
+        desk.read()
+
+    def link(token: str) -> str:
+        return f"{place.url}?token={token}"
+
+    keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
+
+    def ready() -> None:
+        out.print(link(keys.token))
+        if not place.is_local:
+            err.print(f"others in the network reach {place.url}, too: with this link alone, "
+                      "and nothing that is sent is encrypted")  # fmt: skip
+        err.print("the link opens it once; ctrl-C ends the studio")
+        if show:
+            opened = threading.Thread(target=webbrowser.open, args=[link(keys.token)], daemon=True)
+            opened.start()
+
+    with silence():
+        studios.work(desk, place, keys, ready)
+    err.print("the studio is closed")

@@ -1,0 +1,34 @@
+"""One page to hear, compare and mend a book: what a browser asks, and what it is answered.
+
+What belongs here is what a page needs and a terminal does not: a server that is safe to run beside
+other programs and open pages, one reading of the book that all of its answers come from, sound by
+ranges. What is decided of a book is decided in the rooms below: this room asks them. It renders
+nothing itself: that is done by whoever owns the project (`pipeline/joining.py`).
+
+    app.py       from start to stop: the port, the server's thread, errands in the main thread
+    guard.py     who may ask: token, cookie, Host, Origin; what every answer says of itself
+    bodies.py    what is sent here, bounded in size and time
+    server.py    the routes, and errors as answers
+    desk.py      the reading of the book that is looked at, and when it is read again
+    rows.py      the reading as JSON
+    sounds.py    a chapter's sound by ranges: as it was mastered, or its takes with their pauses
+    peaks.py     the waveform of a chapter
+    ranges.py    ranges of bytes
+    events.py    what pages are told as it happens
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from narrator.errors import EnvironmentFailed
+
+
+def require() -> None:
+    """Raises EnvironmentFailed without the packages of the extra."""
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise EnvironmentFailed(
+            f"the studio needs {' and '.join(missing)}, the extra `studio`: pip install "
+            "'narrator[studio]', or in a clone: pip install -e '.[studio]'"
+        )

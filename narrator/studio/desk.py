@@ -1,0 +1,356 @@
+"""The reading of the book that is looked at: one for all that is asked, until something changed.
+
+The text is read and planned in the main thread, where a user's slow patterns can be stopped, one
+errand after the other; everything else is asked of the last reading from any thread. It is read
+again when a file of the project changed, or somebody who works on it says so. Knows nothing of
+requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
+
+from narrator.delivery import finish, layout
+from narrator.delivery.export import Encoded
+from narrator.delivery.layout import BookSound
+from narrator.errors import DamagedTake, NarratorError, UsageError
+from narrator.pipeline import bookplan, pickups
+from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline.manuscript import Manuscript, read
+from narrator.pipeline.pickups import Pickup
+from narrator.project.project import Project
+from narrator.sound.assemble import Timeline
+from narrator.speech.plan import Step
+from narrator.studio.events import Events
+from narrator.studio.sounds import PLAYED, Cache, FileBytes, WordsBytes
+from narrator.text import decided
+
+_T = TypeVar("_T")
+_Stamps = Mapping[Path, tuple[int, int] | None]
+
+LOOK = 1.0
+"""Seconds between two looks at the project's files."""
+_CLIPS = 60_000
+"""Takes of chapters that are kept laid out: a book of 20 hours has 15,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a book."""
+
+    version: int
+    book: BookPlan
+    shared: BookSound
+    chapters: Mapping[int, tuple[Step, ...]]
+    """Steps by chapter, counted from 0."""
+    steps: Mapping[str, Step]
+    """By id."""
+    flags: Mapping[str, tuple[Pickup, ...]]
+    """Pickups by chunk."""
+    can: Mapping[str, object]
+    trouble: str = ""
+    """Why this is not the project as it lies on the disk: it cannot be read."""
+
+    @property
+    def project(self) -> Project:
+        return self.book.project
+
+    @property
+    def draft(self) -> bool:
+        return self.book.engine.name == "draft"
+
+    def step(self, name: str) -> Step:
+        """A chunk by its id. Raises KeyError."""
+        return self.steps[name]
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterSound:
+    """What is heard of a chapter."""
+
+    kind: str
+    """"mastered", "takes"."""
+    bytes: FileBytes | WordsBytes
+    timeline: Timeline
+    gain: float
+    """dB that were given to the takes on top."""
+    clips: int = 0
+
+
+class Desk:
+    """What is looked at, and what is heard of it."""
+
+    def __init__(self, path: Path, draft: bool, events: Events) -> None:
+        self.path, self.events = path, events
+        self.draft = draft
+        self.busy: str | None = None
+        self._view: View | None = None
+        self._manuscript: Manuscript | None = None
+        self._stamps: _Stamps = {}
+        self._works: _Stamps = {}
+        self._version = 0
+        self._sounds: OrderedDict[tuple[int, str], ChapterSound] = OrderedDict()
+        self._newest: dict[int, tuple[object, str]] = {}
+        self._cache = Cache()
+        self._mutex = threading.RLock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def view(self) -> View:
+        """The last reading."""
+        assert self._view is not None  # the studio begins with one
+        return self._view
+
+    # -- errands -----------------------------------------------------------------------------------
+
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Errands are run in this loop, the main thread's."""
+        self._loop = loop
+
+    async def run(self, what: str, action: Callable[[], _T]) -> _T:
+        """What reads text, in the main thread, after what was asked before; `what` is said of it
+        meanwhile. Raises what the action raises."""
+        assert self._loop is not None
+
+        async def errand() -> _T:
+            self.say(what)
+            try:
+                return action()
+            finally:
+                self.say(None)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(errand(), self._loop))
+
+    def say(self, what: str | None) -> None:
+        """Tell the pages what they may have to wait for."""
+        self.busy = what
+        self.events.send({"type": "book", "version": self._version, "busy": what})
+
+    def look(self) -> None:
+        """Read again what has changed on the disk since; in the main thread."""
+        view = self.view
+        if _stamps(_texts(view.project)) != self._stamps:
+            self.say("reading the manuscript")
+            try:
+                self.reread()
+            finally:
+                self.say(None)
+        elif _stamps(_works(view.project)) != self._works:
+            self.replan()
+
+    def read(self) -> None:
+        """The first reading. Raises NarratorError."""
+        self._read()
+
+    def reread(self) -> None:
+        """The project as it lies on the disk now; where it cannot be read, the reading before stays
+        and says so."""
+        try:
+            self._read()
+        except NarratorError as error:
+            self._stamps = _stamps(_texts(self.view.project))
+            self._troubled(error)
+
+    def replan(self) -> None:
+        """The same text, with takes, pins and voices as they are now."""
+        assert self._manuscript is not None
+        try:
+            self._plan(self._manuscript)
+        except NarratorError as error:
+            self._works = _stamps(_works(self.view.project))
+            self._troubled(error)
+
+    def _troubled(self, error: NarratorError) -> None:
+        self._put(replace(self.view, version=self._version + 1, trouble=str(error)))
+
+    def look_at(self, draft: bool) -> None:
+        """The draft's takes, or the model's. Raises NarratorError."""
+        before, self.draft = self.draft, draft
+        assert self._manuscript is not None
+        try:
+            self._plan(self._manuscript)
+        except NarratorError:
+            self.draft = before
+            raise
+
+    def _read(self) -> None:
+        # noted before: what changes while it is read is read again
+        self._manuscript = None
+        manuscript = read(self.path)
+        stamps = _stamps(_texts(manuscript.project))
+        self._plan(manuscript)
+        self._manuscript, self._stamps = manuscript, stamps
+
+    def _plan(self, manuscript: Manuscript) -> None:
+        works = _stamps(_works(manuscript.project))
+        engine = bookplan.engine_for(manuscript.project, draft=self.draft)
+        book = bookplan.plan(manuscript, engine, Selection())
+        chapters = {
+            number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
+        }
+        flags: dict[str, list[Pickup]] = {}
+        if pickups.path_of(book.project).exists():
+            for row in pickups.listed(book)[0]:
+                if not row.is_lost:
+                    flags.setdefault(row.chunk, []).append(row)
+        self._works = works
+        self._put(
+            View(
+                version=self._version + 1,
+                book=book,
+                shared=layout.book_sound(book),
+                chapters=chapters,
+                steps={step.id: step for step in book.steps},
+                flags={chunk: tuple(rows) for chunk, rows in flags.items()},
+                can=_can(manuscript.project),
+            )
+        )
+
+    def _put(self, view: View) -> None:
+        with self._mutex:
+            self._version, self._view = view.version, view
+            self._newest.clear()
+        self.events.send({"type": "book", "version": view.version, "busy": self.busy})
+
+    def touched(self, chapter: int) -> None:
+        """Takes of a chapter have come, or gone; it is counted from 0."""
+        with self._mutex:
+            self._newest.pop(chapter, None)
+            if not self.view.shared.rate:
+                self._view = replace(self.view, shared=layout.book_sound(self.view.book))
+        self.events.send({"type": "chapter", "number": chapter + 1})
+
+    # -- sound -------------------------------------------------------------------------------------
+
+    def sound(self, chapter: int) -> ChapterSound | None:
+        """What is heard of a chapter now, counted from 0; None where nothing is."""
+        view = self.view
+        steps = view.chapters.get(chapter, ())
+        stamp = (view.version, tuple(_content(view, step) for step in steps))
+        with self._mutex:
+            known = self._newest.get(chapter)
+            if known and known[0] == stamp:
+                return self._kept(chapter, known[1])
+        found = self._mastered(view, chapter) or self._words(view, steps)
+        if found is None:
+            return None
+        with self._mutex:
+            self._newest[chapter] = stamp, found.bytes.tag
+            self._sounds[chapter, found.bytes.tag] = found
+            self._sounds.move_to_end((chapter, found.bytes.tag))
+            while len(self._sounds) > 1 and sum(s.clips for s in self._sounds.values()) > _CLIPS:
+                gone, _ = self._sounds.popitem(last=False)
+                if self._newest.get(gone[0], (None, ""))[1] == gone[1]:
+                    del self._newest[gone[0]]
+        return found
+
+    def sound_named(self, chapter: int, tag: str) -> ChapterSound | None:
+        """The sound of a chapter of this name: as it is now, or as it was a little while ago."""
+        with self._mutex:
+            found = self._kept(chapter, tag)
+        if found is None and (now := self.sound(chapter)) and now.bytes.tag == tag:
+            found = now
+        return found
+
+    def _kept(self, chapter: int, tag: str) -> ChapterSound | None:
+        found = self._sounds.get((chapter, tag))
+        if found:
+            self._sounds.move_to_end((chapter, tag))
+        return found
+
+    def _mastered(self, view: View, chapter: int) -> ChapterSound | None:
+        """A chapter as it was encoded, where that is what it would be now."""
+        try:
+            made = finish.encoded_already(view.book, chapter, view.shared)
+        except (NarratorError, DamagedTake):
+            return None  # music that has gone: what of it is wrong, an export says
+        if made is None:
+            return None
+        sound, files = made
+        best = _best(files)
+        if best is None:
+            return None
+        data = FileBytes(best.path, best.bytes, PLAYED[best.path.suffix], best.path.stem)
+        return ChapterSound("mastered", data, sound.timeline, best.gain)
+
+    def _words(self, view: View, steps: tuple[Step, ...]) -> ChapterSound | None:
+        words = layout.words_of(view.book, steps, view.shared) if steps else None
+        if words is None:
+            return None
+        data = WordsBytes(words, view.book.store, self._cache)
+        return ChapterSound("takes", data, words.timeline, 0.0, len(words.clips))
+
+
+def _content(view: View, step: Step) -> str:
+    take = view.book.takes.take(step.key)
+    return take.content if take else ""
+
+
+def _best(files: list[Encoded]) -> Encoded | None:
+    ranks = list(PLAYED)
+    played = [one for one in files if one.path.suffix in PLAYED]
+    return min(played, key=lambda one: ranks.index(one.path.suffix), default=None)
+
+
+def _can(project: Project) -> Mapping[str, object]:
+    """Which voices a book can be looked at in."""
+    found: dict[str, object] = {"draft": True, "model": project.engine.name != "draft"}
+    why = "the book's own engine is the draft voice" if not found["model"] else ""
+    if found["model"]:
+        try:
+            bookplan.engine_for(project, draft=False)
+        except NarratorError as error:
+            found["model"], why = False, str(error)
+    return {**found, "why_not": why}
+
+
+# -- what was changed ------------------------------------------------------------------------------
+
+
+def _texts(project: Project) -> Iterator[Path]:
+    """Files that decide what is said, and by whom."""
+    yield project.path
+    for chapter in project.chapters:
+        if chapter.file is not None:
+            yield project.root / chapter.file
+            yield decided.place_of(project.root / chapter.file)
+
+
+def _works(project: Project) -> Iterator[Path]:
+    """Files that decide how it sounds, but for takes."""
+    yield project.build / "store" / "pins.json"
+    yield pickups.path_of(project)
+    yield project.build / "voices"
+    yield project.root / "voices"
+    yield project.build / f"reviewed-{project.stem}.json"
+    for voice in project.manifest.voices.values():
+        if voice.reference is not None:
+            yield project.root / voice.reference
+
+
+def _stamps(paths: Iterator[Path]) -> _Stamps:
+    """What tells a file that was changed."""
+    found: dict[Path, tuple[int, int] | None] = {}
+    for path in paths:
+        try:
+            stat = path.stat()
+        except OSError:
+            found[path] = None
+        else:
+            found[path] = stat.st_mtime_ns, stat.st_size
+    return found
+
+
+def numbered(view: View, number: str) -> int:
+    """A chapter, counted from 0, by its number in an address. Raises UsageError."""
+    place = int(number) - 1 if number.isascii() and number.isdecimal() and len(number) < 7 else -1
+    if not 0 <= place < len(view.book.chapters):
+        raise UsageError(f"there is no chapter {number[:20]}")
+    return place

@@ -1,0 +1,188 @@
+"""Who may ask: a token becomes a cookie once, Host and Origin are checked, answers are sealed off.
+
+Stands before every route. A page of another site can send requests to this machine, and a name of
+its own may lead here (rebinding): neither comes past. Knows nothing of books.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_SEALED = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; media-src 'self' blob:; connect-src 'self'; form-action 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""What every answer says of itself."""
+
+_LOCKED = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>narrator studio</title>
+<h1>Open the studio's link again</h1>
+<p>This browser has no key to the studio. The terminal that <code>narrator studio</code> runs in
+shows a link that has one; each link opens it once.</p>
+</html>
+"""
+
+
+class Keys:
+    """The token of the next link, and the cookies that were given for earlier ones."""
+
+    def __init__(self, used: Callable[[str], None]) -> None:
+        """`used` hears the token of the next link when one has been used."""
+        self._used, self._mutex = used, threading.Lock()
+        self._sessions: set[str] = set()
+        self.token = secrets.token_urlsafe(32)
+
+    def redeem(self, token: str) -> str | None:
+        """A cookie for a token, once."""
+        with self._mutex:
+            if not secrets.compare_digest(token.encode(), self.token.encode()):
+                return None
+            session, self.token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+            self._sessions.add(session)
+            following = self.token
+        self._used(following)
+        return session
+
+    def fits(self, session: str) -> bool:
+        """Whether a cookie was given here."""
+        given = session.encode()
+        fits = False
+        for one in self._sessions:  # all of them, so that the time taken says nothing
+            fits |= secrets.compare_digest(given, one.encode())
+        return fits
+
+
+class Hosts:
+    """What a browser may call this server."""
+
+    def __init__(self, address: str, port: int) -> None:
+        """`address` is the one that is listened on."""
+        self.port, self.local = port, is_local(address)
+        self._names = {"localhost", "127.0.0.1", "::1", address}
+        if not self.local:
+            own = socket.gethostname().casefold()
+            self._names |= {own, f"{own}.local"}
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host is this server's. An address is, where others may listen too: only a name
+        can be made to lead here by somebody else."""
+        name, port = _parted(host)
+        if port != self.port:
+            return False
+        return name in self._names or (not self.local and _is_address(name))
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is reached from this machine alone."""
+    return address == "localhost" or (
+        _is_address(address) and ipaddress.ip_address(address).is_loopback
+    )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _parted(host: str) -> tuple[str, int]:
+    """Name and port of a Host; port 0 where there is none that can be."""
+    name, colon, port = host.casefold().rpartition(":")
+    if not colon or name.endswith(":"):
+        name, port = host.casefold(), "80"
+    name = name.removeprefix("[").removesuffix("]")
+    return name, int(port) if port.isascii() and port.isdecimal() and len(port) < 6 else 0
+
+
+class Guard:
+    """Lets through whoever holds the cookie and asks from this page, or from no page at all."""
+
+    def __init__(self, app: ASGIApp, keys: Keys, hosts: Hosts) -> None:
+        self._app, self._keys, self._hosts = app, keys, hosts
+        self.cookie = f"narrator-{hosts.port}"
+        """Its name: cookies are shared by all ports of a host."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _SEALED.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        answer = self._refusal(scope)
+        await (answer or self._app)(scope, receive, sealed)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """What a request gets that is not let through."""
+        headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or not self._hosts.knows(host):
+            return _error(
+                403, "this server is not called so; open the link that the terminal shows"
+            )
+        is_page = path == "/" and method in ("GET", "HEAD")
+        if not is_page and (why := _foreign(headers, method, f"http://{host}".casefold())):
+            return _error(403, why)
+        if is_page and (tokens := parse_qs(scope["query_string"].decode("latin-1")).get("token")):
+            if session := self._keys.redeem(tokens[0]):
+                answer = RedirectResponse("/", 303)
+                answer.set_cookie(self.cookie, session, httponly=True, samesite="strict")
+                return answer
+            if self._is_known(headers):
+                return RedirectResponse("/", 303)
+        if self._is_known(headers):
+            return None
+        if is_page:
+            return Response(_LOCKED, 401, media_type="text/html")
+        return _error(401, "open the link again that the terminal shows")
+
+    def _is_known(self, headers: Headers) -> bool:
+        """Whether a request holds a cookie that was given here."""
+        try:
+            found = SimpleCookie("; ".join(headers.getlist("cookie"))).get(self.cookie)
+        except CookieError:
+            return False
+        return found is not None and self._keys.fits(found.value)
+
+
+def _foreign(headers: Headers, method: str, own: str) -> str:
+    """Why a request is taken for another site's; empty where it is this page's, or no page's."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is not None and origin.casefold() != own:
+        return "this comes from a page of another site"
+    if site not in (None, "same-origin", "none"):
+        return "this comes from a page of another site"
+    asks = method in ("GET", "HEAD")
+    if not asks and origin is None and site != "same-origin":
+        return "what changes something must say where it comes from: an Origin is missing"
+    return ""
+
+
+def _error(status: int, what: str) -> Response:
+    return JSONResponse({"error": what}, status)

@@ -1,0 +1,47 @@
+"""The page and the files beside it, as they lie in this room."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from narrator.studio.desk import View
+
+_KINDS = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".woff2": "font/woff2",
+    ".png": "image/png",
+}
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page(view: View) -> str:
+    """The page of a book."""
+    manifest = view.project.manifest
+    template = _environment().get_template("studio.html")
+    return template.render(title=manifest.title, language=manifest.language)
+
+
+def static(name: str) -> tuple[bytes, str] | None:
+    """A file of the page and its media type, by its name alone; None where there is none."""
+    folder = resources.files(__package__).joinpath("static")
+    for file in folder.iterdir():
+        kind = _KINDS.get(f".{file.name.rpartition('.')[2]}")
+        if file.name == name and kind and file.is_file():
+            return file.read_bytes(), kind
+    return None

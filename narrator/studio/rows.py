@@ -1,0 +1,304 @@
+"""A reading of the book as JSON: its chapters, their chunks, one chunk with its tries.
+
+Knows no requests; changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from narrator.errors import Problem
+from narrator.pipeline import places, retakes
+from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.estimate import speeds_of
+from narrator.pipeline.manuscript import unspoken
+from narrator.pipeline.retakes import Try
+from narrator.sound.assemble import Timeline
+from narrator.speech.plan import EXPLAINED, Reason, Step, is_doubtful
+from narrator.studio.desk import ChapterSound, View
+from narrator.text.chunks import together
+
+COLOURS = 12
+_MOST_WARNINGS = 100
+Row = dict[str, Any]
+
+
+# -- the book --------------------------------------------------------------------------------------
+
+
+def book(view: View, reviewed: frozenset[str]) -> Row:
+    """What a page shows of the whole book."""
+    plan, manifest = view.book, view.project.manifest
+    facts = view.project.facts
+    return {
+        "version": view.version,
+        "title": manifest.title,
+        "author": ", ".join(facts.authors),
+        "language": manifest.language,
+        "root": view.project.root.name,
+        "manifest": view.project.path.name,
+        "draft": view.draft,
+        "can": dict(view.can),
+        "chapters": [_chapter_line(view, number, reviewed) for number in range(len(plan.chapters))],
+        "speakers": _speakers(plan),
+        "todo": _todo(plan),
+        "warnings": _warnings(view),
+    }
+
+
+def _chapter_line(view: View, number: int, reviewed: frozenset[str]) -> Row:
+    states = [state_of(view.book, step) for step in view.chapters.get(number, ())]
+    steps = view.chapters.get(number, ())
+    takes = [view.book.takes.take(step.key) for step in steps if not step.with_before]
+    return {
+        "number": number + 1,
+        "title": view.book.chapters[number].title,
+        "chunks": len(steps),
+        "rendered": sum(state in ("good", "doubtful") for state in states),
+        "doubtful": states.count("doubtful"),
+        "missing": sum(state in ("missing", "given up") for state in states),
+        "flagged": sum(any(not row.done for row in view.flags.get(step.id, ())) for step in steps),
+        "reviewed": sum(step.key in reviewed for step in steps),
+        "seconds": round(sum(take.seconds for take in takes if take), 1),
+        "expected": round(sum(s.expected for s in steps if not s.with_before), 1),
+        "current": bool(states) and all(state in ("good", "doubtful") for state in states),
+    }
+
+
+def _speakers(plan: BookPlan) -> list[Row]:
+    """The cast, but for voices that say nothing but what others say with them; those who say most
+    have the first colours, whoever narrates the very first."""
+    counts: dict[str, list[float]] = {name: [0, 0.0, 0] for name in plan.cast}
+    for step in plan.steps:
+        row = counts[step.chunk.speaker]
+        row[0] += 1
+        row[1] += step.expected
+        row[2] += len(step.chunk.text.split())
+    whole = sum(row[1] for row in counts.values()) or 1.0
+    known = plan.project.speakers
+    shown = [n for n, row in counts.items() if row[0] or not (n in known and known[n].plays)]
+    narrator = plan.project.narrator
+    ranked = sorted(shown, key=lambda name: (name != narrator, -counts[name][1]))
+    return [
+        {
+            "name": name,
+            "color": ranked.index(name) % COLOURS,
+            "chunks": int(counts[name][0]),
+            "seconds": round(counts[name][1], 1),
+            "share": round(counts[name][1] / whole, 4),
+            "voice": voice_said(plan, name),
+            "words": int(counts[name][2]),
+        }
+        for name in shown
+    ]
+
+
+def voice_said(plan: BookPlan, name: str) -> str:
+    """A speaker's voice in words."""
+    voice = plan.cast[name]
+    settings = known.voice if (known := plan.project.speakers.get(name)) else None
+    if isinstance(settings, str):
+        return f"a preset: {settings}"
+    if voice.reference is not None:
+        return f"a clip: {voice.reference.name}"
+    return voice.description or "none yet: one is drawn"
+
+
+def _todo(plan: BookPlan) -> Row:
+    """What a render would speak, with what was spoken since the plan was made left out."""
+    steps = [step for step in plan.todo if plan.takes.current(step) is None]
+    seconds = sum(step.expected for step in steps)
+    speed = speeds_of(plan.project).get(plan.engine.name)
+    reasons: dict[Reason, int] = {}
+    for step in steps:
+        reason = plan.why[step.key].reason
+        reasons[reason] = reasons.get(reason, 0) + 1
+    return {
+        "chunks": len(steps),
+        "seconds": round(seconds, 1),
+        "cost": round(seconds / speed, 1) if speed else None,
+        "reasons": [
+            {"why": EXPLAINED[reason], "chunks": count} for reason, count in reasons.items()
+        ],
+    }
+
+
+def _warnings(view: View) -> list[Row]:
+    plan = view.book
+    found: list[Row] = []
+    if view.trouble:
+        found.append(
+            {"text": f"shown as it was, for it cannot be read: {view.trouble}", "where": ""}
+        )
+    problems: Iterable[Problem] = (
+        *unspoken(plan.manuscript),
+        *(one for chapter in plan.chapters for one in chapter.warnings),
+    )
+    for problem in list(dict.fromkeys(problems))[:_MOST_WARNINGS]:
+        where = places.within(problem.path, plan) if problem.path else ""
+        where += f":{problem.line}" if where and problem.line else ""
+        found.append({"text": problem.message, "where": where})
+    for pin in plan.lost:
+        found.append({"text": f"pinned, but its text has changed: {pin.text}", "where": pin.chunk})
+    return found
+
+
+# -- a chapter -------------------------------------------------------------------------------------
+
+_RANK = ("missing", "given up", "stale", "doubtful", "good")
+
+
+def state_of(plan: BookPlan, step: Step) -> str:
+    """good, doubtful, stale (its take was made with something that has changed), given up or
+    missing; as the takes are now."""
+    take = plan.takes.take(step.key)
+    if take is None:
+        return "given up" if plan.store.flag(step.key) else "missing"
+    if plan.takes.current(step) is None:
+        return "stale"
+    return "doubtful" if is_doubtful(take, step) else "good"
+
+
+def chapter(view: View, number: int, sound: ChapterSound | None, reviewed: frozenset[str]) -> Row:
+    """A chapter with its chunks; those in unison are one row."""
+    steps = view.chapters.get(number, ())
+    heard = _heard(sound.timeline) if sound else {}
+    scenes: dict[int, int] = {}
+    rows, paragraph = [], -1
+    for group in together(steps):
+        first = group[0]
+        piece = first.chunk.pieces[0]
+        if piece.start == 0 and not piece.line.goes_on:
+            paragraph += 1
+        row = _chunk_line(view, group, heard, reviewed)
+        row["paragraph"] = max(0, paragraph)
+        row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
+        rows.append(row)
+    return {
+        "version": view.version,
+        "number": number + 1,
+        "title": view.book.chapters[number].title,
+        "seconds": round(sound.timeline.seconds, 3) if sound else 0.0,
+        "sound": sound_line(view, number, sound),
+        "chunks": rows,
+    }
+
+
+def sound_line(view: View, number: int, sound: ChapterSound | None) -> Row:
+    """What is heard of a chapter, in words."""
+    whose = "the draft voice" if view.draft else f"the model ({view.book.engine.name})"
+    if sound is None:
+        return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {whose}"}
+    label = {
+        "mastered": f"{whose}: the mastered chapter",
+        "takes": f"{whose}: takes with planned pauses, not mastered",
+    }[sound.kind]
+    return {
+        "kind": sound.kind,
+        "url": f"/sound/chapters/{number + 1}/{sound.bytes.tag}",
+        "label": label,
+    }
+
+
+def _heard(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
+    rate = timeline.sample_rate
+    return {cue.chunk: (cue.start / rate, cue.stop / rate) for cue in timeline.cues}
+
+
+def _chunk_line(
+    view: View,
+    group: Sequence[Step],
+    heard: Mapping[str, tuple[float, float]],
+    reviewed: frozenset[str],
+) -> Row:
+    plan, first = view.book, group[0]
+    chunk, line = first.chunk, first.chunk.pieces[0].line
+    states = [state_of(plan, step) for step in group]
+    state = min(states, key=_RANK.index)
+    places_heard = [heard[step.id] for step in group if step.id in heard]
+    worst = group[states.index(state)]
+    flags = [row for step in group for row in view.flags.get(step.id, ())]
+    row: Row = {
+        "id": first.id,
+        "key": first.key,
+        "speakers": list(chunk.unison) or [chunk.speaker],
+        "style": first.style,
+        "text": chunk.text,
+        "heading": line.heading,
+        "source": f"{places.within(line.path, plan)}:{line.line}",
+        "start": round(min(s for s, _ in places_heard), 3) if places_heard else None,
+        "stop": round(max(s for _, s in places_heard), 3) if places_heard else None,
+        "state": state,
+        "why": why_said(plan, worst, state),
+        "faults": list(faults_of(plan, worst)),
+        "pinned": any(step.pinned for step in group),
+        "reviewed": all(step.key in reviewed for step in group),
+        "flags": [{"note": one.note, "done": one.done} for one in flags],
+        "sure": None,
+    }
+    if len(group) > 1:
+        row["also"] = [step.id for step in group[1:]]
+    return row
+
+
+def why_said(plan: BookPlan, step: Step, state: str) -> str:
+    """Why a render would speak it again; empty where it would not."""
+    if state in ("good", "doubtful"):
+        return ""
+    why = plan.why[step.key]
+    return str(why) if why.render else ""
+
+
+def faults_of(plan: BookPlan, step: Step) -> Sequence[str]:
+    """What the checks found of the take, or of those that were given up."""
+    if take := plan.takes.take(step.key):
+        return take.faults
+    flag = plan.store.flag(step.key)
+    return flag.faults if flag else ()
+
+
+# -- a chunk ---------------------------------------------------------------------------------------
+
+
+def chunk(view: View, step: Step) -> Row:
+    """One chunk with its tries. Raises StorageError."""
+    plan = view.book
+    line = step.chunk.pieces[0].line
+    state = state_of(plan, step)
+    pin = plan.pins.get(step.key)
+    home = pin.step if pin else step.key
+    return {
+        "id": step.id,
+        "key": step.key,
+        "text": step.chunk.text,
+        "spoken": step.text,
+        "speakers": list(step.chunk.unison) or [step.chunk.speaker],
+        "style": step.chunk.style,
+        "source": f"{places.within(line.path, plan)}:{line.line}",
+        "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
+        "paragraph": None,
+        "state": state,
+        "why": why_said(plan, step, state),
+        "faults": list(faults_of(plan, step)),
+        "expected": round(step.expected, 2),
+        "retakes": "seed" in plan.engines[step.chunk.speaker].uses,
+        "tries": [_try_line(home, one) for one in retakes.tries_of(plan, step)],
+    }
+
+
+def _try_line(home: str, one: Try) -> Row:
+    record = one.record
+    return {
+        "number": one.number,
+        "seconds": round(record.seconds, 2),
+        "level": round(record.level, 1),
+        "faults": list(record.faults),
+        "in_use": one.in_use,
+        "pinned": one.pinned,
+        "whole": one.whole,
+        "seed": record.seed,
+        "mode": record.mode,
+        "ratio": round(ratio, 2) if (ratio := record.figures.get("ratio")) else None,
+        "url": f"/sound/tries/{home}/{one.number}",
+    }

@@ -1,0 +1,199 @@
+"""A chapter's sound by ranges: as it was mastered, or its takes with their planned pauses.
+
+A range costs what overlaps it: a few takes are decoded, and a few are kept. A sound is named by
+what decides its samples; where a take has changed since, the sound under its old name ends, and is
+never another's. Knows layouts and files; nothing of requests.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from narrator.delivery.layout import Words
+from narrator.errors import DamagedTake
+from narrator.sound import assemble
+from narrator.sound.assemble import Region, Span
+from narrator.sound.audio import Samples
+from narrator.speech.store import Store
+
+PLAYED = {".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".flac": "audio/flac"}
+"""What browsers play of what is encoded, the best first to seek in."""
+_PIECE = 65536
+"""Samples, or bytes of a file, that are sent at a time."""
+_LARGEST_RIFF = 0xFFFFFFFF - 256
+"""Bytes of samples in a WAV file; beyond it is an RF64."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """A file of ours."""
+
+    path: Path
+    size: int
+    media_type: str
+    tag: str
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        """Raises OSError where it has gone."""
+        with self.path.open("rb") as file:
+            while start < stop:
+                data = os.pread(file.fileno(), min(4 * _PIECE, stop - start), start)
+                if not data:
+                    raise EOFError(f"{self.path}: shorter than it was")
+                yield data
+                start += len(data)
+
+
+@dataclass(slots=True)
+class Cache:
+    """The sounds of a few takes, as they are heard in a chapter."""
+
+    most: int = 48_000_000
+    """Bytes."""
+    _held: OrderedDict[tuple[object, ...], Samples] = field(default_factory=OrderedDict)
+    _size: int = 0
+    _mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def find(self, key: tuple[object, ...]) -> Samples | None:
+        with self._mutex:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
+
+    def keep(self, key: tuple[object, ...], samples: Samples) -> None:
+        with self._mutex:
+            if key not in self._held:
+                self._size += samples.nbytes
+            self._held[key] = samples
+            while self._size > self.most:
+                _, old = self._held.popitem(last=False)
+                self._size -= old.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class WordsBytes:
+    """The takes of a chapter as a WAV file of 16 bits, made as it is read."""
+
+    words: Words
+    store: Store
+    cache: Cache
+    _spans: list[Span] = field(init=False)
+    _starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        spans = list(assemble.spans(self.words.timeline, self.words.clips))
+        object.__setattr__(self, "_spans", spans)
+        object.__setattr__(self, "_starts", [span.start for span in spans])
+
+    @property
+    def media_type(self) -> str:
+        return "audio/wav"
+
+    @property
+    def tag(self) -> str:
+        return self.words.key
+
+    @property
+    def size(self) -> int:
+        return len(self._head) + 2 * self.words.timeline.length
+
+    @property
+    def _head(self) -> bytes:
+        return wav_head(self.words.timeline.length, self.words.timeline.sample_rate)
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        """Raises DamagedTake where a take is not what it was when this was laid out."""
+        head = self._head
+        if start < len(head):
+            yield head[start : min(stop, len(head))]
+        start, stop = max(0, start - len(head)), stop - len(head)
+        while start < stop:
+            first = start // 2
+            last = min(first + _PIECE, -(-stop // 2))
+            data = pcm(self.samples(first, last))
+            yield data[start - 2 * first : stop - 2 * first]
+            start = 2 * last
+
+    def samples(self, start: int, stop: int) -> Samples:
+        """What `assemble.stream` gives from one sample to another. Raises DamagedTake."""
+        out = np.zeros(stop - start, np.float32)
+        place = max(0, bisect_right(self._starts, start) - 1)
+        for span in self._spans[place:]:
+            if span.start >= stop:
+                break
+            if span.stop <= start:
+                continue
+            sound = self._heard(span)
+            begin, end = max(start, span.start), min(stop, span.start + len(sound))
+            if begin < end:
+                out[begin - start : end - start] = sound[begin - span.start : end - span.start]
+        return out
+
+    def _heard(self, span: Span) -> Samples:
+        contents = [self.words.contents[clip.key] for clip in span.clips]
+        figures = [(clip.start, clip.stop, clip.gain, clip.speed) for clip in span.clips]
+        key = (self.words.timeline.sample_rate, *contents, *figures)
+        sound = self.cache.find(key)
+        if sound is None:
+            sound = assemble.heard(span, partial(self._take), self.words.timeline.sample_rate)
+            self.cache.keep(key, sound)
+        return sound
+
+    def _take(self, clip: Region) -> Samples:
+        there = self.store.find(clip.key)
+        if there is None or there.content != self.words.contents[clip.key]:
+            raise DamagedTake(f"take {clip.key} is another now")
+        return self.words.read(clip)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainBytes:
+    """Bytes that are there already."""
+
+    data: bytes
+    tag: str
+    media_type: str = "audio/wav"
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        yield self.data[start:stop]
+
+
+def wav(samples: Samples, rate: int) -> bytes:
+    """A WAV file of 16 bits."""
+    return wav_head(len(samples), rate) + pcm(samples)
+
+
+def pcm(samples: Samples) -> bytes:
+    """Samples as 16 bits, little end first."""
+    steps = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
+    return steps.astype("<i2").tobytes()
+
+
+def wav_head(length: int, rate: int) -> bytes:
+    """What stands before so many mono samples of 16 bits; an RF64 where a WAV file cannot hold
+    them (EBU Tech 3306)."""
+    size = 2 * length
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
+    if size <= _LARGEST_RIFF:
+        return b"RIFF" + struct.pack("<I", 36 + size) + b"WAVE" + form + b"data" + _le(size)
+    large = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
+    every = b"\xff\xff\xff\xff"
+    return b"RF64" + every + b"WAVE" + large + form + b"data" + every
+
+
+def _le(number: int) -> bytes:
+    return struct.pack("<I", number)
