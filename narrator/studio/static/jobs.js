@@ -212,3 +212,4 @@ on("book", () => {
   draw();
 });
 on("opened", draw);
+on("busy", drawStatus);

@@ -95,7 +95,12 @@ function arrive(how) {
 export const goTo = (id, how = {}) =>
   openChapter(Number(id.split(".")[0]), { chunk: id, ...how });
 
-on("event:book", loadBook);
+on("event:book", (event) => {
+  if (event.busy && state.book) {
+    state.book.busy = event.busy;
+    emit("busy");
+  } else loadBook();
+});
 on("event:chapter", (event) => {
   if (event.number === state.chapter?.number) reloadChapter();
 });

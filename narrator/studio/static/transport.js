@@ -29,9 +29,8 @@ function drawTime() {
 function drawLabel() {
   const { book, chapter } = state;
   if (!book || !chapter) return;
-  const voice = book.draft ? "draft voice" : "model";
-  const label = chapter.sound.kind === "none" ? "nothing to hear yet" : chapter.sound.label;
-  fill(byId("label"), h("b", {}, voice), `, ${label}`);
+  const [voice, ...rest] = chapter.sound.label.split(":");
+  fill(byId("label"), rest.length ? h("b", {}, `${voice}:`) : voice, rest.join(":"));
 }
 
 /** On narrow screens the way to the panel says what is chosen. */

@@ -32,7 +32,7 @@ async function load() {
   asking?.abort();
   asking = new AbortController();
   const { number, sound } = state.chapter;
-  const key = sound.url.split("/").pop() ?? "";
+  const key = (sound.url ?? "").split("/").pop();
   try {
     const data =
       sound.kind === "none"
