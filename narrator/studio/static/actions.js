@@ -29,7 +29,7 @@ export async function sendEdit(edit) {
 const travel = (path, word) => async () => {
   await attempt(async () => {
     const { what } = await post(path);
-    say(what ? `${word}: ${what}` : `Nothing to ${word === "Undone" ? "undo" : "do again"}`);
+    say(what ? `${word}: ${what}` : `Nothing to ${word === "Undone" ? "undo" : "do again"}`, "travel");
     emit("edited");
     loadBook();
     reloadChapter();
@@ -45,6 +45,10 @@ export const submit = (job) => attempt(() => post("/api/jobs", { draft: state.bo
 export async function speakAgain(count = 1) {
   const chunk = chosenChunk();
   if (!chunk) return;
+  if (state.retakes === false) {
+    say("This voice reads a text in one way: another take would be the same");
+    return;
+  }
   const done = await submit({ kind: "retake", chunks: [chunk.id], count });
   if (done) say(`${chunk.id} will be spoken again${count > 1 ? `, ${count} times` : ""}`);
 }
@@ -76,15 +80,21 @@ export async function review(goesOn = true) {
   });
 }
 
-/** Everything up to the chosen chunk, the whole chapter: many at once. @param {boolean} yes */
-export async function reviewChapter(yes) {
-  const chunks = state.chapter.chunks.filter((chunk) => chunk.reviewed !== yes && chunk.state !== "missing");
-  await attempt(async () => {
-    await post("/api/reviewed", { chunks: chunks.map((chunk) => chunk.id), yes });
-    say(`${counted(chunks.length, "chunk")} ${yes ? "reviewed" : "to be reviewed"}`);
-    reloadChapter();
-    loadBook();
-  });
+/** Marks all that was heard of the chapter, up to the chosen chunk, but for what is flagged. */
+export async function reviewToHere() {
+  const heard = state.chapter?.chunks.slice(0, state.chosen + 1) ?? [];
+  const chunks = heard.filter((one) => one.start !== null && !one.reviewed && !isFlagged(one)).map((one) => one.id);
+  const mark = (yes) =>
+    attempt(async () => {
+      await post("/api/reviewed", { chunks, yes });
+      reloadChapter();
+      loadBook();
+      return true;
+    });
+  if (!chunks.length) say("All up to here is reviewed, but for what is flagged", "reviewed");
+  else if (await mark(true)) {
+    say(`${counted(chunks.length, "chunk")} reviewed`, "reviewed", { words: "Take back", run: () => mark(false) });
+  }
 }
 
 // -- going about -----------------------------------------------------------------------------------

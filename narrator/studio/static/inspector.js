@@ -31,6 +31,7 @@ function ask(wait = 90) {
     const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(chunk.id)}`));
     if (mine !== asked || !answer || chosenChunk()?.id !== answer.id) return;
     detail = answer;
+    state.retakes = answer.retakes !== false;
     draw();
     emit("inspected", detail);
   }, wait);
@@ -96,7 +97,7 @@ function doings(chunk) {
   return h(
     "div",
     { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` },
-    h("span", { class: "joined" }, button("Speak again", "again", "s", again), h("span", { "aria-hidden": "true" }, "×"), count),
+    h("span", { class: "joined" }, button("Speak again", "again", "s", again, state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" }), h("span", { "aria-hidden": "true" }, "×"), count),
     button("Reviewed", "check", "r", () => review(false), { "aria-pressed": String(chunk.reviewed) }),
     button("Flag", "flag", "f", () => flag()),
     button("Edit words", "edit", "e", () => editWords()),

@@ -1,6 +1,6 @@
 // Every key of the page, in one table: what it does, and what the list that `?` opens says of it.
 
-import { nextDoubtful, redo, review, speakAgain, step, undo } from "./actions.js";
+import { nextDoubtful, redo, review, reviewToHere, speakAgain, step, undo } from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
 import { decide, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
@@ -36,11 +36,12 @@ const TABLE = [
     ["Search the chapter", ["/"], () => openSearch()],
   ]],
   ["Mend", [
-    ["Hear take 1 to 9; of a quotation: who says it", ["1…9"], () => {}],
+    ["Hear take 0 to 9; of a quotation: who says it", ["0…9"], () => {}],
     ["Pin the take heard last", ["p"], () => pinHeard()],
     ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
     ["Flag with a note", ["f"], () => flag()],
     ["Reviewed, and on", ["r"], () => review()],
+    ["Reviewed up to here", ["h"], () => reviewToHere()],
     ["Edit words", ["e"], () => editWords()],
     ["Say it as", ["w"], () => sayItAs()],
     ["Speaker", ["v"], () => giveSpeaker()],
@@ -63,7 +64,7 @@ const TABLE = [
 const actions = new Map(
   TABLE.flatMap(([, rows]) => rows.flatMap(([, keys, run]) => keys.map((key) => [key === "Space" ? " " : key, run]))),
 );
-for (let digit = 1; digit <= 9; digit++) {
+for (let digit = 0; digit <= 9; digit++) {
   actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearNumber(digit)));
 }
 

@@ -102,6 +102,7 @@ on("event:book", (event) => {
   } else loadBook();
 });
 on("event:chapter", (event) => {
+  loadBook(); // its figures
   if (event.number === state.chapter?.number) reloadChapter();
 });
 on("listening", () => {

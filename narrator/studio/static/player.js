@@ -5,7 +5,7 @@
 
 import { byId } from "./dom.js";
 import { keep, keepPlace, kept, keptPlace } from "./kept.js";
-import { openChapter } from "./loading.js";
+import { openChapter, reloadChapter } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { choose, emit, on, placeOf, state } from "./store.js";
 
@@ -20,6 +20,8 @@ let loaded = "";
 /** Where to go as soon as the sound says how long it is. */
 let goal = null;
 let cue = -1;
+/** The last address that could not be read. */
+let failed = "";
 
 export const RATES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3];
 
@@ -47,7 +49,7 @@ export function changeRate(step) {
     Math.abs(one - rate()) < Math.abs(best - rate()) ? one : best,
   );
   setRate(RATES[Math.max(0, Math.min(RATES.length - 1, RATES.indexOf(near) + step))]);
-  say(`Speed ${rate()}`);
+  say(`Speed ${rate()}`, "speed");
 }
 
 /** @param {number} value 0 to 1 */
@@ -189,6 +191,7 @@ audio.addEventListener("pause", () => {
 });
 audio.addEventListener("seeked", () => emit("time"));
 audio.addEventListener("loadedmetadata", () => {
+  failed = "";
   if (goal !== null) audio.currentTime = goal;
   goal = null;
   emit("player");
@@ -200,8 +203,10 @@ audio.addEventListener("ended", () => {
 });
 audio.addEventListener("error", () => {
   if (!loaded || !audio.src) return;
-  complain("The sound of this chapter could not be read.");
   emit("player");
+  if (failed === loaded) complain("The sound of this chapter could not be read.");
+  else reloadChapter(); // it sounds otherwise now, or the server was away
+  failed = loaded;
 });
 
 // -- the chapter -----------------------------------------------------------------------------------
@@ -217,7 +222,9 @@ on("arrived", (how) => {
   if (how.play) play();
 });
 on("chapter", () => {
-  if (state.chapter.sound.url === loaded) cues = cuesOf(state.chapter);
+  const isSame = state.chapter.sound.url === loaded;
+  if (isSame && audio.error) load(state.chapter, place());
+  else if (isSame) cues = cuesOf(state.chapter);
   else if (isPlaying()) waiting = state.chapter;
   else {
     waiting = state.chapter;

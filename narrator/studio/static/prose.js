@@ -10,7 +10,7 @@ const box = byId("prose");
 const scroller = byId("reading");
 const back = byId("back");
 
-const GROUP = 40;
+const GROUP = 30;
 const LONGEST = 160;
 
 /** @type {{ from: number, to: number, element: HTMLElement, isFilled: boolean, height: number }[]} */

@@ -6,7 +6,7 @@
  *   id: string, key: string, speakers: string[], style: string, text: string, heading: number,
  *   paragraph: number, scene: number, source: string, start: number | null, stop: number | null,
  *   state: string, why: string, faults: string[], pinned: boolean, reviewed: boolean,
- *   flags: Flag[], sure: number | null
+ *   flags: Flag[], sure: number | null, also?: string[]
  * }} Chunk
  * @typedef {{
  *   version: number, number: number, title: string, seconds: number,
@@ -25,6 +25,8 @@ export const state = {
   playing: -1,
   /** Whether the choice stays where it is while the sound goes on. */
   held: false,
+  /** Whether the chosen chunk's voice can read it in another way. */
+  retakes: true,
 };
 
 /** @type {Map<string, Set<(detail: any) => void>>} */
@@ -57,7 +59,10 @@ let places = new Map();
 /** @param {Chapter | null} chapter */
 export function setChapter(chapter) {
   state.chapter = chapter;
-  places = new Map(chapter?.chunks.map((chunk, place) => [chunk.id, place]));
+  places = new Map();
+  chapter?.chunks.forEach((chunk, place) => {
+    for (const id of [chunk.id, ...(chunk.also ?? [])]) places.set(id, place);
+  });
 }
 
 /** @param {number} place @param {{ scroll?: boolean, focus?: boolean }} [how] */

@@ -11,14 +11,14 @@ let tries = [];
 /** @type {Map<number, { row: HTMLElement, bar: HTMLElement }>} */
 const rows = new Map();
 /** The number of the try heard last. */
-let last = 0;
+let last = -1;
 let owner = "";
 
 const named = (one) => `try:${one.url}`;
 
 /** The list for a chunk. @param {string} chunk its id @param {any[]} ofChunk */
 export function list(chunk, ofChunk) {
-  if (chunk !== owner) last = 0;
+  if (chunk !== owner) last = -1;
   owner = chunk;
   tries = ofChunk;
   rows.clear();
