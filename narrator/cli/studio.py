@@ -30,6 +30,7 @@ def studio(
     from narrator import studio as room
 
     room.require()
+    from narrator.report import pickups as pages
     from narrator.studio import app as studios
     from narrator.studio.desk import Desk
     from narrator.studio.events import Events
@@ -56,5 +57,5 @@ def studio(
             opened.start()
 
     with silence():
-        studios.work(desk, place, keys, ready)
+        studios.work(studios.Studio(desk, keys, place, pages.page), ready)
     err.print("the studio is closed")

@@ -467,11 +467,7 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     number = group[0].chapter
     own = [one for one in quotes if one.chapter == number]
     words, rows = [one.quoted.text for one in own], [one.row for one in own]
-    file = decided.read(proposal.files[number].path)
-    there = list(file.rows)
     said_now = {id(one.quoted) for one in group}
-    for one, place in zip(own, file.matched(words), strict=True):
-        if place is not None and (id(one.quoted) in said_now or not there[place].is_yours):
-            there[place] = replace(one.row, above=there[place].above)
-    renewed = decided.renewed(replace(file, rows=tuple(there)), words, rows)
-    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: renewed})
+    places_now = [n for n, one in enumerate(own) if id(one.quoted) in said_now]
+    file = decided.answered(decided.read(proposal.files[number].path), words, rows, places_now)
+    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})

@@ -62,7 +62,7 @@ def _paragraphs(project: Project, roles: labels.Roles) -> tuple[list[Chapter], l
     problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
-            chapters.append(_chapter(project, number, roles))
+            chapters.append(paragraphs_of(project, number, roles))
         except ScriptError as error:
             problems += error.problems
     return chapters, problems
@@ -74,7 +74,7 @@ def read(path: Path) -> Manuscript:
     cast = resolve(project)
     roles = roles_of(project)
     chapters, problems = _paragraphs(project, roles)
-    lexicon, faults = _lexicon(project)
+    lexicon, faults = lexicon_of(project)
     problems = [*faults, *problems]
     if len(chapters) == len(project.chapters):
         problems += music.problems(project, [chapters[n] for n in project.numbered])
@@ -124,13 +124,24 @@ def _declared(project: Project) -> list[str]:
     return list(dict.fromkeys((project.manifest.language, *own)))
 
 
-def _chapter(project: Project, number: int, roles: labels.Roles) -> Chapter:
+def paragraphs_of(
+    project: Project, number: int, roles: labels.Roles, text: str | None = None
+) -> Chapter:
+    """One chapter of `paragraphs`, or what it would be with another text in its file.
+
+    Raises ScriptError with all of its problems.
+    """
     settings = project.chapters[number]
     language = settings.language or project.manifest.language
     if settings.file is not None:
         path = project.root / settings.file
         try:
-            text = script.decode(files.read_whole(path, LARGEST_TEXT), path)
+            data = (
+                files.read_whole(path, LARGEST_TEXT)
+                if text is None
+                else text.encode(errors="surrogateescape")
+            )
+            text = script.decode(data, path)
         except files.TooLarge:
             raise ScriptError(
                 Problem(path, None, "larger than 64 MB, which no chapter is")
@@ -159,7 +170,7 @@ def _chapter(project: Project, number: int, roles: labels.Roles) -> Chapter:
     )
 
 
-def _lexicon(project: Project) -> tuple[Lexicon, list[Problem]]:
+def lexicon_of(project: Project) -> tuple[Lexicon, list[Problem]]:
     """The lexicon; or one of the entries that work, and what is wrong with the others."""
     lexicon = Lexicon()
     problems: list[Problem] = []

@@ -11,8 +11,8 @@ from narrator import files
 from narrator.errors import ManifestError, Problem
 from narrator.pipeline.attribution import Proposal, characters
 from narrator.project import load
-from narrator.project.insertion import NotInserted, inserted
 from narrator.project.project import Project
+from narrator.project.rewriting import NotWritten, inserted
 from narrator.text.labels import folded
 from narrator.text.speakers import Character
 
@@ -84,21 +84,18 @@ def with_newcomers(proposal: Proposal) -> Project | None:
     if not insertions:
         return None
     with files.storage(path):
-        data = path.read_bytes()
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    text = data.decode("utf-8-sig")
+        text = path.read_bytes().decode()
     try:
         for loc, entries in insertions:
             text = inserted(text, loc, entries)
-    except NotInserted:
+    except NotWritten:
         what = (
             f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
         )
         raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
-    with files.replacing(files.behind(path)) as temporary:
-        temporary.write_bytes(mark + text.encode())
-        load.load(temporary)
-    return load.load(path)
+    project = load.load(path, text)
+    files.write(files.behind(path), text.encode())
+    return project
 
 
 def _insertions(proposal: Proposal) -> Iterator[Insertion]:

@@ -113,6 +113,11 @@ def _row(cells: Mapping[str, str]) -> Pickup:
 
 def write(path: Path, rows: Sequence[Pickup]) -> None:
     """Raises StorageError."""
+    files.write(path, table_of(rows))
+
+
+def table_of(rows: Sequence[Pickup]) -> bytes:
+    """The bytes of a list."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     others = list(dict.fromkeys(name for row in rows for name, _ in row.more))
@@ -121,7 +126,7 @@ def write(path: Path, rows: Sequence[Pickup]) -> None:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
         writer.writerow([proofnotes.as_text(cells.get(n, "")) for n in (*_COLUMNS, *others)])
     # spreadsheets know UTF-8 by its mark alone
-    files.write(path, text.getvalue().encode("utf-8-sig", errors="replace"))
+    return text.getvalue().encode("utf-8-sig", errors="replace")
 
 
 # -- finding them again ----------------------------------------------------------------------------
@@ -221,6 +226,15 @@ def settle(book: BookPlan, chunks: Sequence[str]) -> int:
     return len(found)
 
 
+def tick(book: BookPlan, chunk: str, note: str, done: bool) -> int:
+    """Mark the rows of a chunk with this note as done, or as still to do; how many there were.
+    Raises as `add`."""
+    rows = placed(book, _whole(book))
+    found = [row for row in rows if (row.chunk, row.note) == (chunk, note) and not row.is_lost]
+    write(path_of(book.project), [replace(row, done=done) if row in found else row for row in rows])
+    return len(found)
+
+
 def _whole(book: BookPlan) -> list[Pickup]:
     rows, problems = read(path_of(book.project))
     if problems:
@@ -235,17 +249,22 @@ def _order(row: Pickup) -> tuple[int, ...]:
 def write_labels(rows: Sequence[Pickup], folder: Path) -> list[Path]:
     """A file of labels for an audio editor, for each chapter that has pickups to do; what is not
     heard has none. Raises StorageError."""
+    paths = []
+    for chapter, labels in labels_of(rows).items():
+        paths.append(folder / f"{chapter} pickups.txt")
+        files.write(paths[-1], labels.encode("utf-8", "replace"))
+    return paths
+
+
+def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
+    """The labels of each chapter that has pickups to do and is heard, by its number."""
     chapters: dict[str, list[str]] = {}
     for row in rows:
         seconds = proofnotes.seconds_of(row.time)
         if seconds is not None and not row.done:
             label = f"{seconds:.6f}\t{seconds:.6f}\t{row.chunk} {row.note}\n"
             chapters.setdefault(row.chapter, []).append(label)
-    paths = []
-    for chapter, labels in chapters.items():
-        paths.append(folder / f"{chapter} pickups.txt")
-        files.write(paths[-1], "".join(labels).encode("utf-8", "replace"))
-    return paths
+    return {chapter: "".join(labels) for chapter, labels in chapters.items()}
 
 
 # -- lists of others -------------------------------------------------------------------------------
@@ -262,6 +281,13 @@ def brought(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Picku
             text, _ = decoded(files.read_whole(path, _LARGEST))
         except files.TooLarge:
             raise UsageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
+    return read_of(book, text, path, chapter)
+
+
+def read_of(
+    book: BookPlan, text: str, path: Path, chapter: int | None
+) -> tuple[list[Pickup], list[Problem]]:
+    """As `brought`, of a list's text; `path` is what it is called. Raises UsageError."""
     own, problems = _rows(text, path)
     if own:
         return placed(book, own), problems

@@ -29,10 +29,13 @@ from narrator.project.yaml import read_yaml
 from narrator.text.decided import place_of
 
 
-def load(path: Path) -> Project:
-    """Read and validate a manifest. Raises ManifestError with every problem found."""
+def load(path: Path, text: str | None = None) -> Project:
+    """Read and validate a manifest, or what it would be with this text.
+
+    Raises ManifestError with every problem found.
+    """
     path = manifest_at(path)
-    reader, data = read_yaml(path)
+    reader, data = read_yaml(path, text)
     lines, problems = reader.lines, reader.problems
     try:
         manifest = Manifest.model_validate(data)

@@ -52,8 +52,9 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def read_yaml(path: Path) -> tuple[_Nodes, Any]:
-    text = _text_of(path)
+def read_yaml(path: Path, text: str | None = None) -> tuple[_Nodes, Any]:
+    """What a file says, or would say with this text. Raises ManifestError."""
+    text = _text_of(path) if text is None else text.removeprefix("\ufeff")
     at = 0
     try:
         loader = _Loader(text)

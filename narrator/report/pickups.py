@@ -17,6 +17,11 @@ MARK = '<meta name="generator" content="narrator pickups">'
 
 def write(book: BookPlan, rows: Sequence[Pickup], path: Path) -> None:
     """Raises StorageError."""
+    files.write(path, page(book, rows))
+
+
+def page(book: BookPlan, rows: Sequence[Pickup]) -> bytes:
+    """The page: UTF-8."""
     titles = [chapter.title for chapter in book.chapters]
 
     def title(row: Pickup) -> str:
@@ -24,6 +29,6 @@ def write(book: BookPlan, rows: Sequence[Pickup], path: Path) -> None:
         return f"{row.chapter}. {titles[number - 1]}" if 0 < number <= len(titles) else row.chapter
 
     chapters = [(name, list(own)) for name, own in groupby(rows, title)]
-    page = looks.environment().get_template("pickups.html")
-    said = page.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
-    files.write(path, said.encode("utf-8", "replace"))
+    template = looks.environment().get_template("pickups.html")
+    said = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
+    return said.encode("utf-8", "replace")

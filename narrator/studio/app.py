@@ -20,8 +20,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from narrator.errors import UsageError
 from narrator.studio import server
+from narrator.studio.casting import Casting
 from narrator.studio.desk import LOOK, Desk
 from narrator.studio.guard import Guard, Hosts, Keys, is_local
+from narrator.studio.jobs import Jobs
+from narrator.studio.looking import Looking
+from narrator.studio.mending import Mending, PickupsPage
 
 PORT = 4747
 """Taken where it is free and none was named."""
@@ -121,10 +125,27 @@ class _Patient(H11Protocol):
             self.transport.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """All that a studio is made of."""
+
+    desk: Desk
+    keys: Keys
+    place: Place
+    print_pickups: PickupsPage | None = None
+
+
 @contextlib.contextmanager
-def running(desk: Desk, place: Place, keys: Keys) -> Iterator[None]:
+def running(studio: Studio) -> Iterator[None]:
     """The server at work in a thread, until the block ends."""
-    guard = Guard(server.app(server.Studio(desk)), keys, Hosts(place.address, place.port))
+    desk, place = studio.desk, studio.place
+    jobs = Jobs(desk)
+    routes = [
+        *Looking(desk, jobs).routes(),
+        *Mending(desk, jobs, studio.print_pickups).routes(),
+        *Casting(desk).routes(),
+    ]
+    guard = Guard(server.app(routes), studio.keys, Hosts(place.address, place.port))
     config = uvicorn.Config(
         guard,
         http=_Patient,
@@ -144,31 +165,33 @@ def running(desk: Desk, place: Place, keys: Keys) -> Iterator[None]:
         target=served.run, kwargs={"sockets": [place.socket]}, name="studio", daemon=True
     )
     thread.start()
+    jobs.start()
     try:
         yield
     finally:
+        jobs.close()
         desk.events.close()
         served.should_exit = True
         thread.join(10.0)
 
 
-def work(desk: Desk, place: Place, keys: Keys, ready: Callable[[], None]) -> None:
+def work(studio: Studio, ready: Callable[[], None]) -> None:
     """Serve until a signal ends it; in the main thread, where the text is read.
 
-    `ready` is called once requests are answered. Raises nothing of what requests run into.
+    `ready` is called once requests are answered.
     """
-    asyncio.run(_work(desk, place, keys, ready))
+    asyncio.run(_work(studio, ready))
 
 
-async def _work(desk: Desk, place: Place, keys: Keys, ready: Callable[[], None]) -> None:
+async def _work(studio: Studio, ready: Callable[[], None]) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    desk.begin(loop)
+    studio.desk.begin(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(name, ended.set)
-    with running(desk, place, keys):
+    with running(studio):
         ready()
         while not ended.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), LOOK)
             if not ended.is_set():
-                desk.look()
+                studio.desk.look()

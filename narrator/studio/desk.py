@@ -12,7 +12,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -20,8 +20,8 @@ from typing import TypeVar
 from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
 from narrator.delivery.layout import BookSound
-from narrator.errors import DamagedTake, NarratorError, UsageError
-from narrator.pipeline import bookplan, pickups
+from narrator.errors import DamagedTake, NarratorError
+from narrator.pipeline import bookplan, edits, pickups, reviews
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript, read
 from narrator.pipeline.pickups import Pickup
@@ -41,6 +41,23 @@ _CLIPS = 60_000
 """Takes of chapters that are kept laid out: a book of 20 hours has 15,000."""
 
 
+class NotThere(Exception):
+    """What is asked about is not there, or not any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What people noted, and changed, of a book."""
+
+    flags: Mapping[str, tuple[Pickup, ...]] = field(default_factory=dict)
+    """Pickups by chunk."""
+    reviewed: frozenset[str] = frozenset()
+    """Keys of steps whose takes were."""
+    undo: str | None = None
+    """What would be undone, in words."""
+    redo: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """One reading of a book."""
@@ -52,9 +69,8 @@ class View:
     """Steps by chapter, counted from 0."""
     steps: Mapping[str, Step]
     """By id."""
-    flags: Mapping[str, tuple[Pickup, ...]]
-    """Pickups by chunk."""
     can: Mapping[str, object]
+    notes: Notes
     trouble: str = ""
     """Why this is not the project as it lies on the disk: it cannot be read."""
 
@@ -67,8 +83,18 @@ class View:
         return self.book.engine.name == "draft"
 
     def step(self, name: str) -> Step:
-        """A chunk by its id. Raises KeyError."""
+        """A chunk by its id. Raises NotThere."""
+        if name not in self.steps:
+            raise NotThere("there is no such chunk any more: the text has changed")
         return self.steps[name]
+
+    def number(self, name: str) -> int:
+        """A chapter, counted from 0, by its number. Raises NotThere."""
+        is_number = name.isascii() and name.isdecimal() and len(name) < 7
+        place = int(name) - 1 if is_number else -1
+        if not 0 <= place < len(self.book.chapters):
+            raise NotThere("there is no such chapter")
+        return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +121,13 @@ class Desk:
         self._manuscript: Manuscript | None = None
         self._stamps: _Stamps = {}
         self._works: _Stamps = {}
+        self._noted: _Stamps = {}
         self._version = 0
         self._sounds: OrderedDict[tuple[int, str], ChapterSound] = OrderedDict()
         self._newest: dict[int, tuple[object, str]] = {}
         self._cache = Cache()
         self._mutex = threading.RLock()
+        self._noting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -128,6 +156,19 @@ class Desk:
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(errand(), self._loop))
 
+    def later(self, what: str, action: Callable[[], None]) -> None:
+        """The same, for nobody who waits; from any thread."""
+        assert self._loop is not None
+
+        def errand() -> None:
+            self.say(what)
+            try:
+                action()
+            finally:
+                self.say(None)
+
+        self._loop.call_soon_threadsafe(errand)
+
     def say(self, what: str | None) -> None:
         """Tell the pages what they may have to wait for."""
         self.busy = what
@@ -144,6 +185,12 @@ class Desk:
                 self.say(None)
         elif _stamps(_works(view.project)) != self._works:
             self.replan()
+        elif _stamps(_notes(view.project)) != self._noted:
+            self.note()
+
+    def stamp(self) -> object:
+        """Tells the project's texts as they lie on the disk from what they were."""
+        return _stamps(_texts(self.view.project))
 
     def read(self) -> None:
         """The first reading. Raises NarratorError."""
@@ -195,12 +242,7 @@ class Desk:
         chapters = {
             number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
         }
-        flags: dict[str, list[Pickup]] = {}
-        if pickups.path_of(book.project).exists():
-            for row in pickups.listed(book)[0]:
-                if not row.is_lost:
-                    flags.setdefault(row.chunk, []).append(row)
-        self._works = works
+        self._works, self._noted = works, _stamps(_notes(book.project))
         self._put(
             View(
                 version=self._version + 1,
@@ -208,10 +250,22 @@ class Desk:
                 shared=layout.book_sound(book),
                 chapters=chapters,
                 steps={step.id: step for step in book.steps},
-                flags={chunk: tuple(rows) for chunk, rows in flags.items()},
                 can=_can(manuscript.project),
+                notes=_read_notes(book),
             )
         )
+
+    def note(self) -> None:
+        """Read anew what people have noted; from any thread. Raises StorageError."""
+        with self._noting:
+            view = self.view
+            stamps = _stamps(_notes(view.project))
+            notes = _read_notes(view.book)
+            with self._mutex:
+                if self.view.book is not view.book:
+                    return  # read anew meanwhile, notes too
+                self._noted = stamps
+                self._put(replace(view, version=self._version + 1, notes=notes))
 
     def _put(self, view: View) -> None:
         with self._mutex:
@@ -326,13 +380,41 @@ def _texts(project: Project) -> Iterator[Path]:
 def _works(project: Project) -> Iterator[Path]:
     """Files that decide how it sounds, but for takes."""
     yield project.build / "store" / "pins.json"
-    yield pickups.path_of(project)
     yield project.build / "voices"
     yield project.root / "voices"
-    yield project.build / f"reviewed-{project.stem}.json"
     for voice in project.manifest.voices.values():
         if voice.reference is not None:
             yield project.root / voice.reference
+
+
+def _notes(project: Project) -> Iterator[Path]:
+    """Files of what people noted."""
+    yield pickups.path_of(project)
+    yield project.build / f"reviewed-{project.stem}.json"
+    yield project.build / "edits" / "history.json"
+
+
+def _read_notes(book: BookPlan) -> Notes:
+    """Raises StorageError."""
+    flags: dict[str, list[Pickup]] = {}
+    if pickups.path_of(book.project).exists():
+        for row in pickups.listed(book)[0]:
+            if not row.is_lost:
+                flags.setdefault(row.chunk, []).append(row)
+    past = edits.history(book.project)
+    return Notes(
+        flags={chunk: tuple(rows) for chunk, rows in flags.items()},
+        reviewed=_reviewed(book),
+        undo=next((one.what for one in reversed(past) if not one.undone), None),
+        redo=next((one.what for one in past if one.undone), None),
+    )
+
+
+def _reviewed(book: BookPlan) -> frozenset[str]:
+    try:
+        return frozenset(reviews.reviewed(book))
+    except NotImplementedError:  # SEAM
+        return frozenset()
 
 
 def _stamps(paths: Iterator[Path]) -> _Stamps:
@@ -346,11 +428,3 @@ def _stamps(paths: Iterator[Path]) -> _Stamps:
         else:
             found[path] = stat.st_mtime_ns, stat.st_size
     return found
-
-
-def numbered(view: View, number: str) -> int:
-    """A chapter, counted from 0, by its number in an address. Raises UsageError."""
-    place = int(number) - 1 if number.isascii() and number.isdecimal() and len(number) < 7 else -1
-    if not 0 <= place < len(view.book.chapters):
-        raise UsageError(f"there is no chapter {number[:20]}")
-    return place

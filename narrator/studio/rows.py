@@ -16,6 +16,7 @@ from narrator.pipeline.manuscript import unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import EXPLAINED, Reason, Step, is_doubtful
+from narrator.studio.attribution import sure_of
 from narrator.studio.desk import ChapterSound, View
 from narrator.text.chunks import together
 
@@ -27,7 +28,7 @@ Row = dict[str, Any]
 # -- the book --------------------------------------------------------------------------------------
 
 
-def book(view: View, reviewed: frozenset[str]) -> Row:
+def book(view: View) -> Row:
     """What a page shows of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
@@ -40,14 +41,16 @@ def book(view: View, reviewed: frozenset[str]) -> Row:
         "manifest": view.project.path.name,
         "draft": view.draft,
         "can": dict(view.can),
-        "chapters": [_chapter_line(view, number, reviewed) for number in range(len(plan.chapters))],
-        "speakers": _speakers(plan),
+        "chapters": [_chapter_line(view, number) for number in range(len(plan.chapters))],
+        "speakers": speakers(plan),
         "todo": _todo(plan),
         "warnings": _warnings(view),
+        "undo": {"what": view.notes.undo} if view.notes.undo else None,
+        "redo": {"what": view.notes.redo} if view.notes.redo else None,
     }
 
 
-def _chapter_line(view: View, number: int, reviewed: frozenset[str]) -> Row:
+def _chapter_line(view: View, number: int) -> Row:
     states = [state_of(view.book, step) for step in view.chapters.get(number, ())]
     steps = view.chapters.get(number, ())
     takes = [view.book.takes.take(step.key) for step in steps if not step.with_before]
@@ -58,15 +61,17 @@ def _chapter_line(view: View, number: int, reviewed: frozenset[str]) -> Row:
         "rendered": sum(state in ("good", "doubtful") for state in states),
         "doubtful": states.count("doubtful"),
         "missing": sum(state in ("missing", "given up") for state in states),
-        "flagged": sum(any(not row.done for row in view.flags.get(step.id, ())) for step in steps),
-        "reviewed": sum(step.key in reviewed for step in steps),
+        "flagged": sum(
+            any(not row.done for row in view.notes.flags.get(step.id, ())) for step in steps
+        ),
+        "reviewed": sum(step.key in view.notes.reviewed for step in steps),
         "seconds": round(sum(take.seconds for take in takes if take), 1),
         "expected": round(sum(s.expected for s in steps if not s.with_before), 1),
         "current": bool(states) and all(state in ("good", "doubtful") for state in states),
     }
 
 
-def _speakers(plan: BookPlan) -> list[Row]:
+def speakers(plan: BookPlan) -> list[Row]:
     """The cast, but for voices that say nothing but what others say with them; those who say most
     have the first colours, whoever narrates the very first."""
     counts: dict[str, list[float]] = {name: [0, 0.0, 0] for name in plan.cast}
@@ -160,10 +165,11 @@ def state_of(plan: BookPlan, step: Step) -> str:
     return "doubtful" if is_doubtful(take, step) else "good"
 
 
-def chapter(view: View, number: int, sound: ChapterSound | None, reviewed: frozenset[str]) -> Row:
+def chapter(view: View, number: int, sound: ChapterSound | None) -> Row:
     """A chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     heard = _heard(sound.timeline) if sound else {}
+    sure = sure_of(view.project, number, steps)
     scenes: dict[int, int] = {}
     rows, paragraph = [], -1
     for group in together(steps):
@@ -171,8 +177,9 @@ def chapter(view: View, number: int, sound: ChapterSound | None, reviewed: froze
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.goes_on:
             paragraph += 1
-        row = _chunk_line(view, group, heard, reviewed)
+        row = _chunk_line(view, group, heard)
         row["paragraph"] = max(0, paragraph)
+        row["sure"] = sure.get(first.id)
         row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
         rows.append(row)
     return {
@@ -210,7 +217,6 @@ def _chunk_line(
     view: View,
     group: Sequence[Step],
     heard: Mapping[str, tuple[float, float]],
-    reviewed: frozenset[str],
 ) -> Row:
     plan, first = view.book, group[0]
     chunk, line = first.chunk, first.chunk.pieces[0].line
@@ -218,7 +224,7 @@ def _chunk_line(
     state = min(states, key=_RANK.index)
     places_heard = [heard[step.id] for step in group if step.id in heard]
     worst = group[states.index(state)]
-    flags = [row for step in group for row in view.flags.get(step.id, ())]
+    flags = [row for step in group for row in view.notes.flags.get(step.id, ())]
     row: Row = {
         "id": first.id,
         "key": first.key,
@@ -233,9 +239,8 @@ def _chunk_line(
         "why": why_said(plan, worst, state),
         "faults": list(faults_of(plan, worst)),
         "pinned": any(step.pinned for step in group),
-        "reviewed": all(step.key in reviewed for step in group),
+        "reviewed": all(step.key in view.notes.reviewed for step in group),
         "flags": [{"note": one.note, "done": one.done} for one in flags],
-        "sure": None,
     }
     if len(group) > 1:
         row["also"] = [step.id for step in group[1:]]
@@ -277,7 +282,6 @@ def chunk(view: View, step: Step) -> Row:
         "style": step.chunk.style,
         "source": f"{places.within(line.path, plan)}:{line.line}",
         "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
-        "paragraph": None,
         "state": state,
         "why": why_said(plan, step, state),
         "faults": list(faults_of(plan, step)),

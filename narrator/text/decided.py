@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -146,35 +146,56 @@ def read(path: Path) -> Decided:
         return _broken(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
         return _broken(path, f"cannot be read: {error.strerror}")
+    return said(path, data)
+
+
+def said(path: Path, data: bytes) -> Decided:
+    """What the bytes of a file say, as `read` does."""
     text, foreign = decoded(data)
     problems: list[Problem] = []
     if foreign is not None:
         what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
         problems.append(Problem(path, data.count(b"\n", 0, foreign) + 1, what))
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    rows: list[Row] = []
-    above: list[str] = []
-    faults: dict[str, list[int]] = {}
-    is_after_fault = False
-    for number, line in enumerate(lines, 1):
-        is_head = line.startswith(_HEAD) and not (rows or above)
+    found = _Lines()
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        found.add(line, number)
+    problems += found.problems(path)
+    return Decided(
+        path, tuple(found.rows), tuple(found.above), tuple(problems), True, newline=newline
+    )
+
+
+@dataclass(slots=True)
+class _Lines:
+    """The lines of a file as they are read, one after the other."""
+
+    rows: list[Row] = field(default_factory=list)
+    above: list[str] = field(default_factory=list)
+    """Lines since the last row that are none."""
+    faults: dict[str, list[int]] = field(default_factory=dict)
+    """What is wrong -> numbers of lines."""
+    is_after_fault: bool = False
+
+    def add(self, line: str, number: int) -> None:
+        is_head = line.startswith(_HEAD) and not (self.rows or self.above)
         if not line.strip() or is_head:
-            continue
-        row, fault = _row(line, number, None if is_after_fault or not rows else rows[-1])
+            return
+        before = None if self.is_after_fault or not self.rows else self.rows[-1]
+        row, fault = _row(line, number, before)
         if fault:
-            faults.setdefault(fault, []).append(number)
+            self.faults.setdefault(fault, []).append(number)
         if row is None:
-            above.append(line)
-            is_after_fault = is_after_fault or bool(fault)
-            continue
-        rows.append(replace(row, above=tuple(above)))
-        above, is_after_fault = [], False
-    problems += [
-        Problem(path, places[0], fault + (f" (and {len(places) - 1} more)" * (len(places) > 1)))
-        for fault, places in faults.items()
-    ]
-    return Decided(path, tuple(rows), tuple(above), tuple(problems), True, newline=newline)
+            self.above.append(line)
+            self.is_after_fault = self.is_after_fault or bool(fault)
+            return
+        self.rows.append(replace(row, above=tuple(self.above)))
+        self.above, self.is_after_fault = [], False
+
+    def problems(self, path: Path) -> Iterator[Problem]:
+        for fault, places in self.faults.items():
+            more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+            yield Problem(path, places[0], fault + more)
 
 
 def _broken(path: Path, what: str) -> Decided:
@@ -254,20 +275,29 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
     return replace(old, rows=tuple(whole), below=(*carried, *old.below))
 
 
+def answered(
+    file: Decided, words: Sequence[str], fresh: Sequence[Row | None], own: Collection[int]
+) -> Decided:
+    """The file after a person has said who says the quotations at `own`, of those of its text.
+
+    `fresh` are rows for `words`: theirs, and others for what no person has decided.
+    """
+    there = list(file.rows)
+    for n, (row, place) in enumerate(zip(fresh, file.matched(words), strict=True)):
+        if row is not None and place is not None and (n in own or not there[place].is_yours):
+            there[place] = replace(row, above=there[place].above)
+    return renewed(replace(file, rows=tuple(there)), words, fresh)
+
+
 def write(decided: Decided, chapter: str) -> bool:
     """Write the file of the chapter of that name, and say whether: not where it holds this already,
     or would be a first one without rows.
 
     Raises StorageError, also where a file is in the way that could not be read.
     """
-    if decided.broken:
-        raise StorageError(
-            f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
-        )
-    if not (decided.rows or decided.exists):
+    if not (decided.rows or decided.exists) and not decided.broken:
         return False
-    text = decided.newline.join((*_lines(decided, chapter), ""))
-    data = text.encode(errors="replace")
+    data = written(decided, chapter)
     try:
         same = files.read_whole(decided.path, _LARGEST) == data
     except (OSError, files.TooLarge):
@@ -275,6 +305,19 @@ def write(decided: Decided, chapter: str) -> bool:
     if not same:
         files.write(files.behind(decided.path), data)
     return not same
+
+
+def written(decided: Decided, chapter: str) -> bytes:
+    """The bytes of the file of the chapter of that name.
+
+    Raises StorageError where one is in the way that could not be read.
+    """
+    if decided.broken:
+        raise StorageError(
+            f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
+        )
+    text = decided.newline.join((*_lines(decided, chapter), ""))
+    return text.encode(errors="replace")
 
 
 def _lines(decided: Decided, chapter: str) -> Iterator[str]:

@@ -50,6 +50,8 @@ class Flat:
     """In order, with their offsets."""
     languages: list[tuple[int, LanguageMark]] = field(default_factory=list)
     """Likewise."""
+    last: int = 0
+    """Number of the last line of the source that it stands in."""
     size: int = 0
     """Characters that were added."""
     _pieces: list[tuple[str, str]] = field(default_factory=list)
@@ -100,6 +102,7 @@ class Flat:
             ],
             signs=[(where(max(at, content)), sign) for at, sign in self.signs if holds(at)],
             languages=[(where(max(at, content)), mark) for at, mark in self.languages if holds(at)],
+            last=self.last if end == len(self.text) else self.line_at(end - 1),
         )
 
     def numbered(self, number: str) -> Flat:
@@ -115,6 +118,7 @@ class Flat:
             rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
             signs=[(at + shift, sign) for at, sign in self.signs],
             languages=self.languages,
+            last=self.last,
         )
 
 
@@ -143,7 +147,7 @@ class ListNumbers:
     def close(self) -> Flat | None:
         """The number of an item that has no paragraph, as one."""
         number, line = self.items.pop()
-        return Flat([(0, line)], number, FIXED * len(number)) if number else None
+        return Flat([(0, line)], number, FIXED * len(number), last=line) if number else None
 
 
 def resolved(signs: Sequence[Sign], at: int) -> Iterator[MusicMark]:

@@ -5,7 +5,7 @@ Values alone; `script.py` reads them from text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from narrator.errors import Problem
@@ -92,6 +92,10 @@ class Line:
     """Whether a language mark says what it is said in."""
     rows: tuple[tuple[int, int], ...] = ()
     """Offset and number of each line of the source that begins within it."""
+    last: int = field(default=0, compare=False)
+    """Number of the last line of the source that its paragraph, or turn of one, stands in."""
+    begin: int = field(default=0, compare=False)
+    """Offset of its text in that of its paragraph, or turn of one."""
 
     def number_at(self, at: int) -> int:
         """The line of the source in which an offset lies."""

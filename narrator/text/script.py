@@ -419,6 +419,7 @@ class _ScriptReader:
             is_narration=not (attribution or heading) and speaker == self.roles.narrator,
             is_marked=self.marked is not None,
             rows=tuple(part.starts[1:]),
+            last=part.last,
         )
         if self.marked:
             made = self._under_mark(made, self.marked)
@@ -489,9 +490,9 @@ class _ScriptReader:
 
     def _flat(self, token: Token, line_of: Callable[[int], int]) -> Flat:
         """A paragraph's text without its markup."""
-        first = token.map[0] if token.map else 0
+        first, end = token.map or (0, 1)
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
-        flat = Flat([(0, line_of(first))])
+        flat = Flat([(0, line_of(first))], last=line_of(end - 1))
         children = token.children or []
         alone = unpaired(children)
         opened: list[tuple[int, Token]] = []

@@ -286,6 +286,7 @@ class _Paragraph:
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
             rows=tuple((at - start, number) for at, number in line.rows if start < at < stop),
+            begin=start,
         )
         yield first
         for speaker in part.speakers[1:]:

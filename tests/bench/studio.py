@@ -117,9 +117,7 @@ class Browser:
 
 
 def memory(pid: int) -> dict[str, float]:
-    rows = dict(
-        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-    )
+    rows = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return {name: round(int(rows[name].split()[0]) / 1000, 1) for name in ("VmRSS", "VmHWM")}
 
 
@@ -127,7 +125,9 @@ def measured(path: Path, chapters: int) -> dict[str, Any]:
     began = time.perf_counter()
     command = [sys.executable, "-m", "narrator", "studio", str(path), "--no-open"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         link = process.stdout.readline().strip()

@@ -1,9 +1,19 @@
-"""An edit: texts of files as they are, and as they are to be. Values alone."""
+"""An edit: texts of files as they are, and as they are to be.
+
+Texts are exact: byte order marks, line ends and bytes that are no UTF-8 are written as they were
+read. Knows no history, and not what the files mean.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+from narrator import files
+from narrator.errors import StorageError
+
+_LARGEST = 64_000_000
+"""Bytes; no file of a project that people edit is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +33,20 @@ class Edit:
     what: str
     """For people: chapter 2: “raken” -> “taken”."""
     changes: tuple[Change, ...]
+
+
+def exact(path: Path) -> str | None:
+    """The text of a file; None where there is none. Raises StorageError."""
+    try:
+        return files.read_whole(path, _LARGEST).decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+    except files.TooLarge:
+        raise StorageError(f"{path}: larger than 64 MB, which no text is") from None
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of what `exact` read."""
+    return text.encode("utf-8", "surrogateescape")

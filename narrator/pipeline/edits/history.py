@@ -1,12 +1,37 @@
-"""Edits made, undone and redone; whole at any moment, also after a kill. (Signatures first.)"""
+"""Edits made, undone and redone, in `build/edits`: all of an edit is there, or none of it.
+
+    history.json    the edits in order, how many of them stand, and the one that is being made
+    000012.json     one edit: what was taken out of each file, where, and what was put there
+
+What is to be written is noted first, then the files are, then that they are: what a kill cut short
+is taken back when the history is opened again, by the hashes of the files' texts. So a file that a
+person has changed since is never written over. Knows nothing of what an edit is about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
 
-from narrator.pipeline.edits.edit import Edit
+from filelock import FileLock, Timeout
+
+from narrator import files, keys
+from narrator.errors import Changed, Locked, StorageError
+from narrator.pipeline.edits.edit import Change, Edit, encoded, exact
 from narrator.project.project import Project
+from narrator.text.decided import place_of
+
+_MOST = 1000
+"""Edits that can be undone; older ones are forgotten."""
+_PATIENCE = 10.0
+"""Seconds that another edit of the project is waited for."""
+_FILE = re.compile(r"\d{6,}\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +45,312 @@ class Past:
 
 
 def apply(project: Project, edit: Edit) -> None:
-    """Write all of an edit or none of it, and remember it. Raises Changed, Locked, StorageError."""
-    raise NotImplementedError
+    """Write all of an edit or none of it, and remember it.
+
+    Raises Changed where a file is not what the edit was made for, Locked, StorageError.
+    """
+    changes = [change for change in edit.changes if change.before != change.after]
+    if changes:
+        with _opened(project) as log:
+            log.make(edit.what, [_Part.of(change, project) for change in changes])
 
 
 def undo(project: Project) -> Past | None:
     """Take the last edit back; None where there is none. Raises Changed, Locked, StorageError."""
-    raise NotImplementedError
+    with _opened(project) as log:
+        return log.undo() if log.state.done else None
 
 
 def redo(project: Project) -> Past | None:
-    """Make the edit again that was undone last. Raises Changed, Locked, StorageError."""
-    raise NotImplementedError
+    """Make the edit again that was undone last; None where there is none.
+
+    Raises Changed, Locked, StorageError.
+    """
+    with _opened(project) as log:
+        return log.redo() if log.state.done < len(log.state.rows) else None
 
 
-def history(project: Project) -> Sequence[Past]:
+def history(project: Project) -> list[Past]:
     """The edits of a project, the oldest first. Raises Locked, StorageError."""
-    raise NotImplementedError
+    if not _folder(project).is_dir():
+        return []
+    with _opened(project) as log:
+        return [log.past(place) for place in range(len(log.state.rows))]
+
+
+# -- one edit of one file --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Lines of a file that others take the place of."""
+
+    path: str
+    """As it is found from the project's folder."""
+    line: int
+    """Lines before them."""
+    at: int
+    """Characters before them."""
+    old: str | None
+    """None: there is no file."""
+    new: str | None
+    before: str
+    """Hash of the file's whole text; of no file empty."""
+    after: str
+
+    @classmethod
+    def of(cls, change: Change, project: Project) -> _Part:
+        old, new = (_lines(text) for text in (change.before, change.after))
+        head = _alike(old, new)
+        tail = _alike(old[head:][::-1], new[head:][::-1])
+        root, path = project.root, change.path
+        return cls(
+            (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
+            head,
+            sum(map(len, old[:head])),
+            None if change.before is None else "".join(old[head : len(old) - tail]),
+            None if change.after is None else "".join(new[head : len(new) - tail]),
+            _hash(change.before),
+            _hash(change.after),
+        )
+
+    @property
+    def back(self) -> _Part:
+        return replace(self, old=self.new, new=self.old, before=self.after, after=self.before)
+
+    def made(self, text: str | None) -> str | None:
+        """The text of the file after it, of what it was made for."""
+        if self.new is None or text is None:
+            return self.new
+        return text[: self.at] + self.new + text[self.at + len(self.old or "") :]
+
+    def changed(self, path: Path, text: str | None) -> Changed:
+        """What is said where the file's text is another one."""
+        count = len(_lines(self.old))
+        there = _lines(text)[self.line : self.line + max(count, 1)]
+        return Changed(path, "".join(there), self.new or "")
+
+
+def _lines(text: str | None) -> list[str]:
+    return (text or "").splitlines(keepends=True)
+
+
+def _alike(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """How many are the same from the first on."""
+    both = zip(ours, theirs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
+def _hash(text: str | None) -> str:
+    return "" if text is None else keys.content_of(encoded(text))
+
+
+# -- what is remembered ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """history.json."""
+
+    rows: tuple[tuple[int, str, str], ...] = ()
+    """Number, what and time of each edit."""
+    done: int = 0
+    """How many of them stand; the others were undone."""
+    pending: str = ""
+    """What is being done: `make` the edit after those that stand, `redo` it, or `undo` the last."""
+
+    @classmethod
+    def read(cls, path: Path) -> _State:
+        data = files.load_json(path, {})
+        try:
+            rows = tuple((int(n), str(what), str(time)) for n, what, time in data["rows"])
+            return cls(rows, min(len(rows), int(data["done"])), str(data["pending"]))
+        except (LookupError, TypeError, ValueError):
+            return cls()
+
+    @property
+    def number(self) -> int:
+        """Of the edit that is being made or undone."""
+        return self.rows[self.done - (self.pending == _UNDO)][0]
+
+    @property
+    def after(self) -> _State:
+        """With what is being done, done."""
+        return replace(self, done=self.done + (-1 if self.pending == _UNDO else 1), pending="")
+
+    @property
+    def without(self) -> _State:
+        """As if it had not been begun."""
+        rows = self.rows[: self.done] if self.pending == _MAKE else self.rows
+        return replace(self, rows=rows, pending="")
+
+
+_MAKE, _UNDO, _REDO = "make", "undo", "redo"
+
+
+def _folder(project: Project) -> Path:
+    return project.build / "edits"
+
+
+@contextlib.contextmanager
+def _opened(project: Project) -> Iterator[_Log]:
+    """The history, nobody else's for so long, with what a kill cut short taken back."""
+    with held(_folder(project)):
+        yield _Log(project)
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """A folder of small files of ours, which one process changes at a time, for a moment.
+
+    Raises Locked, StorageError.
+    """
+    lock = FileLock(folder / ".lock", timeout=_PATIENCE)
+    try:
+        with files.storage(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+    except Timeout:
+        raise Locked(f"{folder}: another narrator is writing there; try again") from None
+    except NotImplementedError:
+        raise StorageError(f"{folder}: this disk knows no locks; use another one") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class _Log:
+    """The history of a project while it is held."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.folder = _folder(project)
+        self.state = _State.read(self.folder / "history.json")
+        if self.state.pending:
+            self._recover()
+
+    def past(self, place: int) -> Past:
+        _, what, time = self.state.rows[place]
+        return Past(what, time, undone=place >= self.state.done)
+
+    def make(self, what: str, parts: Sequence[_Part]) -> None:
+        """A new edit; those that were undone are forgotten."""
+        texts = self._texts(parts)
+        self._sweep()
+        number = 1 + max((int(path.stem) for path in self._entries()), default=0)
+        files.save_json(self._entry(number), [asdict(part) for part in parts])
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        rows = (*self.state.rows[: self.state.done], (number, what, time))[-_MOST:]
+        self._carry_out(_State(rows, len(rows) - 1, _MAKE), parts, texts)
+
+    def undo(self) -> Past:
+        return self._again(_UNDO)
+
+    def redo(self) -> Past:
+        return self._again(_REDO)
+
+    def _again(self, what: str) -> Past:
+        state = replace(self.state, pending=what)
+        parts = self._parts(state)
+        self._carry_out(state, parts, self._texts(parts))
+        return self.past(min(state.done, self.state.done))
+
+    # -- writing
+
+    def _texts(self, parts: Sequence[_Part]) -> list[str | None]:
+        """The texts of files that an edit was made for. Raises Changed."""
+        texts = [exact(self._path(part)) for part in parts]
+        for part, text in zip(parts, texts, strict=True):
+            if _hash(text) != part.before:
+                raise part.changed(self._path(part), text)
+        return texts
+
+    def _carry_out(
+        self, state: _State, parts: Sequence[_Part], texts: Sequence[str | None]
+    ) -> None:
+        """Do what is pending: write all files, or none."""
+        self._save(state)
+        try:
+            for part, text in zip(parts, texts, strict=True):
+                _write(self._path(part), part.made(text))
+            self._save(state.after)
+        except StorageError:
+            with contextlib.suppress(StorageError):
+                self._take_back(parts)
+            raise
+
+    def _recover(self) -> None:
+        """Count what was written to its end, and take back the rest."""
+        try:
+            parts = self._parts(self.state)
+            folders = {self._path(part).parent for part in parts}
+        except (LookupError, StorageError):
+            parts, folders = [], set()
+        for folder in folders:
+            files.sweep(folder)
+        if parts and all(_hash(exact(self._path(part))) == part.after for part in parts):
+            self._save(self.state.after)
+        else:
+            self._take_back(parts)
+
+    def _take_back(self, parts: Sequence[_Part]) -> None:
+        """Undo what of the pending edit is there."""
+        for part in parts:
+            text = exact(self._path(part))
+            if _hash(text) == part.after:
+                _write(self._path(part), part.back.made(text))
+        self._save(self.state.without)
+
+    def _save(self, state: _State) -> None:
+        files.save_json(self.folder / "history.json", asdict(state))
+        self.state = state
+
+    # -- files
+
+    def _path(self, part: _Part) -> Path:
+        """The file of a part: one of the project's folder, or of its chapters.
+
+        Raises StorageError for another: a history may come from anywhere.
+        """
+        path = self.project.root / part.path
+        chapters = [self.project.root / c.file for c in self.project.chapters if c.file]
+        known = (self.project.path, *chapters, *map(place_of, chapters))
+        inside = path.resolve().is_relative_to(self.project.root.resolve())
+        if not inside and path not in known:
+            raise StorageError(f"{path}: none of this project's files")
+        return path
+
+    def _entry(self, number: int) -> Path:
+        return self.folder / f"{number:06}.json"
+
+    def _entries(self) -> list[Path]:
+        with files.storage(self.folder):
+            return [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
+
+    def _parts(self, state: _State) -> list[_Part]:
+        """What is pending. Raises StorageError."""
+        path = self._entry(state.number)
+        try:
+            rows: list[dict[str, Any]] = files.read_json(path)
+            parts = [_Part(**row) for row in rows]
+        except (OSError, TypeError, files.Altered) as error:
+            raise StorageError(f"{path}: cannot be read, so nothing is undone: {error}") from None
+        return [part.back for part in parts] if state.pending == _UNDO else parts
+
+    def _sweep(self) -> None:
+        """Remove edits that nothing leads to any more."""
+        files.sweep(self.folder)
+        kept = {self._entry(number) for number, _, _ in self.state.rows}
+        with files.storage(self.folder):
+            for path in set(self._entries()) - kept:
+                path.unlink()
+
+
+def _write(path: Path, text: str | None) -> None:
+    path = files.behind(path)
+    if text is not None:
+        files.write(path, encoded(text))
+        return
+    with files.storage(path):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,284 @@
+"""Who speaks, and how words sound: the cast, presets and clips, the draft voice at once. Routes.
+
+What is heard here is said by the draft voice in this process, and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from narrator import keys
+from narrator.cast import clips, presets
+from narrator.engines import Request as Speaking
+from narrator.engines import speak
+from narrator.engines.kind import EngineHome
+from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Voice
+from narrator.errors import EnvironmentFailed, UsageError, UserError
+from narrator.pipeline import edits, unknown
+from narrator.pipeline.manuscript import Manuscript
+from narrator.speech.plan import Step
+from narrator.studio import bodies, rows, sounds
+from narrator.studio.desk import Desk, NotThere, View
+from narrator.text.normalize import Lexicon, LexiconEntry, normalize
+from narrator.text.pace import expected_seconds
+from narrator.text.sentences import sentences
+
+_SAMPLES = 3
+_SAMPLE = (3.0, 9.0)
+"""Seconds of lines that a voice is tried on."""
+_LONGEST = 30.0
+"""Seconds that the draft voice says at once."""
+_MOST_NAMES = 2000
+
+
+class Casting:
+    """Who speaks."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._speaking, self._judging = threading.Lock(), threading.Lock()
+        self._said: OrderedDict[str, bytes] = OrderedDict()
+        self._names: tuple[Manuscript, dict[str, Any]] | None = None
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/api/cast", self.cast),
+            Route("/api/names", self.names),
+            Route("/api/say", self.say, methods=["POST"]),
+            Route("/api/audition", self.audition, methods=["POST"]),
+            Route("/api/clips/{name}", self.clip, methods=["PUT"]),
+            Route("/sound/voices/{name}", self.preset),
+        ]
+
+    # -- who there is ------------------------------------------------------------------------------
+
+    async def cast(self, request: Request) -> Response:
+        def told() -> dict[str, Any]:
+            view = self.desk.view
+            return {
+                "speakers": [
+                    {**line, **_speaker(view, str(line["name"]))}
+                    for line in rows.speakers(view.book)
+                ],
+                "presets": [_preset_line(one) for one in presets.list_all(view.project.root)],
+                "roles": {
+                    name: list(who.plays)
+                    for name, who in view.project.manifest.speakers.items()
+                    if who.plays
+                },
+                "clones": view.book.engine.clones,
+            }
+
+        return JSONResponse(await run_in_threadpool(told))
+
+    async def preset(self, request: Request) -> Response:
+        """A preset's own recording."""
+
+        def made() -> bytes:
+            try:
+                path = presets.find(request.path_params["name"], self.desk.view.project.root)
+            except UsageError as error:
+                raise NotThere(str(error)) from None
+            return sounds.wav(presets.read(path).samples, clips.RATE)
+
+        return Response(await run_in_threadpool(made), media_type="audio/wav")
+
+    async def names(self, request: Request) -> Response:
+        """Words that no list of words knows."""
+        return JSONResponse(await run_in_threadpool(self._unknown))
+
+    def _unknown(self) -> dict[str, Any]:
+        manuscript = self.desk.view.book.manuscript
+        if self._names and self._names[0] is manuscript:
+            return self._names[1]
+        try:
+            found, without = unknown.unknown(manuscript)
+        except EnvironmentFailed as error:
+            return {"words": [], "note": str(error)}
+        words = [
+            {
+                "word": one.word,
+                "count": one.count,
+                "language": one.language,
+                "chunk": one.first.id,
+                "text": one.first.chunk.text,
+                "at": one.at,
+            }
+            for one in found[:_MOST_NAMES]
+        ]
+        note = f"no list of words for {', '.join(without)}" if without else ""
+        self._names = manuscript, {"words": words, "note": note}
+        return self._names[1]
+
+    # -- heard at once -----------------------------------------------------------------------------
+
+    async def say(self, request: Request) -> Response:
+        """A word in its sentence, said as it would be with a new entry of the lexicon."""
+        asked = await bodies.asked(request)
+        word, spoken = bodies.text(asked, "word", 200), bodies.text(asked, "spoken", 1000)
+        chunk = bodies.text_or_none(asked, "chunk", 40)
+        text = bodies.text_or_none(asked, "text", 2000)
+
+        def made() -> bytes:
+            view = self.desk.view
+            step = view.step(chunk) if chunk else view.book.steps[0]
+            written = text or (_around(step, word) if chunk else word)
+            said = _spoken(written, step.language, step.chunk.speaker, word, spoken)
+            return self._draft(view.book.cast[step.chunk.speaker], said, step.language)
+
+        return Response(await run_in_threadpool(made), media_type="audio/wav")
+
+    async def audition(self, request: Request) -> Response:
+        """A line of the book as the draft voice of a speaker says it."""
+        asked = await bodies.asked(request)
+        name, text = bodies.text(asked, "speaker", 1000), bodies.text(asked, "text", 2000)
+
+        def made() -> bytes:
+            view = self.desk.view
+            if name not in view.book.cast:
+                raise NotThere("there is no such speaker any more")
+            voice = view.book.cast[name]
+            language = voice.language or view.project.manifest.language
+            return self._draft(voice, _spoken(text, language, name), language)
+
+        headers = {"x-narrator-voice": "draft"}
+        return Response(await run_in_threadpool(made), 200, headers, "audio/wav")
+
+    def _draft(self, voice: Voice, text: str, language: str) -> bytes:
+        """Raises UsageError, UserError, EngineUnavailable."""
+        expected = expected_seconds(text, language)
+        if not any(map(str.isalnum, text)) or expected > _LONGEST:
+            raise UsageError("say a sentence or two: there is nothing in this, or too much")
+        name = keys.key({"say": text, "voice": voice.speaker, "language": language})
+        with self._speaking:
+            if name not in self._said:
+                self._said[name] = _said_by_draft(name, voice, text, language, expected)
+                while len(self._said) > 32:
+                    self._said.popitem(last=False)
+            return self._said[name]
+
+    # -- clips -------------------------------------------------------------------------------------
+
+    async def clip(self, request: Request) -> Response:
+        """A recording that is dropped onto the page, judged and kept under the project's voices."""
+        name = presets.checked(PurePosixPath(request.path_params["name"]).stem)
+        said = request.query_params.get("transcript", "")
+        if len(said) > 4000:
+            raise UsageError("the transcript is longer than 4,000 characters")
+        with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
+            path = Path(folder) / "clip"
+            await bodies.to_file(request, path, bodies.CLIP_MOST)
+            return JSONResponse(await run_in_threadpool(self._judged, name, path, said))
+
+    def _judged(self, name: str, path: Path, said: str) -> dict[str, Any]:
+        """Raises UserError, with all that speaks against it, StorageError."""
+        project = self.desk.view.project
+        with self._judging:
+            clip = clips.prepare(clips.read(path), said, project.manifest.language)
+            if said and clip.refusals:
+                raise UserError("\n".join(map(str, clip.refusals)))
+            kept = edits.clip_added(project, name, path.read_bytes())
+        return {
+            "path": kept.relative_to(project.root).as_posix(),
+            "seconds": round(clip.figures.seconds, 2),
+            "remarks": [str(one) for one in clip.warnings] if said else [],
+        }
+
+
+def _said_by_draft(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
+    kind = ENGINES["draft"]
+    engine = kind.make(kind.settings(), EngineHome(None, Path()), lambda what: None)
+    if problems := engine.problems({voice.speaker: voice}, [language]):
+        raise UserError(problems)
+    request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)
+    with closing(engine.start()) as session:
+        [(_, outcome)] = speak(session, [request])
+    if outcome.speech is None:
+        raise UserError(f"the draft voice could not say this: {outcome.failure}")
+    return sounds.wav(outcome.speech.samples, engine.sample_rate)
+
+
+def _around(step: Step, word: str) -> str:
+    """The sentence of a chunk that a word stands in."""
+    text, at = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
+    if at < 0:
+        return word
+    for begin, end in sentences(text, step.language):
+        if at < end:
+            return text[begin:end].strip()
+    return word
+
+
+def _spoken(text: str, language: str, speaker: str, word: str = "", spoken: str = "") -> str:
+    lexicon = Lexicon()
+    if word.strip() and spoken.strip():
+        try:
+            lexicon.add(LexiconEntry(word=word.strip(), say=spoken.strip()))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    return normalize(text, language=language, speaker=speaker, lexicon=lexicon).text
+
+
+def _speaker(view: View, name: str) -> dict[str, Any]:
+    plan, known = view.book, view.project.speakers[name]
+    own = [step for step in plan.steps if step.chunk.speaker == name]
+    fitting = [step for step in own if _SAMPLE[0] <= step.expected <= _SAMPLE[1]]
+    return {
+        "aliases": list(known.aliases),
+        "pronoun": known.pronoun,
+        "voice": _voice(view, name),
+        "samples": [
+            {"id": step.id, "text": step.chunk.text} for step in (fitting or own)[:_SAMPLES]
+        ],
+        "casting": _casting(view, name),
+    }
+
+
+def _casting(view: View, name: str) -> str:
+    """Whether a voice is somebody's own recording, was cast, or is not there yet."""
+    if view.book.cast[name].reference is not None:
+        return "own"
+    return "cast" if view.book.voices.contents.get(name) else "uncast"
+
+
+def _voice(view: View, name: str) -> dict[str, Any]:
+    voice, settings = view.book.cast[name], view.project.speakers[name].voice
+    preset = settings if isinstance(settings, str) else None
+    kind = "preset" if preset else "clip" if voice.reference else "none"
+    if kind == "none" and voice.description:
+        kind = "description"
+    root, path = view.project.root, voice.reference
+    inside = path is not None and path.is_relative_to(root)
+    return {
+        "kind": kind,
+        "text": rows.voice_said(view.book, name),
+        "preset": preset,
+        "description": voice.description,
+        "reference": path.relative_to(root).as_posix() if path and inside else None,
+        "transcript": voice.transcript,
+    }
+
+
+def _preset_line(one: presets.PresetFile) -> Mapping[str, Any]:
+    preset = one.preset
+    line: dict[str, Any] = {"name": one.path.stem, "place": one.place, "trouble": one.trouble}
+    if preset:
+        line |= {
+            "description": preset.description or preset.source,
+            "language": preset.language,
+            "seconds": round(preset.seconds, 1),
+            "transcript": preset.transcript,
+        }
+    return line

@@ -1,0 +1,218 @@
+"""What is done with the book by whoever owns it: asked for here, and what is heard of it.
+
+Follows an owner that is there, a render in a terminal too; starts one where something is asked for
+and none is. Knows nothing of how jobs are done.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from narrator.errors import EnvironmentFailed
+from narrator.pipeline import joining
+from narrator.pipeline.jobs import Event, Job, row
+from narrator.pipeline.joining import Link
+from narrator.studio.desk import Desk
+
+_LOOK = 1.0
+"""Seconds after which somebody who owns the project is looked for again."""
+_TELL = 0.7
+"""Seconds between two words on new takes of a chapter."""
+
+
+class Jobs:
+    """A link to the project's owner, and what it has said."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._mutex = threading.RLock()
+        """Of what is known."""
+        self._linking = threading.Lock()
+        """Held while an owner is looked for, or started, which takes a moment."""
+        self._link: Link | None = None
+        self._ended = threading.Event()
+        self._running: Mapping[str, Any] | None = None
+        self._queue: list[Mapping[str, Any]] = []
+        self._progress: Mapping[str, Any] | None = None
+        self._last: Mapping[str, Any] | None = None
+        self._touched: set[int] = set()
+        self._told = 0.0
+        self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
+
+    def start(self) -> None:
+        """Follow whoever owns the project."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave: what was started for the studio ends, after what is in flight is stored."""
+        self._ended.set()
+        with self._linking:
+            if self._link:
+                self._link.close()
+        if self._thread.is_alive():
+            self._thread.join(10.0)
+
+    def submit(self, job: Job) -> Mapping[str, Any]:
+        """Ask for a job; it as events have it. Raises EnvironmentFailed."""
+        job = job.model_copy(update={"book": self._desk.view.project.path.name})
+        for _ in range(2):
+            link = self._linked(start=True)
+            if link is None:
+                break
+            try:
+                return row(link.submit(job), job, time.time())
+            except BrokenPipeError:
+                self._drop(link)  # it went this moment: another one does it
+        raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
+
+    def _linked(self, *, start: bool) -> Link | None:
+        """The link to the owner there is; with `start` to one of our own, if there is none.
+
+        Raises EnvironmentFailed.
+        """
+        project = self._desk.view.project
+        with self._linking:
+            if self._link is None and not self._ended.is_set():
+                try:
+                    link = joining.join(project)
+                    if link is None and start:
+                        link = joining.started(project)
+                except NotImplementedError:  # SEAM
+                    link = None
+                if link is not None:
+                    self._hear(link.hello)
+                    self._link = link
+            return self._link
+
+    def stop(self) -> None:
+        """Stop what runs, and drop what waits."""
+        with self._mutex:
+            link = self._link
+            waiting = [str(one["id"]) for one in self._queue]
+        if link:
+            for name in (*waiting, ""):
+                link.stop(name)
+
+    def state(self) -> dict[str, Any]:
+        """What runs, what waits, how far it is, and how the last one ended."""
+        with self._mutex:
+            return {
+                "running": self._running,
+                "queue": list(self._queue),
+                "progress": self._progress,
+                "last": self._last,
+            }
+
+    # -- hearing -----------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """In a thread of its own."""
+        while not self._ended.is_set():
+            link = self._linked(start=False)
+            if link is None:
+                self._ended.wait(_LOOK)
+                continue
+            try:
+                event = link.read(_TELL)
+            except EOFError:
+                self._gone(link)
+                continue
+            if event is not None:
+                self._hear(event)
+            self._tell()
+
+    def _drop(self, link: Link) -> None:
+        with self._mutex:
+            if self._link is link:
+                self._link, self._running, self._progress, self._queue = None, None, None, []
+
+    def _gone(self, link: Link) -> None:
+        """The owner has ended: what waits is done by another one, what ran is not done again."""
+        with self._mutex:
+            running, left = self._running, dict(link.unfinished)
+            self._drop(link)
+            if running is not None:
+                self._last = {
+                    "kind": running["kind"], "exit": 1, "text": "",
+                    "error": "whoever rendered has ended; what was finished is stored",
+                }  # fmt: skip
+                left.pop(str(running["id"]), None)
+        link.close()
+        self._say({"event": "gone"})
+        self._desk.later("reading the takes", self._desk.replan)
+        if not self._ended.is_set():
+            for job in left.values():
+                self.submit(job)
+
+    def _hear(self, event: Event) -> None:
+        with self._mutex:
+            match event.get("event"):
+                case "hello":
+                    self._running, self._queue = event["running"], list(event["queue"])
+                case "queued":
+                    self._queue.append(event["job"])
+                case "started":
+                    name = event["job"]["id"]
+                    self._queue = [one for one in self._queue if one["id"] != name]
+                    self._running, self._progress = event["job"], None
+                case "progress":
+                    self._progress = event
+                case "rendered":
+                    self._touch(str(event.get("chunk", "")))
+                case "ended":
+                    self._end(event)
+                case _:
+                    pass
+        self._say(event)
+
+    def _end(self, event: Event) -> None:
+        name = event["job"]
+        running = self._running
+        if running and running["id"] == name:
+            self._last = {
+                "kind": running["kind"],
+                "exit": event["exit"],
+                "error": event.get("error", ""),
+                "text": _said(event),
+            }
+            self._running = self._progress = None
+        self._queue = [one for one in self._queue if one["id"] != name]
+        self._touched.clear()
+        self._desk.later("reading the takes", self._desk.replan)
+
+    def _touch(self, chunk: str) -> None:
+        step = self._desk.view.steps.get(chunk)
+        if step:
+            self._touched.add(step.chapter)
+
+    def _tell(self) -> None:
+        """Say which chapters have new takes, now and then."""
+        if self._touched and time.monotonic() - self._told >= _TELL:
+            touched, self._touched = self._touched, set()
+            self._told = time.monotonic()
+            for chapter in touched:
+                self._desk.touched(chapter)
+
+    def _say(self, event: Event) -> None:
+        self._desk.events.send({"type": "job", **event})
+
+
+def _said(event: Event) -> str:
+    """How a job ended, in a line."""
+    summary = event.get("summary") or {}
+    if "retaken" in summary:
+        pinned = sum(row.get("pinned") is not None for row in summary["retaken"])
+        return f"{pinned} of {len(summary['retaken'])} chunks got a good take"
+    parts = []
+    if rendered := summary.get("rendered"):
+        parts.append(f"{rendered} chunks spoken")
+    if given_up := summary.get("given_up"):
+        parts.append(f"{len(given_up)} given up")
+    if doubtful := summary.get("doubtful"):
+        parts.append(f"{len(doubtful)} doubtful")
+    if made := summary.get("files"):
+        parts.append(f"{len(made)} files")
+    return ", ".join(parts)

@@ -1,0 +1,156 @@
+"""What a page looks at and listens to: the book, chapters, chunks, their sound. Routes, thin.
+
+No part of an address becomes the path of a file: names are looked up among those there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from narrator.delivery import layout
+from narrator.errors import DamagedTake, UserError
+from narrator.pipeline import edits
+from narrator.speech.plan import Step
+from narrator.studio import bodies, peaks, ranges, rows, sounds
+from narrator.studio.desk import Desk, NotThere, View
+from narrator.studio.jobs import Jobs
+from narrator.studio.pages import page, static
+
+_KEY = re.compile("[0-9a-f]{40}")
+
+
+class Looking:
+    """What is looked at."""
+
+    def __init__(self, desk: Desk, jobs: Jobs) -> None:
+        self.desk, self.jobs = desk, jobs
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self.page),
+            Route("/static/{name}", self.static),
+            Route("/api/events", self.events),
+            Route("/api/book", self.book),
+            Route("/api/chapters/{number}", self.chapter),
+            Route("/api/chunks/{id}", self.chunk),
+            Route("/api/peaks/{number}", self.peaks),
+            Route("/api/draft", self.draft, methods=["POST"]),
+            Route("/sound/chapters/{number}/{key}", self.chapter_sound),
+            Route("/sound/tries/{key}/{number}", self.try_sound),
+        ]
+
+    # -- the page ----------------------------------------------------------------------------------
+
+    async def page(self, request: Request) -> Response:
+        return Response(page(self.desk.view), media_type="text/html")
+
+    async def static(self, request: Request) -> Response:
+        found = static(request.path_params["name"])
+        if found is None:
+            raise NotThere("there is no such file")
+        data, kind = found
+        return Response(data, media_type=kind)
+
+    async def events(self, request: Request) -> Response:
+        if self.desk.events.full:
+            return JSONResponse({"error": "too many pages are open: close some"}, 503)
+        return StreamingResponse(self.desk.events.listen(), media_type="text/event-stream")
+
+    # -- what is looked at -------------------------------------------------------------------------
+
+    async def book(self, request: Request) -> Response:
+        def told(view: View) -> rows.Row:
+            return rows.book(view) | {"busy": self.desk.busy, "jobs": self.jobs.state()}
+
+        return await self._told(told)
+
+    async def chapter(self, request: Request) -> Response:
+        def told(view: View) -> rows.Row:
+            number = view.number(request.path_params["number"])
+            return rows.chapter(view, number, self.desk.sound(number))
+
+        return await self._told(told)
+
+    async def chunk(self, request: Request) -> Response:
+        def told(view: View) -> rows.Row:
+            step = view.step(request.path_params["id"])
+            return rows.chunk(view, step) | {"paragraph": _paragraph(view, step)}
+
+        return await self._told(told)
+
+    async def draft(self, request: Request) -> Response:
+        wanted = bodies.flag(await bodies.asked(request), "draft")
+        await self.desk.run("reading the takes", lambda: self.desk.look_at(wanted))
+        return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
+
+    async def _told(self, told: Callable[[View], Mapping[str, object]]) -> Response:
+        """What is said of the reading there is, worked out in a thread."""
+        return await run_in_threadpool(lambda: JSONResponse(told(self.desk.view)))
+
+    # -- sound -------------------------------------------------------------------------------------
+
+    async def chapter_sound(self, request: Request) -> Response:
+        number = self.desk.view.number(request.path_params["number"])
+        key = request.path_params["key"]
+        found = await run_in_threadpool(self.desk.sound_named, number, key)
+        if found is None:
+            raise NotThere("this chapter sounds otherwise now; ask for it again")
+        return ranges.answer(request, found.bytes)
+
+    async def peaks(self, request: Request) -> Response:
+        """The waveform of a chapter's sound, of the name `v`."""
+
+        def made() -> bytes:
+            view = self.desk.view
+            number = view.number(request.path_params["number"])
+            sound = self.desk.sound(number)
+            steps = view.chapters.get(number, ())
+            words = layout.words_of(view.book, steps, view.shared) if sound else None
+            if sound is None or words is None or len(words.clips) != len(sound.timeline.cues):
+                raise NotThere("nothing of this chapter is there yet")
+            if request.query_params.get("v") not in (None, sound.bytes.tag):
+                raise NotThere("this chapter sounds otherwise now; ask for it again")
+            kept = view.book.folders.work("peaks") / f"{number + 1:03}.json"
+            return peaks.of_chapter(sound, words, kept)
+
+        return Response(await run_in_threadpool(made), media_type="application/octet-stream")
+
+    async def try_sound(self, request: Request) -> Response:
+        key, number = request.path_params["key"], request.path_params["number"]
+
+        def made() -> sounds.PlainBytes:
+            if not (_KEY.fullmatch(key) and re.fullmatch("[0-9]{1,6}", number)):
+                raise NotThere("there is no such try")
+            store = self.desk.view.book.store
+            try:
+                samples, rate = store.read_try(key, int(number)) if int(number) else store.read(key)
+            except DamagedTake as error:
+                raise NotThere(str(error)) from None
+            return sounds.PlainBytes(sounds.wav(samples, rate), f"{key}-{number}")
+
+        return ranges.answer(request, await run_in_threadpool(made))
+
+
+def _paragraph(view: View, step: Step) -> rows.Row:
+    """The source lines that a chunk stands in, or why they cannot be changed here."""
+    try:
+        found = edits.paragraph(view.book, step)
+    except UserError as error:
+        return {"error": str(error)}
+    except NotImplementedError:  # SEAM
+        return {"error": "not yet"}
+    path = found.path
+    root = view.project.root
+    return {
+        "file": (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
+        "first": found.first,
+        "last": found.last,
+        "text": found.text,
+        "sha": found.sha,
+    }

@@ -1,0 +1,326 @@
+"""What a person changes from the page: jobs, edits, notes, lists of pickups. Routes, thin.
+
+Edits read text, and so are errands of the main thread; notes are written at once, whatever is read
+meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from narrator.characters import decoded
+from narrator.errors import UsageError
+from narrator.pipeline import attribution, edits, pickups, places, questions, reviews
+from narrator.pipeline.attribution import Proposal
+from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.edits import Edit
+from narrator.pipeline.jobs import Job
+from narrator.pipeline.pickups import Pickup
+from narrator.speech.plan import Step
+from narrator.studio import bodies
+from narrator.studio.desk import Desk, NotThere, View
+from narrator.studio.jobs import Jobs
+
+PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]
+"""A list as a page to print, which another room makes."""
+
+_PRINTED = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+}
+"""That page has its looks in it, and nothing else."""
+
+
+class Mending:
+    """What is changed."""
+
+    def __init__(self, desk: Desk, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
+        self.desk, self.jobs, self._print = desk, jobs, print_pickups
+        self._listing = threading.Lock()
+        self._proposal: tuple[object, Proposal] | None = None
+
+    def routes(self) -> list[Route]:
+        def post(path: str, endpoint: Callable[[Request], Any]) -> Route:
+            return Route(path, endpoint, methods=["POST"])
+
+        return [
+            post("/api/jobs", self.job),
+            post("/api/jobs/stop", self.stop),
+            post("/api/edits", self.edit),
+            post("/api/undo", self.undo),
+            post("/api/redo", self.redo),
+            post("/api/reviewed", self.review),
+            post("/api/flags", self.flag),
+            post("/api/flags/done", self.tick),
+            Route("/api/doubts", self.doubts),
+            Route("/api/pickups", self.listed),
+            post("/api/pickups", self.brought),
+            Route("/pickups.csv", self.table),
+            Route("/pickups.html", self.printed),
+            Route("/labels/{number}.txt", self.labels),
+        ]
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    async def job(self, request: Request) -> Response:
+        """Something to be done by whoever owns the project."""
+        asked = await bodies.asked(request)
+        try:
+            job = Job.model_validate({"draft": self.desk.view.draft, **asked, "book": ""})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise UsageError(f"{where}: {first['msg'].lower()}") from None
+        return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
+
+    async def stop(self, request: Request) -> Response:
+        await bodies.asked(request)
+        await run_in_threadpool(self.jobs.stop)
+        return JSONResponse({})
+
+    # -- edits -------------------------------------------------------------------------------------
+
+    async def edit(self, request: Request) -> Response:
+        """A change of the project's own files, which can be undone."""
+        asked = await bodies.asked(request)
+        kind = bodies.text(asked, "kind", 20)
+        if kind not in _EDITS:
+            raise UsageError(f"`kind` is one of {', '.join(_EDITS)}")
+
+        def made() -> Edit:
+            if kind == "quotation":
+                return self._answered(asked)
+            edit = _EDITS[kind](self.desk.view, asked)
+            edits.apply(self.desk.view.project, edit)
+            return edit
+
+        edit = await self.desk.run("changing the project's files", made)
+        self._read_again()
+        return JSONResponse({"what": edit.what, "version": self.desk.view.version})
+
+    async def undo(self, request: Request) -> Response:
+        return await self._back(request, edits.undo, "there is nothing to undo")
+
+    async def redo(self, request: Request) -> Response:
+        return await self._back(request, edits.redo, "there is nothing to do again")
+
+    async def _back(
+        self, request: Request, act: Callable[..., edits.Past | None], nothing: str
+    ) -> Response:
+        await bodies.asked(request)
+        past = await self.desk.run(
+            "changing the project's files", lambda: act(self.desk.view.project)
+        )
+        if past is None:
+            raise NotThere(nothing)
+        self._read_again()
+        return JSONResponse({"what": past.what, "version": self.desk.view.version})
+
+    def _read_again(self) -> None:
+        """After the answer: the page hears when the new reading is there."""
+        self.desk.later("reading the manuscript", self.desk.look)
+
+    # -- who says what -----------------------------------------------------------------------------
+
+    async def doubts(self, request: Request) -> Response:
+        """Quotations that a person should look at."""
+
+        def asked() -> list[dict[str, Any]]:
+            proposal = self._proposed()
+            return [_question(self.desk.view, one) for one in questions.questions(proposal)]
+
+        found = await self.desk.run("looking at who says what", asked)
+        return JSONResponse({"quotations": found[:_MOST_QUESTIONS], "total": len(found)})
+
+    def _proposed(self) -> Proposal:
+        """In the main thread: it reads the texts."""
+        stamp = self.desk.stamp()
+        if self._proposal is None or self._proposal[0] != stamp:
+            self._proposal = stamp, attribution.propose(self.desk.view.project)
+        return self._proposal[1]
+
+    def _answered(self, asked: Mapping[str, Any]) -> Edit:
+        question, speaker = bodies.text(asked, "id", 200), bodies.text(asked, "speaker", 1000)
+        proposal, edit = questions.answer(self._proposed(), question, speaker)
+        edits.apply(proposal.project, edit)
+        self._proposal = self.desk.stamp(), proposal
+        return edit
+
+    # -- notes -------------------------------------------------------------------------------------
+
+    async def review(self, request: Request) -> Response:
+        asked = await bodies.asked(request)
+        names, yes = bodies.texts(asked, "chunks"), bodies.flag(asked, "yes")
+
+        def marked() -> None:
+            view = self.desk.view
+            with self._listing:
+                reviews.mark(view.book, [view.step(name) for name in names], yes)
+            self.desk.note()
+
+        await run_in_threadpool(marked)
+        return JSONResponse({"version": self.desk.view.version})
+
+    async def flag(self, request: Request) -> Response:
+        asked = await bodies.asked(request)
+        name, note = bodies.text(asked, "chunk", 40), bodies.text(asked, "note", 2000)
+        if not note.strip():
+            raise UsageError("what is wrong there? A flag needs a note")
+
+        def flagged() -> int:
+            view = self.desk.view
+            (passage,) = places.passages_of(view.book, [view.step(name)])
+            return self._changed(lambda: pickups.add(view.book, [pickups.pickup(passage, note)]))
+
+        return JSONResponse({"added": await run_in_threadpool(flagged)})
+
+    async def tick(self, request: Request) -> Response:
+        asked = await bodies.asked(request)
+        name, note = bodies.text(asked, "chunk", 40), bodies.text(asked, "note", 2000)
+        done = bodies.flag(asked, "done")
+
+        def ticked() -> int:
+            return self._changed(lambda: pickups.tick(self.desk.view.book, name, note, done))
+
+        found = await run_in_threadpool(ticked)
+        if not found:
+            raise NotThere("this is not on the list any more")
+        return JSONResponse({"done": found})
+
+    def _changed(self, change: Callable[[], int]) -> int:
+        """The list of pickups, changed by one at a time."""
+        with self._listing:
+            found = change()
+        self.desk.note()
+        return found
+
+    # -- lists -------------------------------------------------------------------------------------
+
+    async def listed(self, request: Request) -> Response:
+        rows, problems = await run_in_threadpool(lambda: pickups.listed(self.desk.view.book))
+        return JSONResponse(
+            {"rows": [asdict(row) for row in rows], "problems": list(map(str, problems))}
+        )
+
+    async def brought(self, request: Request) -> Response:
+        """A list of somebody's, added to ours."""
+        data = await bodies.whole(request, bodies.LIST_MOST)
+        chapter = request.query_params.get("chapter")
+
+        def added() -> dict[str, Any]:
+            view, text = self.desk.view, decoded(data)[0]
+            number = None if chapter is None else view.number(chapter)
+            rows, problems = pickups.read_of(view.book, text, Path("the list"), number)
+            count = self._changed(lambda: pickups.add(view.book, rows))
+            return {"added": count, "problems": list(map(str, problems))}
+
+        return JSONResponse(await run_in_threadpool(added))
+
+    async def table(self, request: Request) -> Response:
+        def made() -> bytes:
+            return pickups.table_of(pickups.listed(self.desk.view.book)[0])
+
+        name = pickups.path_of(self.desk.view.project).suffixes[-1]
+        headers = {"content-disposition": f'attachment; filename="pickups{name}"'}
+        return Response(await run_in_threadpool(made), 200, headers, "text/csv")
+
+    async def printed(self, request: Request) -> Response:
+        if self._print is None:
+            raise NotThere("the page to print needs the extra `report`")
+        make = self._print
+
+        def made() -> bytes:
+            return make(self.desk.view.book, pickups.listed(self.desk.view.book)[0])
+
+        return Response(await run_in_threadpool(made), 200, _PRINTED, "text/html")
+
+    async def labels(self, request: Request) -> Response:
+        """The pickups of a chapter, as an audio editor takes them."""
+
+        def made() -> str:
+            view = self.desk.view
+            number = view.number(request.path_params["number"])
+            rows = pickups.listed(view.book)[0]
+            return pickups.labels_of(rows).get(str(number + 1), "")
+
+        return Response(await run_in_threadpool(made), media_type="text/plain")
+
+
+# -- edits by kind ---------------------------------------------------------------------------------
+
+_MOST_QUESTIONS = 500
+"""That are sent at once; the page asks again when they are answered."""
+
+
+def _text(view: View, asked: Mapping[str, Any]) -> Edit:
+    step = _step(view, asked)
+    paragraph = edits.paragraph(view.book, step)
+    text = bodies.text(asked, "text", 500_000)
+    return edits.text_edit(view.project, paragraph, text, bodies.text(asked, "sha", 100))
+
+
+def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
+    return edits.speaker_edit(
+        view.book,
+        _step(view, asked),
+        bodies.text(asked, "speaker", 1000),
+        bodies.text_or_none(asked, "style", 1000),
+        bodies.text_or_none(asked, "quotation") or "",
+    )
+
+
+def _say(view: View, asked: Mapping[str, Any]) -> Edit:
+    word, spoken = bodies.text(asked, "word", 200), bodies.text(asked, "spoken", 1000)
+    chunk = _step(view, asked) if asked.get("chunk") is not None else None
+    return edits.say_edit(view.project, word, spoken, chunk=chunk)
+
+
+def _voice(view: View, asked: Mapping[str, Any]) -> Edit:
+    voice = asked.get("voice")
+    if not isinstance(voice, dict):
+        raise UsageError("`voice` is to be an object")
+    texts = {name: bodies.text(voice, name) for name in voice}
+    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), texts)
+
+
+_EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
+    "text": _text,
+    "speaker": _speaker,
+    "say": _say,
+    "voice": _voice,
+    "quotation": lambda view, asked: Edit("", ()),
+}
+
+
+def _step(view: View, asked: Mapping[str, Any]) -> Step:
+    return view.step(bodies.text(asked, "chunk", 40))
+
+
+def _question(view: View, one: questions.Question) -> dict[str, Any]:
+    first = one.group[0]
+    return {
+        "id": one.id,
+        "chapter": one.chapter + 1,
+        "title": view.book.chapters[one.chapter].title,
+        "source": f"{places.within(first.path, view.book)}:{first.number}",
+        "before": one.before,
+        "paragraph": one.paragraph,
+        "spans": [list(span) for span in one.spans],
+        "words": one.words,
+        "after": one.after,
+        "speaker": first.speaker,
+        "sure": round(first.row.sure, 2),
+        "by": first.by,
+        "others": [name for name, _ in first.others],
+        "candidates": [name for name, _ in one.choices],
+    }
