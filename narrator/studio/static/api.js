@@ -80,10 +80,10 @@ export async function heard(path, body) {
 export const sendList = async (text) =>
   (await ask("/api/pickups", sent("POST", text, "text/plain; charset=utf-8"))).json();
 
-/** @param {File} file */
-export async function sendClip(file) {
+/** @param {File} file @param {string} words that it says, where they are known: it is judged with them */
+export async function sendClip(file, words) {
   const name = file.name.replace(/[^\p{L}\p{N}._-]+/gu, "-");
-  const answer = await ask(`/api/clips/${encodeURIComponent(name)}`, {
+  const answer = await ask(`/api/clips/${encodeURIComponent(name)}?transcript=${encodeURIComponent(words)}`, {
     ...sent("PUT", file, file.type || "application/octet-stream"),
   });
   return answer.json();

@@ -7,7 +7,7 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { goTo } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { pane } from "./panes.js";
-import { playBlob } from "./samples.js";
+import { playBlob, playUrl } from "./samples.js";
 import { colorOf, on } from "./store.js";
 import { counted, percent, shortened, span } from "./words.js";
 
@@ -54,33 +54,51 @@ function turn(name) {
 
 // -- one voice -------------------------------------------------------------------------------------
 
+/**
+ * @typedef {{ element: Node, voice: () => Promise<any>, hear?: () => unknown }} Form
+ * What a person fills in; `voice` is what the server is told, null where something is missing.
+ */
+
 function voice(speaker) {
   const kinds = [["description", "Description"], ["preset", "Preset"], ["clip", "Clip"]];
   const now = speaker.voice;
   let kind = kinds.some(([name]) => name === now.kind) ? now.kind : "description";
   const line = sampleLine(speaker);
+  /** @type {Record<string, Form>} */
   const forms = { description: descriptionForm(now), preset: presetForm(now), clip: clipForm(now) };
   const place = h("div", {}, forms[kind].element);
-  const wanted = () => forms[kind].voice();
-  const hear = h("button", { type: "button", onclick: () => audition(speaker.name, wanted(), line.text(), hear) }, icon("play"), "Hear it");
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const hear = h("button", { type: "button", onclick: () => audition(speaker.name, line.text(), hear) }, icon("play"), "Hear the line");
+  const sound = h("button", { type: "button", onclick: () => forms[kind].hear() }, icon("play"), "Hear the voice");
+  function turnTo(value) {
+    kind = value;
+    fill(place, forms[kind].element);
+    fill(trouble);
+    sound.hidden = !forms[kind].hear;
+  }
+  turnTo(kind);
+  async function give(event) {
+    event.preventDefault();
+    fill(trouble);
+    try {
+      const chosen = await forms[kind].voice();
+      if (!chosen) return;
+      await sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen });
+      load();
+    } catch (error) {
+      fill(trouble, error.message);
+    }
+  }
   return h(
     "form",
-    {
-      class: "voice-form",
-      onsubmit: (event) => {
-        event.preventDefault();
-        const chosen = wanted();
-        if (chosen) attempt(() => sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen }).then(load));
-      },
-    },
+    { class: "voice-form", onsubmit: give },
     speaker.aliases.length ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`) : null,
     line.element,
-    choice("Voice", "kind", kinds, kind, (value) => {
-      kind = value;
-      fill(place, forms[kind].element);
-    }),
+    h("div", { class: "row" }, hear),
+    choice("Voice", "kind", kinds, kind, turnTo),
     place,
-    h("div", { class: "row" }, hear, h("button", { class: "main", type: "submit" }, "Give this voice")),
+    trouble,
+    h("div", { class: "row" }, sound, h("button", { class: "main", type: "submit" }, "Give this voice")),
   );
 }
 
@@ -101,28 +119,36 @@ function sampleLine(speaker) {
   };
 }
 
+/** @returns {Form} */
 function descriptionForm(now) {
   const text = h("textarea", { rows: 3, value: now.description ?? "", placeholder: "A woman of about thirty, low and clear, dry humour" });
   return {
-    element: field("What it is like", text),
-    voice: () => asked(text, "Describe the voice first", { description: text.value.trim() }),
+    element: field("What it is like", text, "The model casts it at the next render."),
+    voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
   };
 }
 
+/** @returns {Form} */
 function presetForm(now) {
-  const options = cast.presets.map((one) => h("option", { value: one.name }, `${one.name}: ${one.description}`));
+  const options = cast.presets
+    .filter((one) => !one.trouble)
+    .map((one) => h("option", { value: one.name }, one.description ? `${one.name}: ${one.description}` : one.name));
   const select = h("select", {}, ...options);
   if (now.preset) select.value = now.preset;
   return {
-    element: options.length ? field("Preset", select) : h("p", { class: "note" }, "There are no presets yet: narrator voices add"),
-    voice: () => (select.value ? { preset: select.value } : null),
+    element: options.length ? field("Preset", select) : h("p", { class: "note" }, "There are no presets yet. In a terminal: narrator voices add"),
+    voice: async () => (select.value ? { preset: select.value } : null),
+    hear: () => select.value && playUrl(`/sound/voices/${encodeURIComponent(select.value)}`),
   };
 }
 
+/** @returns {Form} */
 function clipForm(now) {
+  /** @type {File | null} */
+  let clip = null;
   let path = now.reference ?? "";
   const shown = h("p", { class: "note", role: "status" }, path || "No clip yet");
-  const file = h("input", { type: "file", accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg", class: "vh", onchange: () => file.files[0] && send(file.files[0]) });
+  const file = h("input", { type: "file", accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg", class: "vh", onchange: () => file.files[0] && take(file.files[0]) });
   const words = h("textarea", { rows: 3, value: now.transcript ?? "", placeholder: "Its words, exactly" });
   const drop = h(
     "label",
@@ -140,25 +166,37 @@ function clipForm(now) {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
   });
-  async function send(one) {
-    fill(shown, `${one.name} …`);
-    try {
-      const answer = await sendClip(one);
-      path = answer.path;
-      fill(shown, `${answer.path}, ${answer.seconds.toFixed(1)} s${answer.remarks.length ? `: ${answer.remarks.join("; ")}` : ""}`);
-      words.focus();
-    } catch (error) {
-      fill(shown, error.message);
-    }
+  function take(one) {
+    clip = one;
+    words.value = "";
+    fill(shown, `${one.name}: now its words`);
+    words.focus();
+  }
+  /** It is judged with its words: how long they are, whether they fit. */
+  async function send() {
+    const answer = await sendClip(clip, words.value.trim());
+    path = answer.path;
+    clip = null;
+    fill(shown, `${answer.path}, ${answer.seconds.toFixed(1)} s`);
+    if (answer.remarks.length) say(answer.remarks.join("; "));
   }
   return {
     element: h("div", {}, drop, shown, field("What it says", words)),
-    voice: () => (path ? asked(words, "Write down the clip's words first", { reference: path, transcript: words.value.trim() }) : say("Choose a clip first")),
+    voice: async () => {
+      if (!clip && !path) say("Choose a clip first");
+      else if (asked(words, "Write down the clip's words first", true)) {
+        if (clip) await send();
+        return { reference: path, transcript: words.value.trim() };
+      }
+      return null;
+    },
+    hear: () => (clip ? playBlob(clip, "clip") : say("Choose a clip first")),
   };
 }
 
+/** The value, or a word on what is missing. */
 function asked(control, words, value) {
   if (control.value.trim()) return value;
   say(words);
@@ -166,13 +204,12 @@ function asked(control, words, value) {
   return null;
 }
 
-async function audition(speaker, chosen, text, button) {
-  if (!chosen) return;
+async function audition(speaker, text, button) {
   button.disabled = true;
   try {
-    const answer = await heard("/api/audition", { speaker, voice: chosen, text });
+    const answer = await heard("/api/audition", { speaker, voice: {}, text });
     if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
-    else say("It is being spoken");
+    say("The draft voice reads it; the model's voices are heard in takes", "audition");
   } catch (error) {
     complain(error);
   }

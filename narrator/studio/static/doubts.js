@@ -2,6 +2,7 @@
 
 import { attempt, sendEdit } from "./actions.js";
 import { get } from "./api.js";
+import { field } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { openChapter } from "./loading.js";
 import { say } from "./messages.js";
@@ -51,11 +52,45 @@ function draw() {
         h("button", { class: "plain", "aria-label": "The next one", "data-keep": "next", onclick: () => turn(1) }, icon("down")),
       ),
     ),
-    h("blockquote", { class: "doubt-text" }, h("span", {}, one.before), h("mark", {}, one.words), h("span", {}, one.after)),
+    passage(one),
     h("p", { class: "note" }, `Taken for ${one.speaker}, ${percent(one.sure)} sure.`),
     h("ol", { class: "candidates" }, ...one.candidates.map((name, i) => candidate(one, name, i))),
+    somebodyElse(one),
     h("div", { class: "row" }, h("button", { "data-keep": "go", onclick: () => go(one) }, icon("play"), "Hear it there")),
   );
+}
+
+/** The quotation in its paragraph, and what stands around that. */
+function passage(one) {
+  const { paragraph = one.words, spans = [[0, one.words.length]] } = one;
+  const pieces = [];
+  let from = 0;
+  for (const [start, stop] of spans) {
+    pieces.push(paragraph.slice(from, start), h("mark", {}, paragraph.slice(start, stop)));
+    from = stop;
+  }
+  pieces.push(paragraph.slice(from));
+  return h(
+    "blockquote",
+    { class: "doubt-text" },
+    one.before ? h("p", {}, one.before) : null,
+    h("p", { class: "own" }, ...pieces),
+    one.after ? h("p", {}, one.after) : null,
+  );
+}
+
+const NOBODY = "-";
+
+function somebodyElse(one) {
+  const names = state.book.speakers.map((speaker) => speaker.name).filter((name) => !one.candidates.includes(name));
+  const select = h(
+    "select",
+    { "data-keep": "else", onchange: () => select.value && answer(one, select.value) },
+    h("option", { value: "" }, "…"),
+    ...names.map((name) => h("option", { value: name }, name)),
+    h("option", { value: NOBODY }, "Nobody: these are no spoken words"),
+  );
+  return field("Somebody else", select);
 }
 
 function candidate(one, name, i) {
@@ -80,7 +115,11 @@ function turn(by) {
 export function decide(number) {
   const one = doubts[at];
   const name = one?.candidates[number - 1];
-  if (!name) return false;
+  if (name) answer(one, name);
+  return Boolean(name);
+}
+
+function answer(one, name) {
   attempt(async () => {
     await sendEdit({ kind: "quotation", chapter: one.chapter, id: one.id, speaker: name });
     doubts = doubts.filter((other) => other !== one);
@@ -89,12 +128,12 @@ export function decide(number) {
     draw();
     loadDoubts();
   });
-  return true;
 }
 
 async function go(one) {
   await openChapter(one.chapter);
-  const place = state.chapter.chunks.findIndex((chunk) => chunk.id === one.chunk || chunk.text.includes(one.words));
+  const first = one.words.split(" … ")[0];
+  const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(first));
   if (place < 0) {
     say("Its sentence has changed meanwhile");
     return;

@@ -48,9 +48,13 @@ export async function editWords() {
     return;
   }
   let { paragraph } = detail;
+  if (paragraph.error) {
+    complain(paragraph.error);
+    return;
+  }
   const text = h("textarea", { rows: rowsFor(paragraph.text), spellcheck: "true", lang: state.book.language, autofocus: true, value: paragraph.text });
   const clash = h("div", { class: "clash" });
-  const hear = h("button", { type: "button", onclick: () => hearDraft(null, null, chunk.id, text.value, hear) }, icon("play"), "Hear a draft");
+  const hear = h("button", { type: "button", onclick: () => hearDraft("", "", chunk.id, plain(text.value), hear) }, icon("play"), "Hear a draft");
   const lines = paragraph.first === paragraph.last ? `line ${paragraph.first}` : `lines ${paragraph.first} to ${paragraph.last}`;
   return open({
     title: "Edit words",
@@ -64,12 +68,24 @@ export async function editWords() {
       } catch (error) {
         if (error.status !== 409) throw error;
         const now = await detailOf(chunk).catch(() => null);
-        const there = now?.paragraph ?? { ...paragraph, text: error.body.there ?? "" };
+        const isThere = now?.paragraph && !now.paragraph.error;
+        const there = isThere ? now.paragraph : { ...paragraph, text: error.body.there ?? "" };
         both(clash, there, text, () => (paragraph = there));
         throw error;
       }
     },
   });
+}
+
+/** What is spoken of a paragraph as it is written: without label, emphasis, pauses, braces. */
+function plain(text) {
+  const [, name] = /^[>\s]*([^:(\n]{1,60}?)\s*(?:\([^)]*\))?:/.exec(text) ?? [];
+  const isLabel = name && state.book.speakers.some((one) => one.name.toLowerCase() === name.toLowerCase());
+  return (isLabel ? text.slice(text.indexOf(":") + 1) : text)
+    .replace(/\{[^{}|]*\|([^{}]*)\}/g, "$1")
+    .replace(/\{[^{}:]*:\s*([^{}]*)\}/g, "$1")
+    .replace(/\[pause[^\]]*\]|[*_>]/g, "")
+    .trim();
 }
 
 const rowsFor = (text) => Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
@@ -176,6 +192,7 @@ export function giveSpeaker() {
   const speakers = state.book.speakers;
   let name = chunk.speakers[0];
   const style = h("input", { type: "text", value: chunk.style, placeholder: "quietly" });
+  const which = whichWords(chunk.text);
   const radios = speakers.map((speaker, i) =>
     h(
       "label",
@@ -199,8 +216,19 @@ export function giveSpeaker() {
   });
   return open({
     title: `Speaker of ${chunk.id}`,
-    content: [quoted(chunk), group, field("How (style)", style)],
+    content: [quoted(chunk), which.element, group, field("How (style)", style)].filter(Boolean),
     done: "Save",
-    onDone: () => sendEdit({ kind: "speaker", chunk: chunk.id, speaker: name, style: style.value.trim() || null }),
+    onDone: () =>
+      sendEdit({ kind: "speaker", chunk: chunk.id, speaker: name, style: style.value.trim() || null, quotation: which.words() || null }),
   });
+}
+
+const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+"|‘[^’]+’(?!\p{L})/gu;
+
+/** Where narration and quotations stand in one chunk: which of its words are meant. */
+function whichWords(text) {
+  const quotations = [...text.matchAll(QUOTED)].map(([words]) => words).filter((words) => words.length < text.length - 2);
+  if (!quotations.length) return { element: null, words: () => "" };
+  const select = h("select", {}, ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))), h("option", { value: "" }, "All of these words"));
+  return { element: field("Which words?", select), words: () => select.value };
 }

@@ -188,6 +188,10 @@ const heard = {
     tell(event.chunk, `doubtful: ${event.faults.join("; ")}`);
   },
   rendered() {},
+  gone() {
+    [running, progress, queue] = [null, null, []];
+    loadBook();
+  },
   ended(event) {
     const kind = running?.kind;
     running = null;
