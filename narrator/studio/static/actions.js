@@ -29,7 +29,10 @@ export async function sendEdit(edit) {
 const travel = (path, word) => async () => {
   await attempt(async () => {
     const { what } = await post(path);
-    say(what ? `${word}: ${what}` : `Nothing to ${word === "Undone" ? "undo" : "do again"}`, "travel");
+    say(
+      what ? `${word}: ${what}` : `Nothing to ${word === "Undone" ? "undo" : "do again"}`,
+      "travel",
+    );
     emit("edited");
     loadBook();
     reloadChapter();
@@ -39,7 +42,8 @@ export const undo = travel("/api/undo", "Undone");
 export const redo = travel("/api/redo", "Done again");
 
 /** @param {any} job */
-export const submit = (job) => attempt(() => post("/api/jobs", { draft: state.book.draft, ...job }));
+export const submit = (job) =>
+  attempt(() => post("/api/jobs", { draft: state.book.draft, ...job }));
 
 /** @param {number} count */
 export async function speakAgain(count = 1) {
@@ -63,7 +67,8 @@ export async function pin(number) {
 
 export async function unpin() {
   const chunk = chosenChunk();
-  if (chunk && (await submit({ kind: "unpin", chunks: [chunk.id] }))) say(`${chunk.id} is not pinned any more`);
+  if (chunk && (await submit({ kind: "unpin", chunks: [chunk.id] })))
+    say(`${chunk.id} is not pinned any more`);
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */
@@ -83,7 +88,9 @@ export async function review(goesOn = true) {
 /** Marks all that was heard of the chapter, up to the chosen chunk, but for what is flagged. */
 export async function reviewToHere() {
   const heard = state.chapter?.chunks.slice(0, state.chosen + 1) ?? [];
-  const chunks = heard.filter((one) => one.start !== null && !one.reviewed && !isFlagged(one)).map((one) => one.id);
+  const chunks = heard
+    .filter((one) => one.start !== null && !one.reviewed && !isFlagged(one))
+    .map((one) => one.id);
   const mark = (yes) =>
     attempt(async () => {
       await post("/api/reviewed", { chunks, yes });
@@ -93,7 +100,10 @@ export async function reviewToHere() {
     });
   if (!chunks.length) say("All up to here is reviewed, but for what is flagged", "reviewed");
   else if (await mark(true)) {
-    say(`${counted(chunks.length, "chunk")} reviewed`, "reviewed", { words: "Take back", run: () => mark(false) });
+    say(`${counted(chunks.length, "chunk")} reviewed`, "reviewed", {
+      words: "Take back",
+      run: () => mark(false),
+    });
   }
 }
 
@@ -123,7 +133,8 @@ export function nextDoubtful(by = 1) {
     if (!isDoubtful(chunks[place]) && !isFlagged(chunks[place])) continue;
     state.held = false;
     goToPlace(place);
-    if (by > 0 ? place <= from : place >= from) say("Round again: the rest of the chapter has none");
+    if (by > 0 ? place <= from : place >= from)
+      say("Round again: the rest of the chapter has none");
     return;
   }
   const other = state.book?.chapters.find((one) => one.doubtful || one.flagged);

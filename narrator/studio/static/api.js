@@ -83,9 +83,12 @@ export const sendList = async (text) =>
 /** @param {File} file @param {string} words that it says, where they are known: it is judged with them */
 export async function sendClip(file, words) {
   const name = file.name.replace(/[^\p{L}\p{N}._-]+/gu, "-");
-  const answer = await ask(`/api/clips/${encodeURIComponent(name)}?transcript=${encodeURIComponent(words)}`, {
-    ...sent("PUT", file, file.type || "application/octet-stream"),
-  });
+  const answer = await ask(
+    `/api/clips/${encodeURIComponent(name)}?transcript=${encodeURIComponent(words)}`,
+    {
+      ...sent("PUT", file, file.type || "application/octet-stream"),
+    },
+  );
   return answer.json();
 }
 

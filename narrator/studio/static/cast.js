@@ -38,10 +38,23 @@ function row(speaker) {
   const isOpen = speaker.name === open;
   const head = h(
     "button",
-    { class: "plain person", "aria-expanded": String(isOpen), "data-keep": `cast-${speaker.name}`, onclick: () => turn(speaker.name) },
+    {
+      class: "plain person",
+      "aria-expanded": String(isOpen),
+      "data-keep": `cast-${speaker.name}`,
+      onclick: () => turn(speaker.name),
+    },
     h("span", { class: `name ${color}` }, speaker.name),
-    h("span", { class: "voice" }, speaker.casting === "uncast" ? "no voice of its own yet" : speaker.voice.text),
-    h("span", { class: "part" }, `${percent(speaker.share)} · ${counted(speaker.chunks, "chunk")} · ${span(speaker.seconds)}`),
+    h(
+      "span",
+      { class: "voice" },
+      speaker.casting === "uncast" ? "no voice of its own yet" : speaker.voice.text,
+    ),
+    h(
+      "span",
+      { class: "part" },
+      `${percent(speaker.share)} · ${counted(speaker.chunks, "chunk")} · ${span(speaker.seconds)}`,
+    ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
   return h("li", {}, head, isOpen ? voice(speaker) : null);
@@ -60,7 +73,11 @@ function turn(name) {
  */
 
 function voice(speaker) {
-  const kinds = [["description", "Description"], ["preset", "Preset"], ["clip", "Clip"]];
+  const kinds = [
+    ["description", "Description"],
+    ["preset", "Preset"],
+    ["clip", "Clip"],
+  ];
   const now = speaker.voice;
   let kind = kinds.some(([name]) => name === now.kind) ? now.kind : "description";
   const line = sampleLine(speaker);
@@ -68,8 +85,18 @@ function voice(speaker) {
   const forms = { description: descriptionForm(now), preset: presetForm(now), clip: clipForm(now) };
   const place = h("div", {}, forms[kind].element);
   const trouble = h("p", { class: "trouble", role: "alert" });
-  const hear = h("button", { type: "button", onclick: () => audition(speaker.name, line.text(), hear) }, icon("play"), "Hear the line");
-  const sound = h("button", { type: "button", onclick: () => forms[kind].hear() }, icon("play"), "Hear the voice");
+  const hear = h(
+    "button",
+    { type: "button", onclick: () => audition(speaker.name, line.text(), hear) },
+    icon("play"),
+    "Hear the line",
+  );
+  const sound = h(
+    "button",
+    { type: "button", onclick: () => forms[kind].hear() },
+    icon("play"),
+    "Hear the voice",
+  );
   function turnTo(value) {
     kind = value;
     fill(place, forms[kind].element);
@@ -92,36 +119,69 @@ function voice(speaker) {
   return h(
     "form",
     { class: "voice-form", onsubmit: give },
-    speaker.aliases.length ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`) : null,
+    speaker.aliases.length
+      ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`)
+      : null,
     line.element,
     h("div", { class: "row" }, hear),
     choice("Voice", "kind", kinds, kind, turnTo),
     place,
     trouble,
-    h("div", { class: "row" }, sound, h("button", { class: "main", type: "submit" }, "Give this voice")),
+    h(
+      "div",
+      { class: "row" },
+      sound,
+      h("button", { class: "main", type: "submit" }, "Give this voice"),
+    ),
   );
 }
 
 /** The line that voices are tried on: one of the book's, which may be changed. */
 function sampleLine(speaker) {
-  const own = h("textarea", { rows: 3, value: speaker.samples[0]?.text ?? "", spellcheck: "false" });
+  const own = h("textarea", {
+    rows: 3,
+    value: speaker.samples[0]?.text ?? "",
+    spellcheck: "false",
+  });
   const rows = speaker.samples.map((one) =>
     h(
       "li",
       {},
-      h("button", { type: "button", class: "link", title: "Go there", onclick: () => goTo(one.id) }, one.id),
-      h("button", { type: "button", class: "plain sample", title: "Try voices on this line", onclick: () => (own.value = one.text) }, shortened(one.text, 90)),
+      h(
+        "button",
+        { type: "button", class: "link", title: "Go there", onclick: () => goTo(one.id) },
+        one.id,
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain sample",
+          title: "Try voices on this line",
+          onclick: () => (own.value = one.text),
+        },
+        shortened(one.text, 90),
+      ),
     ),
   );
   return {
-    element: h("div", {}, rows.length ? h("ul", { class: "samples" }, ...rows) : null, field("Tried on", own)),
+    element: h(
+      "div",
+      {},
+      rows.length ? h("ul", { class: "samples" }, ...rows) : null,
+      field("Tried on", own),
+    ),
     text: () => own.value.trim(),
   };
 }
 
 /** @returns {Form} */
 function descriptionForm(now) {
-  const text = h("textarea", { rows: 3, value: now.description ?? "", placeholder: "A woman of about thirty, low and clear, dry humour" });
+  const text = h("textarea", {
+    rows: 3,
+    value: now.description ?? "",
+    placeholder: "A woman of about thirty, low and clear, dry humour",
+  });
   return {
     element: field("What it is like", text, "The model casts it at the next render."),
     voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
@@ -132,11 +192,19 @@ function descriptionForm(now) {
 function presetForm(now) {
   const options = cast.presets
     .filter((one) => !one.trouble)
-    .map((one) => h("option", { value: one.name }, one.description ? `${one.name}: ${one.description}` : one.name));
+    .map((one) =>
+      h(
+        "option",
+        { value: one.name },
+        one.description ? `${one.name}: ${one.description}` : one.name,
+      ),
+    );
   const select = h("select", {}, ...options);
   if (now.preset) select.value = now.preset;
   return {
-    element: options.length ? field("Preset", select) : h("p", { class: "note" }, "There are no presets yet. In a terminal: narrator voices add"),
+    element: options.length
+      ? field("Preset", select)
+      : h("p", { class: "note" }, "There are no presets yet. In a terminal: narrator voices add"),
     voice: async () => (select.value ? { preset: select.value } : null),
     hear: () => select.value && playUrl(`/sound/voices/${encodeURIComponent(select.value)}`),
   };
@@ -148,8 +216,17 @@ function clipForm(now) {
   let clip = null;
   let path = now.reference ?? "";
   const shown = h("p", { class: "note", role: "status" }, path || "No clip yet");
-  const file = h("input", { type: "file", accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg", class: "vh", onchange: () => file.files[0] && take(file.files[0]) });
-  const words = h("textarea", { rows: 3, value: now.transcript ?? "", placeholder: "Its words, exactly" });
+  const file = h("input", {
+    type: "file",
+    accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg",
+    class: "vh",
+    onchange: () => file.files[0] && take(file.files[0]),
+  });
+  const words = h("textarea", {
+    rows: 3,
+    value: now.transcript ?? "",
+    placeholder: "Its words, exactly",
+  });
   const drop = h(
     "label",
     { class: "drop" },

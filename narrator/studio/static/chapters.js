@@ -16,7 +16,11 @@ function draw() {
   refill(
     sum,
     h("p", {}, `${span(all("seconds") || all("expected"))}, ${counted(chunks, "chunk")}`),
-    h("p", {}, `${percent(all("rendered") / chunks)} rendered, ${percent(all("reviewed") / chunks)} reviewed`),
+    h(
+      "p",
+      {},
+      `${percent(all("rendered") / chunks)} rendered, ${percent(all("reviewed") / chunks)} reviewed`,
+    ),
   );
 }
 
@@ -33,7 +37,11 @@ function row(one, isOpen) {
         "data-keep": `chapter-${one.number}`,
       },
       h("span", { class: "name" }, one.title || `Chapter ${one.number}`),
-      h("span", { class: "length" }, one.seconds ? clock(one.seconds) : `≈ ${clock(one.expected || 0)}`),
+      h(
+        "span",
+        { class: "length" },
+        one.seconds ? clock(one.seconds) : `≈ ${clock(one.expected || 0)}`,
+      ),
       bars(one),
       h("span", { class: "tally" }, ...tally(one)),
     ),
@@ -52,14 +60,24 @@ function bars(one) {
   return h(
     "span",
     { class: "bars", "aria-hidden": "true" },
-    h("span", { class: "bar" }, piece("rendered", one.rendered - one.doubtful), piece("doubt", one.doubtful)),
+    h(
+      "span",
+      { class: "bar" },
+      piece("rendered", one.rendered - one.doubtful),
+      piece("doubt", one.doubtful),
+    ),
     h("span", { class: "bar thin" }, piece("done", one.reviewed)),
   );
 }
 
 function tally(one) {
   const parts = [
-    ["", one.rendered === one.chunks ? "" : `${grouped(one.rendered)} of ${grouped(one.chunks)} rendered`],
+    [
+      "",
+      one.rendered === one.chunks
+        ? ""
+        : `${grouped(one.rendered)} of ${grouped(one.chunks)} rendered`,
+    ],
     ["doubt", one.doubtful ? `${one.doubtful} doubtful` : ""],
     ["flagged", one.flagged ? `${one.flagged} flagged` : ""],
     ["reviewed", one.reviewed ? `${percent(one.reviewed / (one.chunks || 1))} reviewed` : ""],

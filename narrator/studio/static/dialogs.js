@@ -25,7 +25,11 @@ export function open({ title, content, done, onDone, wide, holdsSound = true, mo
       "header",
       {},
       h("h2", { id }, title),
-      h("button", { type: "button", class: "plain", "aria-label": "Close", onclick: () => dialog.close() }, icon("close")),
+      h(
+        "button",
+        { type: "button", class: "plain", "aria-label": "Close", onclick: () => dialog.close() },
+        icon("close"),
+      ),
     ),
     h("div", { class: "content" }, ...content, trouble),
     done || more.length ? h("footer", {}, ...more, submit) : null,
@@ -61,7 +65,8 @@ export function open({ title, content, done, onDone, wide, holdsSound = true, mo
     });
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+      if (before instanceof HTMLElement && before.isConnected)
+        before.focus({ preventScroll: true });
       if (wasPlaying) play();
       resolve(isDone);
     });
@@ -74,7 +79,13 @@ export const isOpen = () => Boolean(document.querySelector("dialog[open]"));
 
 /** A label with its control. @param {string} words @param {Node} control @param {string} [note] */
 export function field(words, control, note) {
-  return h("label", { class: "field" }, h("span", {}, words), control, note ? h("small", {}, note) : null);
+  return h(
+    "label",
+    { class: "field" },
+    h("span", {}, words),
+    control,
+    note ? h("small", {}, note) : null,
+  );
 }
 
 /**
@@ -93,7 +104,13 @@ export function choice(legend, name, choices, chosen, onChange) {
       h(
         "label",
         {},
-        h("input", { type: "radio", name: group, value, checked: value === chosen, onchange: () => onChange?.(value) }),
+        h("input", {
+          type: "radio",
+          name: group,
+          value,
+          checked: value === chosen,
+          onchange: () => onChange?.(value),
+        }),
         h("span", {}, words),
       ),
     ),

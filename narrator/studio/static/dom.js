@@ -62,6 +62,7 @@ export function refill(element, ...children) {
 export const isWriting = (target) =>
   target instanceof HTMLElement &&
   (target.matches("textarea, select, [contenteditable]") ||
-    (target instanceof HTMLInputElement && !["checkbox", "radio", "button", "range"].includes(target.type)));
+    (target instanceof HTMLInputElement &&
+      !["checkbox", "radio", "button", "range"].includes(target.type)));
 
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -36,7 +36,14 @@ export async function loadDoubts() {
 function draw() {
   const one = doubts[at];
   if (!one) {
-    refill(box, h("p", { class: "empty" }, "No quotation is doubtful: every one has its speaker by print, by rule or by you."));
+    refill(
+      box,
+      h(
+        "p",
+        { class: "empty" },
+        "No quotation is doubtful: every one has its speaker by print, by rule or by you.",
+      ),
+    );
     return;
   }
   refill(
@@ -44,19 +51,45 @@ function draw() {
     h(
       "header",
       { class: "row spread" },
-      h("p", { class: "note" }, `${at + 1} of ${counted(total, "doubtful quotation")} · chapter ${one.chapter}`),
+      h(
+        "p",
+        { class: "note" },
+        `${at + 1} of ${counted(total, "doubtful quotation")} · chapter ${one.chapter}`,
+      ),
       h(
         "span",
         {},
-        h("button", { class: "plain", "aria-label": "The one before", "data-keep": "before", onclick: () => turn(-1) }, icon("up")),
-        h("button", { class: "plain", "aria-label": "The next one", "data-keep": "next", onclick: () => turn(1) }, icon("down")),
+        h(
+          "button",
+          {
+            class: "plain",
+            "aria-label": "The one before",
+            "data-keep": "before",
+            onclick: () => turn(-1),
+          },
+          icon("up"),
+        ),
+        h(
+          "button",
+          {
+            class: "plain",
+            "aria-label": "The next one",
+            "data-keep": "next",
+            onclick: () => turn(1),
+          },
+          icon("down"),
+        ),
       ),
     ),
     passage(one),
     h("p", { class: "note" }, `Taken for ${one.speaker}, ${percent(one.sure)} sure.`),
     h("ol", { class: "candidates" }, ...one.candidates.map((name, i) => candidate(one, name, i))),
     somebodyElse(one),
-    h("div", { class: "row" }, h("button", { "data-keep": "go", onclick: () => go(one) }, icon("play"), "Hear it there")),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { "data-keep": "go", onclick: () => go(one) }, icon("play"), "Hear it there"),
+    ),
   );
 }
 
@@ -82,7 +115,9 @@ function passage(one) {
 const NOBODY = "-";
 
 function somebodyElse(one) {
-  const names = state.book.speakers.map((speaker) => speaker.name).filter((name) => !one.candidates.includes(name));
+  const names = state.book.speakers
+    .map((speaker) => speaker.name)
+    .filter((name) => !one.candidates.includes(name));
   const select = h(
     "select",
     { "data-keep": "else", onchange: () => select.value && answer(one, select.value) },
@@ -99,7 +134,11 @@ function candidate(one, name, i) {
     {},
     h(
       "button",
-      { "data-keep": `candidate-${i}`, class: name === one.speaker ? "likely" : "", onclick: () => decide(i + 1) },
+      {
+        "data-keep": `candidate-${i}`,
+        class: name === one.speaker ? "likely" : "",
+        onclick: () => decide(i + 1),
+      },
       i < 9 ? h("kbd", {}, i + 1) : null,
       h("span", { class: `c${colorOf(name)}` }, name),
     ),

@@ -15,7 +15,12 @@ import { shortened } from "./words.js";
 export function flag() {
   const chunk = chosenChunk();
   if (!chunk) return;
-  const note = h("input", { type: "text", autofocus: true, required: true, placeholder: "said “bow” as in arrow" });
+  const note = h("input", {
+    type: "text",
+    autofocus: true,
+    required: true,
+    placeholder: "said “bow” as in arrow",
+  });
   return open({
     title: `Flag ${chunk.id}`,
     content: [quoted(chunk), field("What is wrong?", note)],
@@ -30,7 +35,8 @@ export function flag() {
   });
 }
 
-const quoted = (chunk) => h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220));
+const quoted = (chunk) =>
+  h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220));
 
 const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
 
@@ -52,10 +58,24 @@ export async function editWords() {
     complain(paragraph.error);
     return;
   }
-  const text = h("textarea", { rows: rowsFor(paragraph.text), spellcheck: "true", lang: state.book.language, autofocus: true, value: paragraph.text });
+  const text = h("textarea", {
+    rows: rowsFor(paragraph.text),
+    spellcheck: "true",
+    lang: state.book.language,
+    autofocus: true,
+    value: paragraph.text,
+  });
   const clash = h("div", { class: "clash" });
-  const hear = h("button", { type: "button", onclick: () => hearDraft("", "", chunk.id, plain(text.value), hear) }, icon("play"), "Hear a draft");
-  const lines = paragraph.first === paragraph.last ? `line ${paragraph.first}` : `lines ${paragraph.first} to ${paragraph.last}`;
+  const hear = h(
+    "button",
+    { type: "button", onclick: () => hearDraft("", "", chunk.id, plain(text.value), hear) },
+    icon("play"),
+    "Hear a draft",
+  );
+  const lines =
+    paragraph.first === paragraph.last
+      ? `line ${paragraph.first}`
+      : `lines ${paragraph.first} to ${paragraph.last}`;
   return open({
     title: "Edit words",
     wide: true,
@@ -80,7 +100,8 @@ export async function editWords() {
 /** What is spoken of a paragraph as it is written: without label, emphasis, pauses, braces. */
 function plain(text) {
   const [, name] = /^[>\s]*([^:(\n]{1,60}?)\s*(?:\([^)]*\))?:/.exec(text) ?? [];
-  const isLabel = name && state.book.speakers.some((one) => one.name.toLowerCase() === name.toLowerCase());
+  const isLabel =
+    name && state.book.speakers.some((one) => one.name.toLowerCase() === name.toLowerCase());
   return (isLabel ? text.slice(text.indexOf(":") + 1) : text)
     .replace(/\{[^{}|]*\|([^{}]*)\}/g, "$1")
     .replace(/\{[^{}:]*:\s*([^{}]*)\}/g, "$1")
@@ -88,7 +109,8 @@ function plain(text) {
     .trim();
 }
 
-const rowsFor = (text) => Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
+const rowsFor = (text) =>
+  Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
 
 /** The file's text and one's own, side by side, to choose between. */
 function both(clash, there, text, settle) {
@@ -100,7 +122,13 @@ function both(clash, there, text, settle) {
     text.focus();
   };
   const side = (title, value, words, action) =>
-    h("div", {}, h("h3", {}, title), h("pre", {}, value), h("button", { type: "button", onclick: use(words, value) }, action));
+    h(
+      "div",
+      {},
+      h("h3", {}, title),
+      h("pre", {}, value),
+      h("button", { type: "button", onclick: use(words, value) }, action),
+    );
   fill(
     clash,
     side("In the file now", there.text, "This is what the file says.", "Take this one"),
@@ -130,12 +158,27 @@ export function sayItAs({ word, chunk = chosenChunk() } = {}) {
   if (!chunk && !word) return;
   const marked = String(getSelection() ?? "").trim();
   const first = word ?? (chunk?.text.includes(marked) ? marked : "");
-  const written = h("input", { type: "text", required: true, value: first, autofocus: !first, spellcheck: "false" });
-  const spoken = h("input", { type: "text", required: true, autofocus: Boolean(first), spellcheck: "false" });
+  const written = h("input", {
+    type: "text",
+    required: true,
+    value: first,
+    autofocus: !first,
+    spellcheck: "false",
+  });
+  const spoken = h("input", {
+    type: "text",
+    required: true,
+    autofocus: Boolean(first),
+    spellcheck: "false",
+  });
   let scope = "everywhere";
   const hear = h(
     "button",
-    { type: "button", onclick: () => hearDraft(written.value, spoken.value || written.value, chunk?.id ?? null, null, hear) },
+    {
+      type: "button",
+      onclick: () =>
+        hearDraft(written.value, spoken.value || written.value, chunk?.id ?? null, null, hear),
+    },
     icon("play"),
     "Hear it",
   );
@@ -144,7 +187,16 @@ export function sayItAs({ word, chunk = chosenChunk() } = {}) {
     field("The written word or name", written),
     field("Say it as", spoken, "Spelled as it sounds: Sinjun, Tra-GEER"),
     chunk
-      ? choice("Where", "scope", [["everywhere", "In the whole book (its lexicon)"], ["here", `Here alone (${chunk.id})`]], scope, (value) => (scope = value))
+      ? choice(
+          "Where",
+          "scope",
+          [
+            ["everywhere", "In the whole book (its lexicon)"],
+            ["here", `Here alone (${chunk.id})`],
+          ],
+          scope,
+          (value) => (scope = value),
+        )
       : null,
   ];
   return open({
@@ -181,7 +233,11 @@ function wordButtons(text, written, spoken) {
       one,
     ),
   );
-  return h("div", { class: "word-buttons", role: "group", "aria-label": "Words of this sentence" }, ...buttons);
+  return h(
+    "div",
+    { class: "word-buttons", role: "group", "aria-label": "Words of this sentence" },
+    ...buttons,
+  );
 }
 
 // -- who says it -----------------------------------------------------------------------------------
@@ -198,8 +254,12 @@ export function giveSpeaker() {
       "label",
       {},
       h("input", {
-        type: "radio", name: "speaker", value: speaker.name, checked: speaker.name === name,
-        autofocus: speaker.name === name, onchange: () => (name = speaker.name),
+        type: "radio",
+        name: "speaker",
+        value: speaker.name,
+        checked: speaker.name === name,
+        autofocus: speaker.name === name,
+        onchange: () => (name = speaker.name),
       }),
       i < 9 ? h("kbd", {}, i + 1) : null,
       h("span", { class: `c${speaker.color}` }, speaker.name),
@@ -208,7 +268,8 @@ export function giveSpeaker() {
   );
   const group = h("fieldset", { class: "speakers" }, h("legend", {}, "Who says it?"), ...radios);
   group.addEventListener("keydown", (event) => {
-    const input = /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
+    const input =
+      /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
     if (!input || event.ctrlKey || event.metaKey || event.altKey) return;
     input.checked = true;
     name = input.value;
@@ -219,7 +280,13 @@ export function giveSpeaker() {
     content: [quoted(chunk), which.element, group, field("How (style)", style)].filter(Boolean),
     done: "Save",
     onDone: () =>
-      sendEdit({ kind: "speaker", chunk: chunk.id, speaker: name, style: style.value.trim() || null, quotation: which.words() || null }),
+      sendEdit({
+        kind: "speaker",
+        chunk: chunk.id,
+        speaker: name,
+        style: style.value.trim() || null,
+        quotation: which.words() || null,
+      }),
   });
 }
 
@@ -227,8 +294,15 @@ const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+
 
 /** Where narration and quotations stand in one chunk: which of its words are meant. */
 function whichWords(text) {
-  const quotations = [...text.matchAll(QUOTED)].map(([words]) => words).filter((words) => words.length < text.length - 2);
+  const quotations = [...text.matchAll(QUOTED)]
+    .map(([words]) => words)
+    .filter((words) => words.length < text.length - 2);
   if (!quotations.length) return { element: null, words: () => "" };
-  const select = h("select", {}, ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))), h("option", { value: "" }, "All of these words"));
+  const select = h(
+    "select",
+    {},
+    ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))),
+    h("option", { value: "" }, "All of these words"),
+  );
   return { element: field("Which words?", select), words: () => select.value };
 }

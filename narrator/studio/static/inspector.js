@@ -59,7 +59,13 @@ function head(chunk) {
       { class: "by" },
       h(
         "button",
-        { class: "round small", "data-keep": "from-here", "aria-label": "Play from here", title: "Play from here (Enter)", onclick: () => playFrom(place) },
+        {
+          class: "round small",
+          "data-keep": "from-here",
+          "aria-label": "Play from here",
+          title: "Play from here (Enter)",
+          onclick: () => playFrom(place),
+        },
         icon("play"),
       ),
       h("strong", { class: "number" }, chunk.id),
@@ -80,25 +86,50 @@ function told(chunk) {
     lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", {}, detail.spoken)));
   }
   if (chunk.sure !== null) {
-    lines.push(h("p", { class: "note" }, `Who says this was decided with ${percent(chunk.sure)} certainty.`));
+    lines.push(
+      h("p", { class: "note" }, `Who says this was decided with ${percent(chunk.sure)} certainty.`),
+    );
   }
   return lines.length ? h("div", { class: "told" }, ...lines) : null;
 }
 
 function doings(chunk) {
   const count = h("input", {
-    type: "number", min: 1, max: 20, value: kept("count", 1), "aria-label": "How many new takes",
+    type: "number",
+    min: 1,
+    max: 20,
+    value: kept("count", 1),
+    "aria-label": "How many new takes",
     "data-keep": "count",
     onchange: () => keep("count", Number(count.value) || 1),
   });
   const again = () => speakAgain(Math.max(1, Math.min(20, Number(count.value) || 1)));
   const button = (words, picture, key, f, attributes = {}) =>
-    h("button", { "data-keep": words, onclick: f, title: `${words} (${key})`, ...attributes }, icon(picture), words);
+    h(
+      "button",
+      { "data-keep": words, onclick: f, title: `${words} (${key})`, ...attributes },
+      icon(picture),
+      words,
+    );
   return h(
     "div",
     { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` },
-    h("span", { class: "joined" }, button("Speak again", "again", "s", again, state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" }), h("span", { "aria-hidden": "true" }, "×"), count),
-    button("Reviewed", "check", "r", () => review(false), { "aria-pressed": String(chunk.reviewed) }),
+    h(
+      "span",
+      { class: "joined" },
+      button(
+        "Speak again",
+        "again",
+        "s",
+        again,
+        state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" },
+      ),
+      h("span", { "aria-hidden": "true" }, "×"),
+      count,
+    ),
+    button("Reviewed", "check", "r", () => review(false), {
+      "aria-pressed": String(chunk.reviewed),
+    }),
     button("Flag", "flag", "f", () => flag()),
     button("Edit words", "edit", "e", () => editWords()),
     button("Say it as", "say", "w", () => sayItAs()),
@@ -110,7 +141,9 @@ function flags(chunk) {
   if (!chunk.flags.length) return null;
   const rows = chunk.flags.map((one) => {
     const tick = h("input", {
-      type: "checkbox", checked: one.done, "data-keep": `flag-${one.note}`,
+      type: "checkbox",
+      checked: one.done,
+      "data-keep": `flag-${one.note}`,
       onchange: () =>
         attempt(async () => {
           await post("/api/flags/done", { chunk: chunk.id, note: one.note, done: tick.checked });
@@ -118,7 +151,11 @@ function flags(chunk) {
           loadBook();
         }),
     });
-    return h("li", { class: one.done ? "done" : "" }, h("label", {}, tick, h("span", {}, one.note)));
+    return h(
+      "li",
+      { class: one.done ? "done" : "" },
+      h("label", {}, tick, h("span", {}, one.note)),
+    );
   });
   return h("section", {}, h("h3", {}, "Flags"), h("ul", { class: "flags" }, ...rows));
 }
@@ -132,14 +169,20 @@ function takes(chunk) {
   return h(
     "section",
     {},
-    h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "compare by their numbers") : null),
+    h(
+      "h3",
+      {},
+      "Takes",
+      detail?.tries.length > 1 ? h("small", {}, "compare by their numbers") : null,
+    ),
     content,
   );
 }
 
 function origin(chunk) {
   const rows = [["Written in", chunk.source]];
-  if (chunk.start !== null) rows.push(["Heard at", `${clock(chunk.start)} to ${clock(chunk.stop)}`]);
+  if (chunk.start !== null)
+    rows.push(["Heard at", `${clock(chunk.start)} to ${clock(chunk.stop)}`]);
   if (detail?.expected) rows.push(["Expected", `${detail.expected.toFixed(1)} s`]);
   return h(
     "dl",

@@ -25,7 +25,11 @@ let news = [];
 let scope = "book";
 
 const KINDS = {
-  render: "Rendering", export: "Writing the files", retake: "Speaking again", pin: "Pinning", unpin: "Unpinning",
+  render: "Rendering",
+  export: "Writing the files",
+  retake: "Speaking again",
+  pin: "Pinning",
+  unpin: "Unpinning",
 };
 const SLOW = new Set(["render", "export", "retake"]);
 
@@ -58,7 +62,11 @@ function drawStatus() {
   if (!book) return;
   if (running && SLOW.has(running.kind)) {
     const bar = h("progress", { max: 1, value: share(), "aria-label": KINDS[running.kind] });
-    fill(status, bar, h("span", { class: "words" }, `${KINDS[running.kind]} ${percent(share())}${left()}`));
+    fill(
+      status,
+      bar,
+      h("span", { class: "words" }, `${KINDS[running.kind]} ${percent(share())}${left()}`),
+    );
     fill(opener, icon("stop"), "Stop");
     opener.className = "stop";
   } else {
@@ -98,11 +106,19 @@ function draw() {
 function atRest() {
   const { todo, jobs, can, draft } = state.book;
   const isThere = draft ? can.draft : can.model;
-  const reasons = todo.reasons.map((one) => h("li", {}, h("b", {}, counted(one.chunks, "chunk")), ` ${one.why}`));
+  const reasons = todo.reasons.map((one) =>
+    h("li", {}, h("b", {}, counted(one.chunks, "chunk")), ` ${one.why}`),
+  );
   const chapter = state.chapter;
   const button = h(
     "button",
-    { id: "render-now", class: "main wide", "data-keep": "render-now", disabled: !isThere, onclick: render },
+    {
+      id: "render-now",
+      class: "main wide",
+      "data-keep": "render-now",
+      disabled: !isThere,
+      onclick: render,
+    },
     icon("render"),
     todo.chunks ? `Render${cost(todo) ? ` (about ${span(todo.cost)})` : ""}` : "Write the files",
   );
@@ -113,10 +129,25 @@ function atRest() {
     h("p", { class: "big" }, what(todo)),
     reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
     chapter
-      ? choice("How much", "scope", [["book", "The book"], ["chapter", `Chapter ${chapter.number} alone`]], scope, (value) => (scope = value))
+      ? choice(
+          "How much",
+          "scope",
+          [
+            ["book", "The book"],
+            ["chapter", `Chapter ${chapter.number} alone`],
+          ],
+          scope,
+          (value) => (scope = value),
+        )
       : null,
     button,
-    h("p", { class: "note" }, isThere ? `By the ${draft ? "draft voice" : "model"}. You can go on working meanwhile.` : can.why_not),
+    h(
+      "p",
+      { class: "note" },
+      isThere
+        ? `By the ${draft ? "draft voice" : "model"}. You can go on working meanwhile.`
+        : can.why_not,
+    ),
     jobs.last ? h("p", { class: jobs.last.exit ? "trouble" : "note" }, ended(jobs.last)) : null,
   );
 }
@@ -127,7 +158,9 @@ async function render() {
 }
 
 const ended = (last) =>
-  last.exit ? `The last one stopped: ${last.error || last.text || `exit code ${last.exit}`}` : last.text || "";
+  last.exit
+    ? `The last one stopped: ${last.error || last.text || `exit code ${last.exit}`}`
+    : last.text || "";
 
 function atWork() {
   return h(
@@ -137,7 +170,16 @@ function atWork() {
     h("progress", { max: 1, value: share(), "aria-label": "Done" }),
     h("p", { class: "big" }, `${percent(share())}${left()}`),
     h("p", { class: "note" }, done()),
-    queue.length ? h("p", { class: "note" }, `Then ${counted(queue.length, "job")}: ${queue.map((job) => KINDS[job.kind] ?? job.kind).join(", ").toLowerCase()}`) : null,
+    queue.length
+      ? h(
+          "p",
+          { class: "note" },
+          `Then ${counted(queue.length, "job")}: ${queue
+            .map((job) => KINDS[job.kind] ?? job.kind)
+            .join(", ")
+            .toLowerCase()}`,
+        )
+      : null,
     h("button", { class: "stop wide", "data-keep": "stop", onclick: stop }, icon("stop"), "Stop"),
   );
 }
@@ -145,7 +187,12 @@ function atWork() {
 function lately() {
   if (!news.length) return null;
   const rows = news.map((one) =>
-    h("li", {}, h("button", { class: "link", onclick: () => goTo(one.chunk) }, one.chunk), ` ${one.words}`),
+    h(
+      "li",
+      {},
+      h("button", { class: "link", onclick: () => goTo(one.chunk) }, one.chunk),
+      ` ${one.words}`,
+    ),
   );
   return h("section", {}, h("h3", {}, "Lately"), h("ul", { class: "news" }, ...rows));
 }
@@ -153,8 +200,15 @@ function lately() {
 function warnings() {
   const all = state.book.warnings ?? [];
   if (!all.length) return null;
-  const rows = all.slice(0, 50).map((one) => h("li", {}, one.text, one.where ? h("small", {}, ` ${one.where}`) : null));
-  return h("section", {}, h("h3", {}, counted(all.length, "warning")), h("ul", { class: "news" }, ...rows));
+  const rows = all
+    .slice(0, 50)
+    .map((one) => h("li", {}, one.text, one.where ? h("small", {}, ` ${one.where}`) : null));
+  return h(
+    "section",
+    {},
+    h("h3", {}, counted(all.length, "warning")),
+    h("ul", { class: "news" }, ...rows),
+  );
 }
 
 // -- events of the owner ---------------------------------------------------------------------------

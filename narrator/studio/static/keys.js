@@ -20,49 +20,83 @@ import { zoom } from "./wave.js";
 
 /** @type {[string, [string, string[], (event: KeyboardEvent) => unknown][]][]} */
 const TABLE = [
-  ["Listen", [
-    ["Play, pause", ["Space"], () => toggle()],
-    ["Play from the chosen sentence", ["Enter"], () => playFrom(state.chosen)],
-    ["Five seconds back, on", ["ArrowLeft", "ArrowRight"], (event) => seek(place() + (event.key === "ArrowLeft" ? -5 : 5))],
-    ["Slower, faster; as it is", ["[", "]", "="], (event) => (event.key === "=" ? setRate(1) : changeRate(event.key === "[" ? -1 : 1))],
-    ["The wave from near", ["z"], () => zoom()],
-  ]],
-  ["Go", [
-    ["Next sentence", ["ArrowDown", "j"], () => step(1)],
-    ["Sentence before", ["ArrowUp", "k"], () => step(-1)],
-    ["Next doubtful or flagged, the one before", ["n", "N"], (event) => nextDoubtful(event.key === "n" ? 1 : -1)],
-    ["Next chapter, chapter before", [".", ","], (event) => turnChapter(event.key === "." ? 1 : -1)],
-    ["Go to a time or a chunk", ["g"], () => goToTime()],
-    ["Search the chapter", ["/"], () => openSearch()],
-  ]],
-  ["Mend", [
-    ["Hear take 0 to 9; of a quotation: who says it", ["0…9"], () => {}],
-    ["Pin the take heard last", ["p"], () => pinHeard()],
-    ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
-    ["Flag with a note", ["f"], () => flag()],
-    ["Reviewed, and on", ["r"], () => review()],
-    ["Reviewed up to here", ["h"], () => reviewToHere()],
-    ["Edit words", ["e"], () => editWords()],
-    ["Say it as", ["w"], () => sayItAs()],
-    ["Speaker", ["v"], () => giveSpeaker()],
-    ["Undo, do again", ["u", "U"], (event) => (event.key === "u" ? undo() : redo())],
-  ]],
-  ["Show", [
-    ["The chosen chunk", ["i"], () => showPane("chunk")],
-    ["Render", ["R"], () => openRender()],
-    ["Cast", ["c"], () => showPane("cast")],
-    ["Doubtful quotations", ["q"], () => showPane("doubts")],
-    ["Names", ["m"], () => showPane("names")],
-    ["Pickups", ["l"], () => showPane("lists")],
-    ["Next quotation, the one before", [">", "<"], (event) => pane() === "doubts" && turnDoubt(event.key === ">" ? 1 : -1)],
-    ["These keys", ["?"], () => showKeys()],
-    ["Close, back to the text", ["Escape"], () => escape()],
-  ]],
+  [
+    "Listen",
+    [
+      ["Play, pause", ["Space"], () => toggle()],
+      ["Play from the chosen sentence", ["Enter"], () => playFrom(state.chosen)],
+      [
+        "Five seconds back, on",
+        ["ArrowLeft", "ArrowRight"],
+        (event) => seek(place() + (event.key === "ArrowLeft" ? -5 : 5)),
+      ],
+      [
+        "Slower, faster; as it is",
+        ["[", "]", "="],
+        (event) => (event.key === "=" ? setRate(1) : changeRate(event.key === "[" ? -1 : 1)),
+      ],
+      ["The wave from near", ["z"], () => zoom()],
+    ],
+  ],
+  [
+    "Go",
+    [
+      ["Next sentence", ["ArrowDown", "j"], () => step(1)],
+      ["Sentence before", ["ArrowUp", "k"], () => step(-1)],
+      [
+        "Next doubtful or flagged, the one before",
+        ["n", "N"],
+        (event) => nextDoubtful(event.key === "n" ? 1 : -1),
+      ],
+      [
+        "Next chapter, chapter before",
+        [".", ","],
+        (event) => turnChapter(event.key === "." ? 1 : -1),
+      ],
+      ["Go to a time or a chunk", ["g"], () => goToTime()],
+      ["Search the chapter", ["/"], () => openSearch()],
+    ],
+  ],
+  [
+    "Mend",
+    [
+      ["Hear take 0 to 9; of a quotation: who says it", ["0…9"], () => {}],
+      ["Pin the take heard last", ["p"], () => pinHeard()],
+      ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
+      ["Flag with a note", ["f"], () => flag()],
+      ["Reviewed, and on", ["r"], () => review()],
+      ["Reviewed up to here", ["h"], () => reviewToHere()],
+      ["Edit words", ["e"], () => editWords()],
+      ["Say it as", ["w"], () => sayItAs()],
+      ["Speaker", ["v"], () => giveSpeaker()],
+      ["Undo, do again", ["u", "U"], (event) => (event.key === "u" ? undo() : redo())],
+    ],
+  ],
+  [
+    "Show",
+    [
+      ["The chosen chunk", ["i"], () => showPane("chunk")],
+      ["Render", ["R"], () => openRender()],
+      ["Cast", ["c"], () => showPane("cast")],
+      ["Doubtful quotations", ["q"], () => showPane("doubts")],
+      ["Names", ["m"], () => showPane("names")],
+      ["Pickups", ["l"], () => showPane("lists")],
+      [
+        "Next quotation, the one before",
+        [">", "<"],
+        (event) => pane() === "doubts" && turnDoubt(event.key === ">" ? 1 : -1),
+      ],
+      ["These keys", ["?"], () => showKeys()],
+      ["Close, back to the text", ["Escape"], () => escape()],
+    ],
+  ],
 ];
 
 /** @type {Map<string, (event: KeyboardEvent) => unknown>} */
 const actions = new Map(
-  TABLE.flatMap(([, rows]) => rows.flatMap(([, keys, run]) => keys.map((key) => [key === "Space" ? " " : key, run]))),
+  TABLE.flatMap(([, rows]) =>
+    rows.flatMap(([, keys, run]) => keys.map((key) => [key === "Space" ? " " : key, run])),
+  ),
 );
 for (let digit = 0; digit <= 9; digit++) {
   actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearNumber(digit)));
@@ -72,9 +106,13 @@ for (let digit = 0; digit <= 9; digit++) {
 // One that was reached by Tab is to be pressed.
 let isByMouse = false;
 addEventListener("pointerdown", () => (isByMouse = true), true);
-addEventListener("keydown", (event) => {
-  if (event.key === "Tab") isByMouse = false;
-}, true);
+addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key === "Tab") isByMouse = false;
+  },
+  true,
+);
 
 function ownsKey(target, key) {
   if (!(target instanceof HTMLElement) || isWriting(target)) return true;
@@ -89,7 +127,8 @@ function ownsKey(target, key) {
 
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || isOpen()) return;
-  const isTravel = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.altKey;
+  const isTravel =
+    event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.altKey;
   if (isTravel && !isWriting(event.target)) {
     event.preventDefault();
     if (event.shiftKey) redo();
@@ -105,7 +144,8 @@ addEventListener("keydown", (event) => {
 });
 // Chromium presses a button when the space bar comes up.
 addEventListener("keyup", (event) => {
-  if (event.key === " " && isByMouse && event.target instanceof HTMLButtonElement && !isOpen()) event.preventDefault();
+  if (event.key === " " && isByMouse && event.target instanceof HTMLButtonElement && !isOpen())
+    event.preventDefault();
 });
 
 function escape() {
@@ -125,22 +165,36 @@ function turnChapter(by) {
 }
 
 export function goToTime() {
-  const input = h("input", { type: "text", autofocus: true, required: true, placeholder: "12:34 or 3.12", autocomplete: "off" });
+  const input = h("input", {
+    type: "text",
+    autofocus: true,
+    required: true,
+    placeholder: "12:34 or 3.12",
+    autocomplete: "off",
+  });
   return open({
     title: "Go to",
-    content: [field("A time of this chapter, a chunk, or a chapter and a time", input, "12:34 · 3.12 · 3 12:34")],
+    content: [
+      field(
+        "A time of this chapter, a chunk, or a chapter and a time",
+        input,
+        "12:34 · 3.12 · 3 12:34",
+      ),
+    ],
     done: "Go",
     onDone: () => {
       const [one, other] = input.value.trim().split(/\s+/);
       if (/^\d+\.\d+$/.test(one)) return goTo(one);
       const time = seconds(other ?? one);
-      if (time === null) throw new Error("That is no time and no chunk. A time has minutes and seconds: 12:34.");
+      if (time === null)
+        throw new Error("That is no time and no chunk. A time has minutes and seconds: 12:34.");
       return openChapter(other ? Number(one) : state.chapter.number, { time });
     },
   });
 }
 
-const shown = (key) => ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
+const shown = (key) =>
+  ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
 
 export function showKeys() {
   const groups = TABLE.map(([title, rows]) =>
@@ -158,7 +212,12 @@ export function showKeys() {
       ),
     ),
   );
-  return open({ title: "Keys", wide: true, holdsSound: false, content: [h("div", { class: "keys" }, ...groups)] });
+  return open({
+    title: "Keys",
+    wide: true,
+    holdsSound: false,
+    content: [h("div", { class: "keys" }, ...groups)],
+  });
 }
 
 byId("to-keys").addEventListener("click", showKeys);

@@ -92,8 +92,7 @@ function arrive(how) {
 }
 
 /** Goes to a chunk of any chapter. @param {string} id @param {{ play?: boolean }} [how] */
-export const goTo = (id, how = {}) =>
-  openChapter(Number(id.split(".")[0]), { chunk: id, ...how });
+export const goTo = (id, how = {}) => openChapter(Number(id.split(".")[0]), { chunk: id, ...how });
 
 on("event:book", (event) => {
   if (event.busy && state.book) {

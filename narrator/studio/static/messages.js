@@ -22,9 +22,20 @@ function show(words, kind, topic = words, action = undefined) {
   const box = byId(kind === "error" ? "errors" : "said");
   const same = [...box.children].find((child) => child.dataset.topic === topic);
   same?.remove();
-  const close = h("button", { class: "plain", "aria-label": "Close", onclick: gone }, icon("close"));
-  const act = action && h("button", { class: "small", onclick: () => (gone(), action.run()) }, action.words);
-  const message = h("div", { class: `message ${kind}`, "data-topic": topic }, h("span", {}, words), act, close);
+  const close = h(
+    "button",
+    { class: "plain", "aria-label": "Close", onclick: gone },
+    icon("close"),
+  );
+  const act =
+    action && h("button", { class: "small", onclick: () => (gone(), action.run()) }, action.words);
+  const message = h(
+    "div",
+    { class: `message ${kind}`, "data-topic": topic },
+    h("span", {}, words),
+    act,
+    close,
+  );
   function gone() {
     message.remove();
   }

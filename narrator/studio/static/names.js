@@ -28,14 +28,21 @@ function draw({ words, note }) {
     rows.length
       ? h("ul", { class: "names" }, ...rows)
       : h("p", { class: "empty" }, "Every word is in a word list or in the lexicon."),
-    words.length > MOST ? h("p", { class: "note" }, `And ${words.length - MOST} more that are rarer.`) : null,
+    words.length > MOST
+      ? h("p", { class: "note" }, `And ${words.length - MOST} more that are rarer.`)
+      : null,
   );
 }
 
 function row(one) {
   const hear = h(
     "button",
-    { class: "round", "aria-label": `Hear ${one.word}`, "data-keep": `hear-${one.word}`, onclick: () => listenTo(one, hear) },
+    {
+      class: "round",
+      "aria-label": `Hear ${one.word}`,
+      "data-keep": `hear-${one.word}`,
+      onclick: () => listenTo(one, hear),
+    },
     icon("play"),
   );
   return h(
@@ -47,10 +54,22 @@ function row(one) {
       {},
       h("strong", {}, one.word),
       h("small", {}, ` ${one.count}×, first in `),
-      h("button", { class: "link", "data-keep": `go-${one.word}`, onclick: () => goTo(one.chunk) }, one.chunk),
+      h(
+        "button",
+        { class: "link", "data-keep": `go-${one.word}`, onclick: () => goTo(one.chunk) },
+        one.chunk,
+      ),
       h("p", { class: "note" }, shortened(around(one), 110)),
     ),
-    h("button", { class: "small", "data-keep": `say-${one.word}`, onclick: () => sayItAs({ word: one.word, chunk: null }).then((done) => done && load()) }, "Say it as"),
+    h(
+      "button",
+      {
+        class: "small",
+        "data-keep": `say-${one.word}`,
+        onclick: () => sayItAs({ word: one.word, chunk: null }).then((done) => done && load()),
+      },
+      "Say it as",
+    ),
   );
 }
 
@@ -63,7 +82,12 @@ function around({ word, text }) {
 async function listenTo(one, button) {
   button.disabled = true;
   try {
-    const { sound } = await heard("/api/say", { word: one.word, spoken: one.word, chunk: null, text: null });
+    const { sound } = await heard("/api/say", {
+      word: one.word,
+      spoken: one.word,
+      chunk: null,
+      text: null,
+    });
     if (sound) await playBlob(sound, `name:${one.word}`);
   } catch (error) {
     complain(error);

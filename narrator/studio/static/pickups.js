@@ -31,28 +31,56 @@ function draw() {
     h(
       "div",
       { class: "row wrap" },
-      h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this sentence"),
+      h(
+        "button",
+        { "data-keep": "add", onclick: () => flag() },
+        icon("flag"),
+        "Flag this sentence",
+      ),
       h("button", { "data-keep": "import", onclick: importList }, icon("clip"), "Import"),
       h("a", { class: "button", href: "/pickups.csv", download: true }, "CSV"),
-      h("a", { class: "button", href: "/pickups.html", target: "_blank", rel: "noopener" }, "To print"),
-      h("a", { class: "button", href: `/labels/${number}.txt`, download: true }, `Labels of chapter ${number}`),
+      h(
+        "a",
+        { class: "button", href: "/pickups.html", target: "_blank", rel: "noopener" },
+        "To print",
+      ),
+      h(
+        "a",
+        { class: "button", href: `/labels/${number}.txt`, download: true },
+        `Labels of chapter ${number}`,
+      ),
     ),
-    shown.length ? h("ul", { class: "pickups" }, ...shown.map(row)) : h("p", { class: "empty" }, rows.length ? "All is done." : "Nothing is flagged."),
+    shown.length
+      ? h("ul", { class: "pickups" }, ...shown.map(row))
+      : h("p", { class: "empty" }, rows.length ? "All is done." : "Nothing is flagged."),
     rows.some((one) => one.done) ? showAll() : null,
   );
 }
 
 function showAll() {
-  const tick = h("input", { type: "checkbox", checked: isAll, "data-keep": "all", onchange: () => {
-    isAll = tick.checked;
-    draw();
-  } });
-  return h("label", { class: "tick" }, tick, h("span", {}, `Also those that are done (${rows.filter((one) => one.done).length})`));
+  const tick = h("input", {
+    type: "checkbox",
+    checked: isAll,
+    "data-keep": "all",
+    onchange: () => {
+      isAll = tick.checked;
+      draw();
+    },
+  });
+  return h(
+    "label",
+    { class: "tick" },
+    tick,
+    h("span", {}, `Also those that are done (${rows.filter((one) => one.done).length})`),
+  );
 }
 
 function row(one) {
   const tick = h("input", {
-    type: "checkbox", checked: one.done, "aria-label": `Done: ${one.note}`, "data-keep": `done-${one.chunk}-${one.note}`,
+    type: "checkbox",
+    checked: one.done,
+    "aria-label": `Done: ${one.note}`,
+    "data-keep": `done-${one.chunk}-${one.note}`,
     disabled: one.is_lost,
     onchange: () =>
       attempt(async () => {
@@ -70,7 +98,23 @@ function row(one) {
     h(
       "div",
       {},
-      h("p", { class: "note" }, one.is_lost ? "its text is gone" : h("button", { class: "link", "data-keep": `go-${one.chunk}-${one.note}`, onclick: () => goTo(one.chunk) }, one.chunk), time ? ` · ${time}` : "", ` · ${one.speaker}`),
+      h(
+        "p",
+        { class: "note" },
+        one.is_lost
+          ? "its text is gone"
+          : h(
+              "button",
+              {
+                class: "link",
+                "data-keep": `go-${one.chunk}-${one.note}`,
+                onclick: () => goTo(one.chunk),
+              },
+              one.chunk,
+            ),
+        time ? ` · ${time}` : "",
+        ` · ${one.speaker}`,
+      ),
       h("p", { class: "what" }, one.note),
       h("p", { class: "text" }, shortened(one.text, 100)),
     ),
@@ -78,14 +122,26 @@ function row(one) {
 }
 
 function importList() {
-  const text = h("textarea", { rows: 8, placeholder: "3  12:34  “bow” as in arrow", autofocus: true });
-  const file = h("input", { type: "file", accept: ".csv,.txt,.tsv,text/*", onchange: async () => {
-    if (file.files[0]) text.value = await file.files[0].text();
-  } });
+  const text = h("textarea", {
+    rows: 8,
+    placeholder: "3  12:34  “bow” as in arrow",
+    autofocus: true,
+  });
+  const file = h("input", {
+    type: "file",
+    accept: ".csv,.txt,.tsv,text/*",
+    onchange: async () => {
+      if (file.files[0]) text.value = await file.files[0].text();
+    },
+  });
   return open({
     title: "Import a list",
     content: [
-      h("p", { class: "note" }, "A CSV with columns note and text, labels of an audio editor, or lines with a chapter, a time and a note."),
+      h(
+        "p",
+        { class: "note" },
+        "A CSV with columns note and text, labels of an audio editor, or lines with a chapter, a time and a note.",
+      ),
       field("A file", file),
       field("Or its lines", text),
     ],

@@ -23,7 +23,9 @@ let cue = -1;
 /** The last address that could not be read. */
 let failed = "";
 
-export const RATES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3];
+export const RATES = [
+  0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3,
+];
 
 export const isPlaying = () => !audio.paused;
 export const rate = () => audio.defaultPlaybackRate;
@@ -165,7 +167,8 @@ function notice(follow) {
     state.playing = chunk;
     emit("playing", { before });
   }
-  if (follow && chunk >= 0 && !state.held && chunk !== state.chosen) choose(chunk, { scroll: false });
+  if (follow && chunk >= 0 && !state.held && chunk !== state.chosen)
+    choose(chunk, { scroll: false });
 }
 
 let frame = 0;

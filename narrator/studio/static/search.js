@@ -32,7 +32,9 @@ export function closeSearch() {
 function look() {
   const words = input.value.trim().toLowerCase();
   const chunks = state.chapter?.chunks ?? [];
-  found = words ? chunks.flatMap((chunk, i) => (chunk.text.toLowerCase().includes(words) ? [i] : [])) : [];
+  found = words
+    ? chunks.flatMap((chunk, i) => (chunk.text.toLowerCase().includes(words) ? [i] : []))
+    : [];
   emit("search", words);
   tell();
 }
@@ -47,7 +49,10 @@ function tell() {
 /** @param {number} by 1 or -1 */
 export function nextFound(by) {
   if (!found.length) return;
-  const next = by > 0 ? found.find((place) => place > state.chosen) : found.findLast((place) => place < state.chosen);
+  const next =
+    by > 0
+      ? found.find((place) => place > state.chosen)
+      : found.findLast((place) => place < state.chosen);
   goToPlace(next ?? (by > 0 ? found[0] : found[found.length - 1]));
   tell();
 }

@@ -37,11 +37,13 @@ function fromAddress() {
 
 addEventListener("hashchange", () => {
   const there = fromAddress();
-  if (there && (there.chunk || there.number !== state.chapter?.number)) openChapter(there.number, there);
+  if (there && (there.chunk || there.number !== state.chapter?.number))
+    openChapter(there.number, there);
 });
 
 on("opened", () => {
-  if (fromAddress()?.number !== state.chapter.number) history.pushState(null, "", `#${state.chapter.number}`);
+  if (fromAddress()?.number !== state.chapter.number)
+    history.pushState(null, "", `#${state.chapter.number}`);
   title();
 });
 
@@ -91,7 +93,8 @@ byId("redo").addEventListener("click", redo);
 
 const LINKS = {
   gone: "The studio's server is gone. Start it again (narrator studio), and this page goes on by itself.",
-  locked: "The studio does not know this browser any more: open the link again that the terminal shows.",
+  locked:
+    "The studio does not know this browser any more: open the link again that the terminal shows.",
 };
 on("link", (link) => {
   const banner = byId("banner");

@@ -36,7 +36,12 @@ function row(one) {
   });
   const play = h(
     "button",
-    { class: "round", "aria-label": `Hear take ${one.number}`, "data-keep": `hear-${one.number}`, onclick: () => toggle(one) },
+    {
+      class: "round",
+      "aria-label": `Hear take ${one.number}`,
+      "data-keep": `hear-${one.number}`,
+      onclick: () => toggle(one),
+    },
     icon("play"),
   );
   const keepIt = h(
@@ -45,7 +50,9 @@ function row(one) {
       class: "small",
       "aria-pressed": String(one.pinned),
       "data-keep": `pin-${one.number}`,
-      title: one.pinned ? "Let the best take be chosen again (p)" : "Use this take, whatever the checks say (p)",
+      title: one.pinned
+        ? "Let the best take be chosen again (p)"
+        : "Use this take, whatever the checks say (p)",
       onclick: () => (one.pinned ? unpin() : pin(one.number)),
     },
     icon("pin"),
@@ -67,7 +74,9 @@ function figures(one) {
     one.in_use ? "in use" : null,
     `${one.seconds.toFixed(1)} s`,
     one.level === null || one.level === undefined ? null : `${one.level.toFixed(1)} dB`,
-    one.ratio === null || one.ratio === undefined ? null : `${Math.round(one.ratio * 100)} % of the expected length`,
+    one.ratio === null || one.ratio === undefined
+      ? null
+      : `${Math.round(one.ratio * 100)} % of the expected length`,
     one.whole === false ? "in two halves" : null,
     one.mode || null,
     one.seed === null || one.seed === undefined ? null : `seed ${one.seed}`,
@@ -132,7 +141,8 @@ async function waveOf(url) {
   const step = samples.length / wave.length;
   for (let i = 0; i < wave.length; i++) {
     let peak = 0;
-    for (let j = Math.floor(i * step); j < (i + 1) * step; j++) peak = Math.max(peak, Math.abs(samples[j]));
+    for (let j = Math.floor(i * step); j < (i + 1) * step; j++)
+      peak = Math.max(peak, Math.abs(samples[j]));
     wave[i] = peak;
   }
   if (waves.size > 200) waves.clear();

@@ -7,7 +7,17 @@ import { kept } from "./kept.js";
 import { loadBook, reloadChapter } from "./loading.js";
 import { say } from "./messages.js";
 import { openSide, showPane } from "./panes.js";
-import { changeRate, hasSound, isPlaying, length, place, rate, setRate, setVolume, toggle } from "./player.js";
+import {
+  changeRate,
+  hasSound,
+  isPlaying,
+  length,
+  place,
+  rate,
+  setRate,
+  setVolume,
+  toggle,
+} from "./player.js";
 import { chosenChunk, on, state } from "./store.js";
 import { clock, stateWords } from "./words.js";
 

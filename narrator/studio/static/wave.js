@@ -97,7 +97,10 @@ function drawPeaks(paper, look, { width, height, scale }) {
   for (let x = 0; x < width; x += step) {
     const [start, stop] = [from + x / scale, from + (x + step) / scale];
     let peak = 0;
-    const last = Math.min(peaks.length, Math.max(Math.ceil(stop * RATE), Math.floor(start * RATE) + 1));
+    const last = Math.min(
+      peaks.length,
+      Math.max(Math.ceil(stop * RATE), Math.floor(start * RATE) + 1),
+    );
     for (let i = Math.floor(start * RATE); i < last; i++) peak = Math.max(peak, peaks[i]);
     while (next + 1 < chunks.length && chunks[next + 1].start <= start) next++;
     const speaker = chunks[next]?.speakers[0];
@@ -123,7 +126,8 @@ function drawMarks(paper, look, { width, height, scale }) {
     }
     if (!isFlagged(chunk) && !isDoubtful(chunk)) continue;
     paper.fillStyle = isFlagged(chunk) ? look.flag : look.doubt;
-    if (isFlagged(chunk)) paper.fillRect(x, top - 1, Math.max(3, wide), 7); // a block
+    if (isFlagged(chunk))
+      paper.fillRect(x, top - 1, Math.max(3, wide), 7); // a block
     else triangle(paper, x + Math.min(wide / 2, 4), top - 2);
   }
 }
@@ -188,7 +192,14 @@ for (const name of ["pointerup", "pointercancel"]) {
   slider.addEventListener(name, () => (isDragging = false));
 }
 slider.addEventListener("keydown", (event) => {
-  const steps = { ArrowLeft: -5, ArrowRight: 5, ArrowDown: -5, ArrowUp: 5, PageDown: -30, PageUp: 30 };
+  const steps = {
+    ArrowLeft: -5,
+    ArrowRight: 5,
+    ArrowDown: -5,
+    ArrowUp: 5,
+    PageDown: -30,
+    PageUp: 30,
+  };
   let to = null;
   if (event.key in steps) to = place() + steps[event.key];
   else if (event.key === "Home") to = 0;

@@ -35,7 +35,10 @@ export const shortened = (text, length = 60) =>
 /** "12:34", "1:02:03" or "754" -> seconds; null for other words. @param {string} words */
 export function seconds(words) {
   if (!/^\d+(:[0-5]?\d){0,2}(\.\d+)?$/.test(words.trim())) return null;
-  return words.trim().split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+  return words
+    .trim()
+    .split(":")
+    .reduce((sum, part) => sum * 60 + Number(part), 0);
 }
 
 const STATES = {
