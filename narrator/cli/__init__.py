@@ -28,6 +28,7 @@ from narrator.cli import (
     delivery,
     doctor,
     models,
+    owning,
     pickups,
     places,
     planning,
@@ -52,6 +53,7 @@ __all__ = [
     "doctor",
     "main",
     "models",
+    "owning",
     "pickups",
     "places",
     "planning",
@@ -74,7 +76,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
-    silent = "--json" in sys.argv
+    silent = "--json" in sys.argv or sys.argv[1:2] == ["own"]
     command = " ".join(["narrator", *sys.argv[1:2]])
     beats = contextlib.nullcontext() if silent else beating(err, command)
     try:

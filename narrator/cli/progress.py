@@ -1,8 +1,8 @@
 """How far a command is: for a terminal, for a log, for nobody.
 
 A log gets a line every ten seconds, whatever is at work: `beat` asks it. `JsonProgress`,
-`LineProgress` and `LiveProgress` are observers of `pipeline.run`; what they say goes to the console
-they are given.
+`LineProgress` and `LiveProgress` are shown a render, of this process or of another one; what they
+say goes to the console they are given.
 """
 
 from __future__ import annotations
@@ -10,24 +10,17 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
+from narrator.pipeline.tally import Clock, Outlook, Spoken, Tally
 from narrator.sound.clock import clock
-
-if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
-    from narrator.pipeline.bookplan import BookPlan
-    from narrator.speech.plan import Step
-    from narrator.speech.store import Record
-
-Clock = Callable[[], float]
 
 EVERY = 10.0
 """Seconds between the lines of a log."""
@@ -113,31 +106,12 @@ def _fitted(title: str, room: int) -> str:
     return title if len(title) <= room else f"{title[: room - 1].rstrip()}…"
 
 
-class _Tally:
-    """What every kind of progress counts."""
+class _Progress(Tally):
+    """What every kind of progress counts, and says of it."""
 
     def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
+        super().__init__(now)
         self.console = console
-        self.now = now
-        self.began = now()
-        self.titles: list[str] = []
-        self.total: Counter[int] = Counter()
-        self.done: Counter[int] = Counter()
-        self.keys: set[str] = set()
-        """Of the steps that have ended."""
-        self.retries: Counter[int] = Counter()
-        self.speech = 0.0
-        self.expected = 0.0
-        """Of what is done, as `left`: the estimate's own measure, so that time left is right even
-        where a voice is faster than expected."""
-        self.left = 0.0
-        self.ended: float | None = None
-        """When the last take was in; from there on files are made."""
-        self.making: tuple[str, float] | None = None
-        """The stage that files are in, and since when."""
-        self.busy = 0.0
-        self.note = ""
-        """What the engine says of itself."""
 
     def __enter__(self) -> Self:
         return self
@@ -150,39 +124,11 @@ class _Tally:
     ) -> None:
         pass
 
-    def planned(self, book: BookPlan) -> None:
-        self.titles = [chapter.title for chapter in book.manuscript.chapters]
-        for step in book.todo:
-            self.total[step.chapter] += 1
-            self.left += step.expected
-        self.began = self.now()
-        self.making = None
-
-    def rendered(self, step: Step, record: Record) -> None:
-        self.speech += record.seconds
-        self._ended(step)
-
-    def flagged(self, step: Step, faults: Sequence[str]) -> None:
-        self._ended(step)
-
-    def retried(self, step: Step, faults: Sequence[str]) -> None:
-        self.retries[step.chapter] += 1
-
     def starting(self, what: str) -> None:
         pass
 
-    def running(self, slots: int, busy: float, note: str) -> None:
-        self.busy, self.note = busy, note
-
     def tick(self) -> None:
         pass
-
-    def exporting(self, what: str, done: int, total: int) -> None:
-        now = self.now()
-        if self.titles:  # all that is spoken is there
-            self.ended = self.ended or now
-        if self.making is None or self.making[0] != what:
-            self.making = (what, now)
 
     def far(self, what: str, done: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
@@ -190,25 +136,11 @@ class _Tally:
         spent = self.now() - self.making[1] if self.making else 0.0
         return line + _left(done / max(1, total), spent)
 
-    def _ended(self, step: Step) -> None:
-        if step.key in self.keys:
-            return  # spoken once more: an outlier, or what continues one
-        self.keys.add(step.key)
-        self.done[step.chapter] += 1
-        self.expected += step.expected
-        self.left = max(0.0, self.left - step.expected)
-
-    @property
-    def factor(self) -> float:
-        """Seconds of speech a second of this run."""
-        return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
-
     def whole(self) -> str:
         """One line on the whole run."""
         done, total = self.done.total(), self.total.total()
         line = f"{done}/{total}  {self.factor:.1f} x real time"
-        if self.expected and done < total:
-            left = self.left * max(1e-6, self.now() - self.began) / self.expected
+        if (left := self.remaining) is not None:
             line += f"  {clock(left)} left"
             if left > 120:
                 end = datetime.now() + timedelta(seconds=left)
@@ -219,7 +151,7 @@ class _Tally:
         return line + (f"  {retries} retries" if retries else "")
 
 
-class JsonProgress(_Tally):
+class JsonProgress(_Progress):
     """Says nothing: the caller prints one object at the end."""
 
 
@@ -243,7 +175,7 @@ class _InLog:
         raise NotImplementedError
 
 
-class LineProgress(_InLog, _Tally):
+class LineProgress(_InLog, _Progress):
     """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
 
     def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
@@ -260,18 +192,18 @@ class LineProgress(_InLog, _Tally):
         what, since = self._started
         return f"{what or 'planning'}: {clock(self.now() - since)} so far"
 
-    def rendered(self, step: Step, record: Record) -> None:
-        super().rendered(step, record)
-        if record.faults:
-            self.console.print(f"doubtful: {step.id}: {record.faults[0]}")
+    def rendered(self, chunk: Spoken) -> None:
+        super().rendered(chunk)
+        if chunk.faults:
+            self.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
 
-    def flagged(self, step: Step, faults: Sequence[str]) -> None:
-        super().flagged(step, faults)
-        self.console.print(f"given up: {step.id}: {faults[-1]}")
+    def flagged(self, chunk: Spoken) -> None:
+        super().flagged(chunk)
+        self.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _ended(self, step: Step) -> None:
-        super()._ended(step)
-        n = step.chapter
+    def _ended(self, chunk: Spoken) -> None:
+        super()._ended(chunk)
+        n = chunk.chapter
         if self.done[n] == self.total[n]:
             retries = f", {self.retries[n]} retries" if self.retries[n] else ""
             self.console.print(
@@ -289,7 +221,7 @@ class LineProgress(_InLog, _Tally):
         self._far = (what, done, total)
 
 
-class LiveProgress(_Tally):
+class LiveProgress(_Progress):
     """For a terminal: one line for each chapter at work, and one for the whole."""
 
     def __init__(self, console: Console) -> None:
@@ -318,27 +250,32 @@ class LiveProgress(_Tally):
     ) -> None:
         self.bars.stop()
 
-    def planned(self, book: BookPlan) -> None:
-        super().planned(book)
+    def planned(self, outlook: Outlook) -> None:
+        super().planned(outlook)
+        for task in self.bars.task_ids:  # of a render before
+            self.bars.remove_task(task)
+        self.lines.clear()
+        self.export.clear()
+        self.book = None
         if self.total:
             self.book = self.bars.add_task("whole", total=self.total.total(), note="")
 
-    def retried(self, step: Step, faults: Sequence[str]) -> None:
-        super().retried(step, faults)
-        self._show(step.chapter)
+    def retried(self, chunk: Spoken) -> None:
+        super().retried(chunk)
+        self._show(chunk.chapter)
 
-    def rendered(self, step: Step, record: Record) -> None:
-        super().rendered(step, record)
-        if record.faults:
-            self.bars.console.print(f"doubtful: {step.id}: {record.faults[0]}")
+    def rendered(self, chunk: Spoken) -> None:
+        super().rendered(chunk)
+        if chunk.faults:
+            self.bars.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
 
-    def flagged(self, step: Step, faults: Sequence[str]) -> None:
-        super().flagged(step, faults)
-        self.bars.console.print(f"given up: {step.id}: {faults[-1]}")
+    def flagged(self, chunk: Spoken) -> None:
+        super().flagged(chunk)
+        self.bars.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _ended(self, step: Step) -> None:
-        super()._ended(step)
-        self._show(step.chapter)
+    def _ended(self, chunk: Spoken) -> None:
+        super()._ended(chunk)
+        self._show(chunk.chapter)
 
     def _show(self, n: int) -> None:
         retries = f"  {self.retries[n]} retries" if self.retries[n] else ""

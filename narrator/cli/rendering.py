@@ -9,10 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -39,18 +39,21 @@ from narrator.cli.shared import (
     short,
     sized,
     source,
+    tell,
 )
 from narrator.errors import ExportError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
+    from narrator.pipeline.joining import Answer
     from narrator.pipeline.run import Report
     from narrator.speech.render import Result
     from narrator.speech.store import Store
 
 LISTED = 12
 """Files that are said one by one, of those that were moved or altered."""
+STOPPED = 130
 
 
 @app.command()
@@ -67,67 +70,79 @@ def render(
     if dry_run:
         print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
         return
-    _run(book, draft, chapter, speaker, force, as_json, speak=True)
+    _run("render", book, draft, chapter, speaker, force, as_json)
 
 
 @app.command()
 def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
-    _run(book, draft, chapter, None, False, as_json, speak=False)
+    _run("export", book, draft, chapter, None, False, as_json)
 
 
-def _stay_awake() -> None:
+@contextlib.contextmanager
+def awake() -> Iterator[None]:
     """A Mac that is left alone must not fall asleep over a render; its lid may still be closed."""
-    if sys.platform == "darwin":
-        with contextlib.suppress(OSError):
-            subprocess.Popen(["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())])
+    with contextlib.ExitStack() as held:
+        if sys.platform == "darwin":
+            with contextlib.suppress(OSError):
+                command = ["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]
+                held.callback(held.enter_context(subprocess.Popen(command)).terminate)
+        yield
 
 
 def _run(
+    kind: Literal["render", "export"],
     book: Path,
     draft: bool,
     chapter: Sequence[str] | None,
     speaker: Sequence[str] | None,
     force: bool,
     as_json: bool,
-    *,
-    speak: bool,
 ) -> None:
-    from narrator.pipeline import bookplan, run
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline import bookplan, doing, inputs, joining, run
+    from narrator.pipeline.jobs import Job
 
-    cancel = threading.Event()
-    stop_on_signals(cancel)
-    _stay_awake()
+    cancel, joined = threading.Event(), threading.Event()
+    stop_on_signals(cancel, joined)
     began = time.monotonic()
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
-        manuscript = read(book)
-        selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
-        engine = bookplan.engine_for(manuscript.project, draft=draft, tell=err.print)
-    kind = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
-    with kind(err) as progress:
-        report = run.run(
-            manuscript, engine, selection,
-            observer=progress, cancel=cancel, speak=speak,
-        )  # fmt: skip
+        reading = inputs.read(book)
+        project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
+        selection = bookplan.select(reading.manuscript, chapters, speakers, force)
+        engine = bookplan.engine_for(project, draft=draft, tell=err.print)
+    job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
+              force=force)  # fmt: skip
+    shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
+    with (
+        awake(),
+        shown(err) as progress,
+        joining.engage(project, job, progress, cancel, joined) as own,
+    ):
+        if isinstance(own, joining.Answer):
+            done: Report | joining.Answer = own
+        else:
+            ticket = own.own(job, cancel)
+            with own.doing(ticket):
+                done = doing.render(own, ticket, reading, selection, engine, progress)
+    if isinstance(done, joining.Answer):
+        print_answer(done, as_json)
+        return
     if as_json:
-        out.print_json(data=run.summary(report))
+        out.print_json(data=run.summary(done))
     else:
-        _print_report(report, time.monotonic() - began)
-    if report.result.cancelled:
-        raise typer.Exit(130)
-    if report.finished and report.finished.failures:
-        raise ExportError(report.finished.failures)
-    if not report.complete:
-        raise typer.Exit(1)
+        _print_report(done, time.monotonic() - began)
+    if done.failures:
+        raise ExportError(done.failures)
+    if done.exit_code:
+        raise typer.Exit(done.exit_code)
 
 
-def stop_on_signals(cancel: threading.Event) -> None:
+def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = None) -> None:
     """The first signal ends the run after what is in flight is stored, the second at once.
 
-    A window that closes hangs up twice, by its shell and by the system, and means it once; under
-    `nohup` it means nothing.
+    One that is `joined` goes on without us. A window that closes hangs up twice, by its shell and
+    by the system, and means it once; under `nohup` it means nothing.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -136,12 +151,49 @@ def stop_on_signals(cancel: threading.Event) -> None:
                 raise KeyboardInterrupt
             return
         cancel.set()
+        if joined is not None and joined.is_set():
+            return
         with contextlib.suppress(RuntimeError):  # it may have come in the middle of a line
             err.print("stopping: storing what is finished (again to stop at once)")
 
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:
             signal.signal(name, stop)
+
+
+# -- what somebody else has done -------------------------------------------------------------------
+
+
+def print_answer(answer: Answer, as_json: bool = False) -> None:
+    """How a job went that the owner of its project did. Raises Exit with its exit code."""
+    if answer.left:
+        err.print(f"left; the render of process {answer.pid} goes on")
+    elif answer.error:
+        tell("error", answer.error.splitlines())
+    elif as_json and answer.summary:
+        out.print_json(data=answer.summary)
+    elif answer.exit == STOPPED:
+        out.print("stopped; run the same command to go on")
+    else:
+        _print_summary(answer.pid, answer.summary)
+    if answer.exit:
+        raise typer.Exit(answer.exit)
+
+
+def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
+    """What a render of another process came to, in short."""
+    rendered = summary.get("rendered", 0)
+    if rendered:
+        out.print(f"process {pid} rendered {counted(rendered, 'chunk')}, "
+                  f"{clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
+    for what, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
+        for row in summary.get(rows, [])[:LISTED]:
+            faults = "; ".join(row["faults"])
+            err.print(f"{what}: {row['chunk']} {row['source']}: {short(row['text'])} ({faults})")
+    for name in summary.get("files", []):
+        out.print(str(near(Path(name))))
+    if lacking := summary.get("incomplete_chapters"):
+        err.print(f"not assembled: chapters {', '.join(map(str, lacking))} lack takes")
 
 
 # -- what was done ---------------------------------------------------------------------------------

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from narrator.cli.planning import plan_of
-from narrator.cli.progress import LineProgress
-from narrator.cli.rendering import stop_on_signals
+from narrator.cli.progress import LineProgress, stage
+from narrator.cli.rendering import print_answer, stop_on_signals
 from narrator.cli.shared import (
     AsJson,
     BookOption,
@@ -30,7 +30,10 @@ from narrator.cli.shared import (
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.retakes import Retaken, Try
+    from narrator.pipeline.jobs import Job
+    from narrator.pipeline.owner import Owner, Ticket
+    from narrator.pipeline.retakes import Try
+    from narrator.project.project import Project
 
 
 @app.command("takes")
@@ -118,54 +121,67 @@ def retake(
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
-    from narrator.pipeline import bookplan, retakes
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline import bookplan, doing, inputs
+    from narrator.pipeline.jobs import Job
 
     names, where = parted(chunks, book)
     if not names:
         raise UsageError(f"which chunks of {where}? Name them chapter.number, as 3.12")
     cancel = threading.Event()
     stop_on_signals(cancel)
-    manuscript = read(where)
-    kind = bookplan.kind_of(manuscript.project, draft=draft)
-    parameters = kind.typed(settings or ())
-    seed = parameters.pop("seed", seed)
-    engine = bookplan.engine_for(manuscript.project, draft=draft)
-    with LineProgress(err) as progress:
-        retaken = retakes.retake(
-            manuscript, engine, names, count=count, seed=seed,
-            parameters=parameters, observer=progress, cancel=cancel,
-        )  # fmt: skip
+    reading = inputs.read(where)
+    project = reading.manuscript.project
+    parameters = bookplan.kind_of(project, draft=draft).typed(settings or ())
+    engine = bookplan.engine_for(project, draft=draft)
+    job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
+              parameters=parameters)  # fmt: skip
+    rows = _done(
+        job, project, cancel,
+        lambda owner, ticket, shown: doing.retake(owner, ticket, reading, engine, shown),
+    ).get("retaken", [])  # fmt: skip
     if as_json:
-        out.print_json(data=[_retaken(one) for one in retaken])
+        out.print_json(data=rows)
     else:
-        for one in retaken:
-            _print_retaken(one)
-        if any(one.pinned for one in retaken):
+        for row in rows:
+            _print_retaken(row)
+        if any(row["pinned"] is not None for row in rows):
             out.print("`narrator render` makes the files anew, and what continues these chunks")
     if cancel.is_set():
         raise typer.Exit(130)
-    if any(one.pinned is None for one in retaken):
+    if any(row["pinned"] is None for row in rows):
         raise typer.Exit(1)
 
 
-def _retaken(one: Retaken) -> dict[str, object]:
-    return {
-        "id": one.step.id,
-        "pinned": one.pinned,
-        "tries": [{"number": n, "faults": list(r.faults), "seed": r.seed} for n, r in one.tries],
-        "failures": list(one.failures),
-    }
+def _done(
+    job: Job,
+    project: Project,
+    cancel: threading.Event,
+    do: Callable[[Owner, Ticket, LineProgress], None],
+) -> Mapping[str, Any]:
+    """What a job came to, done here or by who owns the project. Raises Exit where that failed."""
+    from narrator.pipeline import joining
+
+    with (
+        LineProgress(err) as progress,
+        joining.engage(project, job, progress, cancel, threading.Event()) as own,
+    ):
+        if not isinstance(own, joining.Answer):
+            ticket = own.own(job, cancel)
+            with own.doing(ticket):
+                do(own, ticket, progress)
+            return ticket.summary
+    if not own.summary:
+        print_answer(own)
+    return own.summary
 
 
-def _print_retaken(one: Retaken) -> None:
-    for number, record in one.tries:
-        state = "; ".join(record.faults) or ("pinned" if number == one.pinned else "good")
-        out.print(
-            f"{one.step.id}  try {number}  {record.seconds:.1f} s  seed {record.seed}  {state}"
-        )
-    for failure in one.failures:
-        out.print(f"{one.step.id}  no sound: {failure}")
+def _print_retaken(row: Mapping[str, Any]) -> None:
+    for one in row["tries"]:
+        number = one["number"]
+        state = "; ".join(one["faults"]) or ("pinned" if number == row["pinned"] else "good")
+        out.print(f"{row['id']}  try {number}  {one['seconds']:.1f} s  seed {one['seed']}  {state}")
+    for failure in row["failures"]:
+        out.print(f"{row['id']}  no sound: {failure}")
 
 
 @app.command()
@@ -181,17 +197,30 @@ def pin(
     draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
-    from narrator.pipeline import bookplan, retakes
+    from narrator.pipeline.jobs import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
     name, where = one_chunk([word for word in chunk if word not in numbers], book)
     if len(numbers) != 1:
         raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
     number = int(numbers[0])
-    planned = plan_of(where, draft)
-    step = bookplan.find_step(planned, name)
-    retakes.pin(planned, step, number)
-    out.print(f"{step.id}: try {number} is pinned; `narrator render` makes the files anew")
+    made = _marked(Job(kind="pin", draft=draft, chunks=(name,), number=number), where)
+    out.print(f"{made['pinned']}: try {number} is pinned; `narrator render` makes the files anew")
+
+
+def _marked(job: Job, where: Path) -> Mapping[str, Any]:
+    from narrator.pipeline import bookplan, doing, inputs
+
+    with stage(err, "reading the manuscript"):
+        reading = inputs.read(where)
+    project = reading.manuscript.project
+    engine = bookplan.engine_for(project, draft=job.draft)
+    cancel = threading.Event()
+    stop_on_signals(cancel)
+    return _done(
+        job, project, cancel,
+        lambda owner, ticket, shown: doing.mark(ticket, reading, engine),
+    )  # fmt: skip
 
 
 @app.command()
@@ -209,17 +238,15 @@ def unpin(
     ] = False,
 ) -> None:
     """Let the manifest decide again how chunks sound."""
-    from narrator.pipeline import bookplan, retakes
+    from narrator.pipeline.jobs import Job
 
     names, where = parted(chunks or (), book)
-    planned = plan_of(where, draft)
-    if lost:
-        retakes.forget(planned, planned.lost)
-        out.print(f"{counted(len(planned.lost), 'pin')} forgotten")
-        return
-    if not names:
+    if not (lost or names):
         raise UsageError("name the chunks to unpin, or --lost")
-    steps = [bookplan.find_step(planned, name) for name in names]
-    held = retakes.unpin(planned, steps)
-    for step in steps:
-        out.print(f"{step.id}: {'no longer pinned' if step in held else 'was not pinned'}")
+    named = () if lost else tuple(dict.fromkeys(names))
+    made = _marked(Job(kind="unpin", draft=draft, chunks=named), where)
+    if lost:
+        out.print(f"{counted(made['forgotten'], 'pin')} forgotten")
+        return
+    for name, held in made["unpinned"].items():
+        out.print(f"{name}: {'no longer pinned' if held else 'was not pinned'}")

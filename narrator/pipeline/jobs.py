@@ -15,8 +15,7 @@ from narrator.settings import Strict
 Event = Mapping[str, Any]
 """What an owner tells all who listen, a JSON object; `event` says which kind it is."""
 Kind = Literal["render", "export", "retake", "pin", "unpin"]
-Name = Annotated[str, Field(max_length=1000)]
-Names = Annotated[tuple[Name, ...], Field(max_length=20_000)]
+Names = tuple[str, ...]
 
 STOPPED = 130
 """How a job ends that was stopped, or withdrawn before it began."""
@@ -34,13 +33,13 @@ class Job(Strict):
     chunks: Names = ()
     """Ids ("3.12") or keys; of a retake, pin or unpin. Without any, unpin forgets the pins whose
     text has gone."""
-    count: Annotated[int, Field(ge=1, le=100)] = 1
+    count: Annotated[int, Field(ge=1, le=32)] = 1
     """Tries of each chunk; with `seed` and `parameters` of a retake."""
     seed: int | None = None
-    parameters: Mapping[Name, int | float | str | bool] = Field(default_factory=dict)
-    number: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    parameters: Mapping[str, int | float | str | bool] = Field(default_factory=dict)
+    number: Annotated[int, Field(ge=0)] | None = None
     """Of the try that is pinned."""
-    book: Name = ""
+    book: str = ""
     """Name of the manifest in the project's folder."""
 
 

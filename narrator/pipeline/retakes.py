@@ -8,16 +8,17 @@ manifest, so it is pinned at once. Knows nothing of the command line.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
 from typing import Any
 
 from narrator import files, keys
-from narrator.engines import Engine, Request, distinct, speak
+from narrator.engines import Engine, Outcome, Request, distinct, speak
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan, run
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -26,7 +27,7 @@ from narrator.pipeline.session import Observer, locked
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.plan import Step, prompting
-from narrator.speech.requests import Rules, examined, hear, keep_try, prompt_of, request_of
+from narrator.speech.requests import Ear, Rules, examined, hear, keep_try, prompt_of, request_of
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -85,14 +86,13 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
 
 
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
-    """Choose a try for a chunk. Raises UsageError, Locked, StorageError."""
+    """Choose a try for a chunk, of who holds the lock. Raises UsageError, StorageError."""
     held = book.pins.get(step.key)
-    with locked(book.project):
-        store = Store.open(book.store.root, writing=True)
-        return _pin(book, store, step, held.step if held else step.key, number)
+    return _pin(book, step, held.step if held else step.key, number)
 
 
-def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pin:
+def _pin(book: BookPlan, step: Step, home: str, number: int) -> Pin:
+    store = book.store
     tries = store.tries(home)
     if number and number not in tries:
         numbers = [*([0] if store.find(home) else []), *sorted(tries)]
@@ -121,18 +121,18 @@ def _pin(book: BookPlan, store: Store, step: Step, home: str, number: int) -> Pi
 
 
 def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
-    """Let the manifest decide again; returns the steps that were pinned. Raises Locked."""
+    """Let the manifest decide again, of who holds the lock; returns the steps that were pinned.
+
+    Raises StorageError.
+    """
     held = [step for step in steps if step.pinned]
-    with locked(book.project):
-        store = Store.open(book.store.root, writing=True)
-        store.unpin(book.pins[step.key].place for step in held)
+    book.store.unpin(book.pins[step.key].place for step in held)
     return held
 
 
 def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
-    """Drop pins whose text has gone. Raises Locked, StorageError."""
-    with locked(book.project):
-        Store.open(book.store.root, writing=True).unpin(one.place for one in lost)
+    """Drop pins whose text has gone, of who holds the lock. Raises StorageError."""
+    book.store.unpin(one.place for one in lost)
 
 
 # -- another try -----------------------------------------------------------------------------------
@@ -149,6 +149,22 @@ class Retaken:
     """What the engine said of tries that gave nothing."""
     pinned: int | None
     """The try that is now in use."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.step.id,
+            "pinned": self.pinned,
+            "tries": [
+                {
+                    "number": number,
+                    "faults": list(record.faults),
+                    "seed": record.seed,
+                    "seconds": round(record.seconds, 2),
+                }
+                for number, record in self.tries
+            ],
+            "failures": list(self.failures),
+        }
 
 
 def retake(
@@ -171,21 +187,91 @@ def retake(
     DamagedTake.
     """
     with locked(manuscript.project):
-        book = bookplan.plan(manuscript, engine, Selection(), engines=engines, writing=True)
+        store = Store.open(manuscript.project.build / "store", writing=True)
+        asked = Retaking.of(
+            manuscript, engine, chunks, store, count=count, seed=seed, parameters=parameters,
+            tell=observer.starting, engines=engines,
+        )  # fmt: skip
+        _speak(asked, observer, cancel)
+        return asked.settled()
+
+
+@dataclass(slots=True)
+class _Found:
+    tries: list[tuple[int, Record]]
+    failures: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Retaking:
+    """Chunks that are being spoken anew: what an engine is asked, and what came of it."""
+
+    book: BookPlan
+    steps: Sequence[Step]
+    requests: Sequence[Request]
+    _found: Mapping[str, _Found]
+    _usual: Mapping[str, render.Usual]
+    _ear: Ear | None
+
+    @classmethod
+    def of(
+        cls,
+        manuscript: Manuscript,
+        engine: Engine,
+        chunks: Sequence[str],
+        store: Store,
+        *,
+        count: int,
+        seed: int | None,
+        parameters: Mapping[str, Any],
+        tell: Callable[[str], None],
+        engines: Mapping[str, Engine] = MappingProxyType({}),
+    ) -> Retaking:
+        """As `retake`, of who holds the lock and writes `store`."""
+        plan = partial(bookplan.plan, manuscript, engine, Selection(), engines=engines, store=store)
+        book = plan()
         places = {bookplan.find_step(book, name).place for name in chunks}
         held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
-        book = bookplan.plan(
-            manuscript, engine, Selection(), engines=engines, writing=True, unpinned=held
-        )
+        book = plan(unpinned=held)
         # steps that share a take are one
         steps = list({step.key: step for step in book.steps if step.place in places}.values())
         requests = [
             request
             for step in steps
-            for request in _requests(book, step, count, seed, parameters, observer)
+            for request in _requests(book, step, count, seed, parameters, tell)
         ]
-        found = _speak(book, requests, observer, cancel)
-        return [_settled(book, step, found[step.key]) for step in steps]
+        found = {step.key: _Found([], []) for step in steps}
+        usual = render.usual_of(book.steps, book.takes.current)
+        ear = run.ear_of(book.project.manifest.checks)
+        return cls(book, steps, requests, found, usual, ear)
+
+    def answered(self, request: Request, outcome: Outcome) -> None:
+        """Judge and keep what the engine said. Raises StorageError."""
+        speech, kept = outcome.speech, self._found[request.key]
+        if speech is None:
+            kept.failures.append(str(outcome.failure))
+            return
+        checks, engine = self.book.project.manifest.checks, self.engine_of(request)
+        medians = self._usual.get(request.voice.speaker, render.Usual()).medians()
+        rules = Rules(checks.tries, checks.loudness)
+        verdict = examined(speech, request, engine, rules, *medians)
+        if self._ear and not verdict.faults:
+            verdict = hear(self._ear, speech, request, engine, verdict)
+        one = keep_try(self.book.store, request, speech, verdict, engine)
+        if one is None:
+            kept.failures.append("; ".join(map(str, verdict.faults)))
+        else:
+            kept.tries.append(one)
+
+    def engine_of(self, request: Request) -> Engine:
+        return self.book.engines[request.voice.speaker]
+
+    def settled(self) -> list[Retaken]:
+        """What came of each chunk; the first of its tries that passed its checks is pinned.
+
+        Raises UsageError, StorageError.
+        """
+        return [_settled(self.book, step, self._found[step.key]) for step in self.steps]
 
 
 def _requests(
@@ -194,7 +280,7 @@ def _requests(
     count: int,
     seed: int | None,
     parameters: Mapping[str, Any],
-    observer: Observer,
+    tell: Callable[[str], None],
 ) -> list[Request]:
     prompt, engine = None, book.engines[step.chunk.speaker]
     if "seed" not in engine.uses:
@@ -210,7 +296,7 @@ def _requests(
             prompt = prompt_of(book.store, step.parent, parent, step.expected, engine)
     reference = None
     if engine.clones:
-        reference = book.voices.reference(step.chunk.speaker, observer.starting)
+        reference = book.voices.reference(step.chunk.speaker, tell)
     # a number that people can read, and ask for again
     first = secrets.randbelow(1_000_000) if seed is None else seed
     return [
@@ -222,49 +308,20 @@ def _requests(
     ]  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Found:
-    tries: list[tuple[int, Record]]
-    failures: list[str]
-
-
-def _speak(
-    book: BookPlan,
-    requests: Sequence[Request],
-    observer: Observer,
-    cancel: Event,
-) -> dict[str, _Found]:
-    store, settings = book.store, book.project.manifest.checks
-    rules = Rules(settings.tries, settings.loudness)
-    usual = render.usual_of(book.steps, book.takes.current)
-    ear = run.ear_of(settings)
-    found = {request.key: _Found([], []) for request in requests}
-    engines = {one.voice.speaker: book.engines[one.voice.speaker] for one in requests}
+def _speak(asked: Retaking, observer: Observer, cancel: Event) -> None:
+    engines = {one.voice.speaker: asked.engine_of(one) for one in asked.requests}
     for engine in distinct(engines):
-        own = [one for one in requests if engines[one.voice.speaker] is engine]
+        own = [one for one in asked.requests if engines[one.voice.speaker] is engine]
         with closing(engine.start(observer.starting)) as session:
             for request, outcome in speak(session, own, tick=observer.tick, cancel=cancel):
-                speech, kept = outcome.speech, found[request.key]
-                if speech is None:
-                    kept.failures.append(str(outcome.failure))
-                    continue
-                medians = usual.get(request.voice.speaker, render.Usual()).medians()
-                verdict = examined(speech, request, engine, rules, *medians)
-                if ear and not verdict.faults:
-                    verdict = hear(ear, speech, request, engine, verdict)
-                one = keep_try(store, request, speech, verdict, engine)
-                if one is None:
-                    kept.failures.append("; ".join(map(str, verdict.faults)))
-                else:
-                    kept.tries.append(one)
-    return found
+                asked.answered(request, outcome)
 
 
 def _settled(book: BookPlan, step: Step, found: _Found) -> Retaken:
     good = [number for number, record in found.tries if not record.faults]
     if good:
         try:
-            _pin(book, book.store, step, step.key, good[0])
+            _pin(book, step, step.key, good[0])
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned = good[0] if good else None

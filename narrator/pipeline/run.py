@@ -23,6 +23,8 @@ from narrator.delivery import finish, layout, music, products
 from narrator.engines import Engine, distinct, is_known
 from narrator.errors import (
     DamagedTake,
+    ExportError,
+    Problem,
     UsageError,
 )
 from narrator.pipeline.accounting import Accounting, account
@@ -69,6 +71,17 @@ class Report:
         spoken = not self.lacking and not self.result.flags and self.accounting.balanced
         return not self.result.cancelled and spoken and not self.doubtful
 
+    @property
+    def failures(self) -> list[Problem]:
+        """Why files are missing."""
+        return self.finished.failures if self.finished else []
+
+    @property
+    def exit_code(self) -> int:
+        if self.result.cancelled:
+            return 130
+        return ExportError.exit_code if self.failures else 0 if self.complete else 1
+
 
 def run(
     manuscript: Manuscript,
@@ -79,12 +92,14 @@ def run(
     cancel: Event,
     speak: bool = True,
     engines: Mapping[str, Engine] = MappingProxyType({}),
+    aside: render.Aside | None = None,
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
-    `engines` are those of speakers that have their own; the others speak with `engine`.
-    Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever happens, takes
-    that passed their checks are kept, and no file for listeners is half written.
+    `engines` are those of speakers that have their own; the others speak with `engine`. `aside` is
+    spoken beside the render; where takes were pinned meanwhile, what continues them is rendered
+    before files are made. Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever
+    happens, takes that passed their checks are kept, and no file for listeners is half written.
     """
     project = manuscript.project
     with locked(project), logging_to(project) as logbook:
@@ -106,7 +121,10 @@ def run(
             damaged, misled = len(store.damaged), store.misled
             try:
                 if speak and not report.result.cancelled:
-                    _render(report.plan, report.result, observer, cancel)
+                    _render(report.plan, report.result, observer, cancel, aside)
+                    if _pinned_meanwhile(report):
+                        report.plan = _planned_anew(report.plan, observer)
+                        continue
                 _finish(report, observer, cancel)
                 break
             except DamagedTake as error:  # it was whole when the plan was made
@@ -196,7 +214,29 @@ def _finish(report: Report, observer: Observer, cancel: Event) -> None:
     report.result.cancelled = cancel.is_set()
 
 
-def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: Event) -> None:
+def _pinned_meanwhile(report: Report) -> bool:
+    """Whether pins came or went while their book was rendered. Raises StorageError."""
+    pins = report.plan.store.pins().values()
+    return not report.result.cancelled and {pin.take: pin for pin in pins} != report.plan.pins
+
+
+def _planned_anew(book: BookPlan, observer: Observer) -> BookPlan:
+    """With the pins that there are now. Raises StorageError."""
+    made = plan(
+        book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
+    )
+    _remember(made)
+    observer.planned(made)
+    return made
+
+
+def _render(
+    book: BookPlan,
+    result: render.Result,
+    observer: Observer,
+    cancel: Event,
+    aside: render.Aside | None,
+) -> None:
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks
@@ -215,6 +255,7 @@ def _render(book: BookPlan, result: render.Result, observer: Observer, cancel: E
         observer=Logged(observer),
         cancel=cancel,
         ear=ear_of(checks),
+        aside=aside,
     )
     # fewer takes, or several engines, say nothing of the machine
     if result.rendered >= 5 and len(used) == 1:

@@ -72,12 +72,13 @@ class Logged:
 
 
 @contextlib.contextmanager
-def locked(project: Project) -> Iterator[None]:
-    """One render a project. The lock goes with the process, however that ends."""
+def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
+    """One render a project. The lock goes with the process, however that ends; a thread that has it
+    may take it again. Another's is waited for as long as `patience`, in seconds."""
     try:
         project.build.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(project.build / ".lock", timeout=0)
-        lock.acquire()
+        lock = FileLock(project.build.resolve() / ".lock", timeout=0, is_singleton=True)
+        lock.acquire(timeout=patience)
     except Timeout:
         raise Locked(
             f"{project.build}: another narrator is at work on this project; "

@@ -79,6 +79,16 @@ class RenderObserver(Protocol):
         ...
 
 
+class Aside(Protocol):
+    """What others have a running engine speak, between a render's own requests."""
+
+    def request(self, engine: Engine) -> Request | None:
+        """The next, if there is any; its key is none of a step's."""
+        ...
+
+    def answered(self, request: Request, outcome: Outcome) -> None: ...
+
+
 @dataclass(slots=True)
 class Result:
     """What a render did."""
@@ -148,6 +158,7 @@ def render(
     observer: RenderObserver,
     cancel: Event,
     ear: Ear | None = None,
+    aside: Aside | None = None,
 ) -> None:
     """Render what of `steps` has no fitting take, and add to `result`.
 
@@ -155,7 +166,8 @@ def render(
     one of another. For those that clone, `reference` gives each speaker's, which `takes` names by
     its content. Raises EngineUnavailable, StorageError, UserError for a voice that is
     not there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
-    ends, every take that passed its checks is in the store.
+    ends, every take that passed its checks is in the store. What `aside` asks for goes before the
+    steps, as long as there are any.
 
     Levels and paces are compared with the speaker's medians at the end, over all takes, so that
     neither order nor slots decide what is an outlier.
@@ -166,8 +178,9 @@ def render(
             todo = {step.key: step for step in steps if step.engine == engine.name}
             if todo and not result.cancelled:
                 _Loop(
-                    engine, takes, todo, reference, rules, forced, observer, cancel, ear, result
-                ).run()
+                    engine, takes, todo, reference, rules, forced, observer, cancel, ear, result,
+                    aside,
+                ).run()  # fmt: skip
     finally:
         result.wall += time.monotonic() - began
 
@@ -185,12 +198,13 @@ class _Loop:
         cancel: Event,
         ear: Ear | None,
         result: Result,
+        aside: Aside | None,
     ) -> None:
         self.engine, self.takes, self.store, self.todo = engine, takes, takes.store, todo
         self.scheduler = _scheduler(todo)
         self.reference, self.rules = reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
-        self.ear = ear
+        self.ear, self.aside = ear, aside
         self.jobs: dict[str, StepJob] = {}
         self.in_engine = 0
         self.judging: dict[Future[_Judged], StepJob] = {}
@@ -219,8 +233,12 @@ class _Loop:
             self.session = self.session or self.engine.start(self.observer.starting)
             asked = chain((first,), requests)
             for request, outcome in speak(self.session, asked, tick=self._tick, cancel=self.cancel):
+                job = self.jobs.get(request.key)
+                if job is None:
+                    assert self.aside is not None
+                    self.aside.answered(request, outcome)
+                    continue
                 self.in_engine -= 1
-                job = self.jobs[request.key]
                 self._submit(job, self._judge, job, request, outcome)
         self.result.cancelled = self.scheduler.left > 0
         while self.judging:
@@ -229,7 +247,12 @@ class _Loop:
     def _requests(self) -> Iterator[Request | None]:
         """What the engine is to speak, until every step has ended; None while what is left waits
         for takes, or for the judges: what waits for them fills memory."""
-        while self.scheduler.left and not self.cancel.is_set():
+        while not self.cancel.is_set():
+            if self.aside and (other := self.aside.request(self.engine)):
+                yield other
+                continue
+            if not self.scheduler.left:
+                return
             slots = self.session.slots if self.session else 0
             job = self._next() if len(self.judging) < max(MOST_WAITING, slots) else None
             if job is None:

@@ -127,7 +127,7 @@ class _Patient(H11Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """All that a studio is made of."""
+    """What a studio is made of."""
 
     desk: Desk
     keys: Keys
@@ -136,7 +136,7 @@ class Studio:
 
 
 @contextlib.contextmanager
-def running(studio: Studio) -> Iterator[None]:
+def served(studio: Studio) -> Iterator[None]:
     """The server at work in a thread, until the block ends."""
     desk, place = studio.desk, studio.place
     jobs = Jobs(desk)
@@ -188,7 +188,7 @@ async def _work(studio: Studio, ready: Callable[[], None]) -> None:
     studio.desk.begin(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(name, ended.set)
-    with running(studio):
+    with served(studio):
         ready()
         while not ended.is_set():
             with contextlib.suppress(TimeoutError):

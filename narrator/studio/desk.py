@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,9 @@ from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
+from narrator.studio import glance
 from narrator.studio.events import Events
+from narrator.studio.glance import Seen
 from narrator.studio.sounds import PLAYED, Cache, FileBytes, WordsBytes
 from narrator.text import decided
 
@@ -37,6 +40,10 @@ _Stamps = Mapping[Path, tuple[int, int] | None]
 
 LOOK = 1.0
 """Seconds between two looks at the project's files."""
+_FRESH = 5.0
+"""Seconds after which takes are looked at again, if any was written and nobody said which."""
+_OLD = 60.0
+"""Seconds after which they are anyhow: somebody may have taken a file away."""
 _CLIPS = 60_000
 """Takes of chapters that are kept laid out: a book of 20 hours has 15,000."""
 
@@ -124,7 +131,8 @@ class Desk:
         self._noted: _Stamps = {}
         self._version = 0
         self._sounds: OrderedDict[tuple[int, str], ChapterSound] = OrderedDict()
-        self._newest: dict[int, tuple[object, str]] = {}
+        self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
+        self._seen: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
         self._cache = Cache()
         self._mutex = threading.RLock()
         self._noting = threading.Lock()
@@ -269,14 +277,32 @@ class Desk:
 
     def _put(self, view: View) -> None:
         with self._mutex:
+            if self._view is None or self._view.book is not view.book:
+                self._newest.clear()
+                self._seen.clear()
             self._version, self._view = view.version, view
-            self._newest.clear()
         self.events.send({"type": "book", "version": view.version, "busy": self.busy})
+
+    def seen(self, chapter: int) -> Mapping[str, Seen]:
+        """The takes of a chapter, counted from 0, by their chunks."""
+        with self._mutex:
+            view, known = self.view, self._seen.get(chapter)
+        journal = _stamps(iter((view.book.store.root / "journal.jsonl",)))
+        if known is not None:
+            found, then, when = known
+            if time.monotonic() - when < (_OLD if then == journal else _FRESH):
+                return found
+        found = glance.of(view.book, view.chapters.get(chapter, ()))
+        with self._mutex:
+            if self.view.book is view.book:
+                self._seen[chapter] = found, journal, time.monotonic()
+        return found
 
     def touched(self, chapter: int) -> None:
         """Takes of a chapter have come, or gone; it is counted from 0."""
         with self._mutex:
             self._newest.pop(chapter, None)
+            self._seen.pop(chapter, None)
             if not self.view.shared.rate:
                 self._view = replace(self.view, shared=layout.book_sound(self.view.book))
         self.events.send({"type": "chapter", "number": chapter + 1})
@@ -287,10 +313,10 @@ class Desk:
         """What is heard of a chapter now, counted from 0; None where nothing is."""
         view = self.view
         steps = view.chapters.get(chapter, ())
-        stamp = (view.version, tuple(_content(view, step) for step in steps))
+        stamp = (view.book, self.seen(chapter))
         with self._mutex:
             known = self._newest.get(chapter)
-            if known and known[0] == stamp:
+            if known and all(one is other for one, other in zip(known[0], stamp, strict=True)):
                 return self._kept(chapter, known[1])
         found = self._mastered(view, chapter) or self._words(view, steps)
         if found is None:
@@ -301,7 +327,7 @@ class Desk:
             self._sounds.move_to_end((chapter, found.bytes.tag))
             while len(self._sounds) > 1 and sum(s.clips for s in self._sounds.values()) > _CLIPS:
                 gone, _ = self._sounds.popitem(last=False)
-                if self._newest.get(gone[0], (None, ""))[1] == gone[1]:
+                if self._newest.get(gone[0], ((), ""))[1] == gone[1]:
                     del self._newest[gone[0]]
         return found
 
@@ -340,11 +366,6 @@ class Desk:
             return None
         data = WordsBytes(words, view.book.store, self._cache)
         return ChapterSound("takes", data, words.timeline, 0.0, len(words.clips))
-
-
-def _content(view: View, step: Step) -> str:
-    take = view.book.takes.take(step.key)
-    return take.content if take else ""
 
 
 def _best(files: list[Encoded]) -> Encoded | None:

@@ -66,21 +66,25 @@ class Looking:
 
     async def book(self, request: Request) -> Response:
         def told(view: View) -> rows.Row:
-            return rows.book(view) | {"busy": self.desk.busy, "jobs": self.jobs.state()}
+            return rows.book(view, self.desk.seen) | {
+                "busy": self.desk.busy,
+                "jobs": self.jobs.state(),
+            }
 
         return await self._told(told)
 
     async def chapter(self, request: Request) -> Response:
         def told(view: View) -> rows.Row:
             number = view.number(request.path_params["number"])
-            return rows.chapter(view, number, self.desk.sound(number))
+            return rows.chapter(view, number, self.desk.sound(number), self.desk.seen(number))
 
         return await self._told(told)
 
     async def chunk(self, request: Request) -> Response:
         def told(view: View) -> rows.Row:
             step = view.step(request.path_params["id"])
-            return rows.chunk(view, step) | {"paragraph": _paragraph(view, step)}
+            seen = self.desk.seen(step.chapter)[step.id]
+            return rows.chunk(view, step, seen) | {"paragraph": _paragraph(view, step)}
 
         return await self._told(told)
 

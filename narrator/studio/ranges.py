@@ -40,19 +40,18 @@ def answer(request: Request, whole: Bytes) -> Response:
     tag = f'"{whole.tag}"'
     headers = {"accept-ranges": "bytes", "etag": tag}
     wanted = request.headers.get("range")
-    if wanted is not None and request.headers.get("if-range") in (None, tag):
+    span: tuple[int, int] | None = (0, whole.size)
+    is_part = wanted is not None and request.headers.get("if-range") in (None, tag)
+    if wanted is not None and is_part:
         span = _span(wanted, whole.size)
-        if span is None:
-            headers["content-range"] = f"bytes */{whole.size}"
-            return JSONResponse({"error": "it has no such range"}, 416, headers)
-    else:
-        span = 0, whole.size
+    if span is None:
+        headers["content-range"] = f"bytes */{whole.size}"
+        return JSONResponse({"error": "it has no such range"}, 416, headers)
     start, stop = span
     headers["content-length"] = str(stop - start)
-    status = 200
-    if stop - start < whole.size or wanted is not None:
-        status = 206
+    if is_part:
         headers["content-range"] = f"bytes {start}-{stop - 1}/{whole.size}"
+    status = 206 if is_part else 200
     if request.method == "HEAD":
         return Response(None, status, headers, whole.media_type)
     return StreamingResponse(whole.read(start, stop), status, headers, whole.media_type)

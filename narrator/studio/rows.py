@@ -5,7 +5,7 @@ Knows no requests; changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from narrator.errors import Problem
@@ -15,9 +15,10 @@ from narrator.pipeline.estimate import speeds_of
 from narrator.pipeline.manuscript import unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
-from narrator.speech.plan import EXPLAINED, Reason, Step, is_doubtful
+from narrator.speech.plan import EXPLAINED, Reason, Step
 from narrator.studio.attribution import sure_of
 from narrator.studio.desk import ChapterSound, View
+from narrator.studio.glance import Seen
 from narrator.text.chunks import together
 
 COLOURS = 12
@@ -28,7 +29,11 @@ Row = dict[str, Any]
 # -- the book --------------------------------------------------------------------------------------
 
 
-def book(view: View) -> Row:
+Takes = Callable[[int], Mapping[str, Seen]]
+"""What is there of a chapter, counted from 0."""
+
+
+def book(view: View, takes: Takes) -> Row:
     """What a page shows of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
@@ -41,33 +46,35 @@ def book(view: View) -> Row:
         "manifest": view.project.path.name,
         "draft": view.draft,
         "can": dict(view.can),
-        "chapters": [_chapter_line(view, number) for number in range(len(plan.chapters))],
+        "chapters": [
+            _chapter_line(view, number, takes(number)) for number in range(len(plan.chapters))
+        ],
         "speakers": speakers(plan),
-        "todo": _todo(plan),
+        "todo": _todo(plan, takes),
         "warnings": _warnings(view),
         "undo": {"what": view.notes.undo} if view.notes.undo else None,
         "redo": {"what": view.notes.redo} if view.notes.redo else None,
     }
 
 
-def _chapter_line(view: View, number: int) -> Row:
-    states = [state_of(view.book, step) for step in view.chapters.get(number, ())]
+def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
     steps = view.chapters.get(number, ())
-    takes = [view.book.takes.take(step.key) for step in steps if not step.with_before]
+    states = [seen[step.id].state for step in steps]
+    first = [step for step in steps if not step.with_before]
+    flags, reviewed = view.notes.flags, view.notes.reviewed
+    takes = [seen[step.id].take for step in first]
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
         "chunks": len(steps),
-        "rendered": sum(state in ("good", "doubtful") for state in states),
+        "rendered": sum(state in _RENDERED for state in states),
         "doubtful": states.count("doubtful"),
         "missing": sum(state in ("missing", "given up") for state in states),
-        "flagged": sum(
-            any(not row.done for row in view.notes.flags.get(step.id, ())) for step in steps
-        ),
-        "reviewed": sum(step.key in view.notes.reviewed for step in steps),
+        "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
+        "reviewed": sum(step.key in reviewed for step in steps),
         "seconds": round(sum(take.seconds for take in takes if take), 1),
-        "expected": round(sum(s.expected for s in steps if not s.with_before), 1),
-        "current": bool(states) and all(state in ("good", "doubtful") for state in states),
+        "expected": round(sum(step.expected for step in first), 1),
+        "current": bool(states) and all(state in _RENDERED for state in states),
     }
 
 
@@ -110,9 +117,9 @@ def voice_said(plan: BookPlan, name: str) -> str:
     return voice.description or "none yet: one is drawn"
 
 
-def _todo(plan: BookPlan) -> Row:
-    """What a render would speak, with what was spoken since the plan was made left out."""
-    steps = [step for step in plan.todo if plan.takes.current(step) is None]
+def _todo(plan: BookPlan, takes: Takes) -> Row:
+    """What a render would speak, without what was spoken since the plan was made."""
+    steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in _RENDERED]
     seconds = sum(step.expected for step in steps)
     speed = speeds_of(plan.project).get(plan.engine.name)
     reasons: dict[Reason, int] = {}
@@ -151,21 +158,11 @@ def _warnings(view: View) -> list[Row]:
 
 # -- a chapter -------------------------------------------------------------------------------------
 
+_RENDERED = ("good", "doubtful")
 _RANK = ("missing", "given up", "stale", "doubtful", "good")
 
 
-def state_of(plan: BookPlan, step: Step) -> str:
-    """good, doubtful, stale (its take was made with something that has changed), given up or
-    missing; as the takes are now."""
-    take = plan.takes.take(step.key)
-    if take is None:
-        return "given up" if plan.store.flag(step.key) else "missing"
-    if plan.takes.current(step) is None:
-        return "stale"
-    return "doubtful" if is_doubtful(take, step) else "good"
-
-
-def chapter(view: View, number: int, sound: ChapterSound | None) -> Row:
+def chapter(view: View, number: int, sound: ChapterSound | None, seen: Mapping[str, Seen]) -> Row:
     """A chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     heard = _heard(sound.timeline) if sound else {}
@@ -177,7 +174,7 @@ def chapter(view: View, number: int, sound: ChapterSound | None) -> Row:
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.goes_on:
             paragraph += 1
-        row = _chunk_line(view, group, heard)
+        row = _chunk_line(view, group, heard, seen)
         row["paragraph"] = max(0, paragraph)
         row["sure"] = sure.get(first.id)
         row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
@@ -217,10 +214,11 @@ def _chunk_line(
     view: View,
     group: Sequence[Step],
     heard: Mapping[str, tuple[float, float]],
+    seen: Mapping[str, Seen],
 ) -> Row:
     plan, first = view.book, group[0]
     chunk, line = first.chunk, first.chunk.pieces[0].line
-    states = [state_of(plan, step) for step in group]
+    states = [seen[step.id].state for step in group]
     state = min(states, key=_RANK.index)
     places_heard = [heard[step.id] for step in group if step.id in heard]
     worst = group[states.index(state)]
@@ -237,7 +235,7 @@ def _chunk_line(
         "stop": round(max(s for _, s in places_heard), 3) if places_heard else None,
         "state": state,
         "why": why_said(plan, worst, state),
-        "faults": list(faults_of(plan, worst)),
+        "faults": list(seen[worst.id].faults),
         "pinned": any(step.pinned for step in group),
         "reviewed": all(step.key in view.notes.reviewed for step in group),
         "flags": [{"note": one.note, "done": one.done} for one in flags],
@@ -249,28 +247,19 @@ def _chunk_line(
 
 def why_said(plan: BookPlan, step: Step, state: str) -> str:
     """Why a render would speak it again; empty where it would not."""
-    if state in ("good", "doubtful"):
+    if state in _RENDERED:
         return ""
     why = plan.why[step.key]
     return str(why) if why.render else ""
 
 
-def faults_of(plan: BookPlan, step: Step) -> Sequence[str]:
-    """What the checks found of the take, or of those that were given up."""
-    if take := plan.takes.take(step.key):
-        return take.faults
-    flag = plan.store.flag(step.key)
-    return flag.faults if flag else ()
-
-
 # -- a chunk ---------------------------------------------------------------------------------------
 
 
-def chunk(view: View, step: Step) -> Row:
+def chunk(view: View, step: Step, seen: Seen) -> Row:
     """One chunk with its tries. Raises StorageError."""
     plan = view.book
     line = step.chunk.pieces[0].line
-    state = state_of(plan, step)
     pin = plan.pins.get(step.key)
     home = pin.step if pin else step.key
     return {
@@ -282,9 +271,9 @@ def chunk(view: View, step: Step) -> Row:
         "style": step.chunk.style,
         "source": f"{places.within(line.path, plan)}:{line.line}",
         "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
-        "state": state,
-        "why": why_said(plan, step, state),
-        "faults": list(faults_of(plan, step)),
+        "state": seen.state,
+        "why": why_said(plan, step, seen.state),
+        "faults": list(seen.faults),
         "expected": round(step.expected, 2),
         "retakes": "seed" in plan.engines[step.chunk.speaker].uses,
         "tries": [_try_line(home, one) for one in retakes.tries_of(plan, step)],

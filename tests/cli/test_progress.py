@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from narrator.cli.progress import EVERY, LineProgress, StageLine, beat, stage
+from narrator.pipeline.tally import Outlook, Spoken
 
 
 class Clock:
@@ -66,31 +66,27 @@ def test_a_share_is_told_with_the_time_left(log):
     assert lines == ["measuring 12 files: 25%, 0:30 left", "measuring 12 files: 25%, 1:00 left"]
 
 
-def step(chapter: int, number: int) -> SimpleNamespace:
-    return SimpleNamespace(
-        chapter=chapter, id=f"{chapter + 1}.{number}", key=f"{chapter}{number}", expected=5.0
-    )
+def outlook(chunks: int) -> Outlook:
+    return Outlook(("Morning",), {0: chunks}, 5.0 * chunks)
 
 
-def book(chunks: int) -> SimpleNamespace:
-    chapters = [SimpleNamespace(title="Morning")]
-    todo = [step(0, number) for number in range(chunks)]
-    return SimpleNamespace(manuscript=SimpleNamespace(chapters=chapters), todo=todo)
+def chunk(number: int) -> Spoken:
+    return Spoken(f"1.{number}", f"key {number}", 0, 5.0, 5.0)
 
 
 def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwards(log):
     now = Clock()
     with LineProgress(log, now) as progress:
-        spoken = iter(book(4).todo)
+        spoken = map(chunk, range(4))
 
         def speak() -> None:
-            progress.rendered(next(spoken), SimpleNamespace(seconds=5.0, faults=()))
+            progress.rendered(next(spoken))
 
         lines = told(
             log,
             now,
             lambda: progress.exporting("measure music", 1, 4),
-            lambda: progress.planned(book(4)),
+            lambda: progress.planned(outlook(4)),
             speak,
             speak,
             lambda: progress.exporting("encode", 30, 60),

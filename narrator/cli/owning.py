@@ -1,0 +1,59 @@
+"""The process that a studio has jobs done by: no command for people."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from narrator.cli.progress import JsonProgress
+from narrator.cli.rendering import awake
+from narrator.cli.shared import Book, app, err, out
+from narrator.errors import EngineUnavailable, NarratorError
+
+if TYPE_CHECKING:
+    from narrator.pipeline.owner import Owner
+
+
+@app.command(hidden=True)
+def own(book: Book = Path("book.yaml")) -> None:
+    """Do the jobs that are asked for, one after another, until standard input ends."""
+    from narrator.pipeline import doing, wire
+    from narrator.pipeline.owner import Owner
+    from narrator.project.place import manifest_at
+
+    root = manifest_at(book).parent
+    if there := wire.reached(root / "build"):
+        there.close()
+        return  # whoever it is does what is asked
+    owner, engines = Owner(root / "build"), doing.Engines()
+    try:
+        _ends_with_input(owner)
+        out.print("listening")
+        for ticket in owner.waiting():
+            try:
+                with awake():
+                    doing.do(owner, ticket, root, engines, JsonProgress(err))
+            except EngineUnavailable:
+                engines.forget()
+            except NarratorError:
+                pass  # they were told
+            except Exception as error:
+                err.print(f"internal error: {type(error).__name__}: {error}")
+    finally:
+        owner.close()
+
+
+def _ends_with_input(owner: Owner) -> None:
+    """Whoever started us closes it, or is no more."""
+
+    def wait() -> None:
+        while os.read(0, 1024):
+            pass
+        owner.end()
+
+    threading.Thread(target=wait, name="studio", daemon=True).start()
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, lambda number, frame: owner.end())

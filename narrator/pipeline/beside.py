@@ -1,0 +1,197 @@
+"""Jobs of others that are done beside a render, between the turns of its engine.
+
+Pins are chosen and dropped at once, and what is to be spoken anew by the same engine goes to it
+beside the render's own requests; all other jobs wait for the render's end. What was edited
+meanwhile is read again for those who come, and not for the render. Knows no sockets.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from narrator.engines import Engine, Outcome, Request
+from narrator.errors import NarratorError, UsageError
+from narrator.pipeline import bookplan, inputs, retakes
+from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline.inputs import Reading
+from narrator.pipeline.jobs import STOPPED, Job
+from narrator.pipeline.owner import Owner, Ticket
+from narrator.project.project import Project
+from narrator.speech.store import Store
+
+
+def speaker_of(project: Project, job: Job) -> str:
+    return bookplan.kind_of(project, draft=job.draft).name
+
+
+def settings_of(reading: Reading, job: Job) -> tuple[int | None, dict[str, Any]]:
+    """Seed and settings of a retake, as the engine has them. Raises UsageError."""
+    kind = bookplan.kind_of(reading.manuscript.project, draft=job.draft)
+    found = kind.typed(f"{name}={value}" for name, value in job.parameters.items())
+    return found.pop("seed", job.seed), found
+
+
+def retaken(ticket: Ticket, made: list[retakes.Retaken]) -> None:
+    failed = any(one.pinned is None for one in made)
+    code = STOPPED if ticket.cancel.is_set() else 1 if failed else 0
+    ticket.ended(code, summary={"retaken": [one.to_json() for one in made]})
+
+
+def mark(ticket: Ticket, book: BookPlan) -> None:
+    """Of who holds the lock and writes the plan's store. Raises UsageError, StorageError."""
+    job = ticket.job
+    steps = [bookplan.find_step(book, name) for name in job.chunks]
+    if job.kind == "unpin":
+        lost = () if job.chunks else book.lost
+        retakes.forget(book, lost)
+        held = retakes.unpin(book, steps)
+        unpinned = {step.id: step in held for step in steps}
+        ticket.ended(0, summary={"unpinned": unpinned, "forgotten": len(lost)})
+        return
+    if len(steps) != 1 or job.number is None:
+        raise UsageError("one chunk is pinned, to the number of one of its tries")
+    retakes.pin(book, steps[0], job.number)
+    ticket.ended(0, summary={"pinned": steps[0].id, "number": job.number})
+
+
+@dataclass(slots=True)
+class _Retake:
+    """Chunks that a running engine speaks anew for somebody."""
+
+    ticket: Ticket
+    asked: retakes.Retaking
+    left: int
+    """Requests that have no answer yet."""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The book as those see it who come while it is rendered."""
+
+    reading: Reading
+    book: BookPlan
+
+
+@dataclass(slots=True)
+class Beside:
+    """Jobs of others that are done between the turns of a render."""
+
+    owner: Owner
+    reading: Reading
+    engine: Engine
+    tell: Callable[[str], None]
+    _waiting: deque[tuple[_Retake, Request]] = field(default_factory=deque)
+    _flying: dict[str, tuple[_Retake, Request]] = field(default_factory=dict)
+    """By the key that the loop knows them by: a step may be spoken by both at one time."""
+    _views: dict[bool, _View] = field(default_factory=dict)
+    """By whether they are of the draft voice."""
+    _later: set[str] = field(default_factory=set)
+    """Jobs that prove to be none for this engine."""
+    _count: int = 0
+
+    def attend(self, running: BookPlan) -> None:
+        """Begin what waits and can be done now; on the loop's thread."""
+        while ticket := self.owner.take(self._fits):
+            self.owner.begun(ticket, beside=True)
+            try:
+                self._begin(ticket, self._view(ticket.job, running.store))
+            except NarratorError as error:
+                self._fail(ticket, error)
+
+    def request(self, engine: Engine) -> Request | None:
+        """As `render.Aside`."""
+        while self._waiting and engine is self.engine:
+            retake, request = self._waiting.popleft()
+            if retake.failed or retake.ticket.cancel.is_set():
+                self._is_less(retake)
+                continue
+            self._count += 1
+            name = f"aside {self._count}"
+            self._flying[name] = retake, request
+            return replace(request, key=name)
+        return None
+
+    def answered(self, request: Request, outcome: Outcome) -> None:
+        """As `render.Aside`."""
+        retake, asked = self._flying.pop(request.key)
+        if not retake.failed:
+            try:
+                retake.asked.answered(asked, replace(outcome, key=asked.key))
+            except NarratorError as error:
+                retake.failed = True
+                self._fail(retake.ticket, error)
+        self._is_less(retake)
+
+    def give_up(self) -> None:
+        """What is not done when the render has ended waits again."""
+        unfinished = (one for one, _ in (*self._flying.values(), *self._waiting) if not one.failed)
+        for ticket in reversed(list(dict.fromkeys(one.ticket for one in unfinished))):
+            self.owner.put_back(ticket)
+        self._waiting.clear()
+        self._flying.clear()
+
+    def _fits(self, ticket: Ticket) -> bool:
+        job, project = ticket.job, self.reading.manuscript.project
+        if job.book != project.path.name or ticket.id in self._later:
+            return False
+        if job.kind == "retake":
+            return speaker_of(project, job) == self.engine.name
+        return job.kind in ("pin", "unpin")
+
+    def _begin(self, ticket: Ticket, view: _View) -> None:
+        job, book = ticket.job, view.book
+        if job.kind != "retake":
+            mark(ticket, book)
+            self.owner.done(ticket)
+        elif book.engine is not self.engine:
+            self._later.add(ticket.id)
+            self.owner.put_back(ticket)
+        else:
+            seed, parameters = settings_of(view.reading, job)
+            asked = retakes.Retaking.of(
+                book.manuscript, book.engine, job.chunks, book.store, count=job.count, seed=seed,
+                parameters=parameters, tell=self.tell,
+            )  # fmt: skip
+            retake = _Retake(ticket, asked, len(asked.requests))
+            self._waiting += ((retake, request) for request in asked.requests)
+
+    def _view(self, job: Job, store: Store) -> _View:
+        """The book as it is in its files now, with the pins that there are."""
+        held = self._views.get(job.draft)
+        pins = {pin.take: pin for pin in store.pins().values()}
+        if held and held.book.pins == pins and held.reading.is_current():
+            return held
+        known = (self.reading, *(view.reading for view in self._views.values()))
+        reading = next((one for one in known if one.is_current()), None)
+        if reading is None:
+            reading = inputs.read(self.reading.manuscript.project.path)
+        engine = self._engine(reading.manuscript.project, job)
+        book = bookplan.plan(reading.manuscript, engine, Selection(), store=store)
+        self._views[job.draft] = _View(reading, book)
+        return self._views[job.draft]
+
+    def _engine(self, project: Project, job: Job) -> Engine:
+        """The one that runs, where it is the book's still."""
+        same = project.engine == self.reading.manuscript.project.engine
+        if speaker_of(project, job) == self.engine.name and (same or job.draft):
+            return self.engine
+        return bookplan.engine_for(project, draft=job.draft, tell=self.tell)
+
+    def _is_less(self, retake: _Retake) -> None:
+        """One request of a retake has its answer, or needs none."""
+        retake.left -= 1
+        if retake.left or retake.failed:
+            return
+        try:
+            retaken(retake.ticket, retake.asked.settled())
+            self.owner.done(retake.ticket)
+        except NarratorError as error:
+            self._fail(retake.ticket, error)
+
+    def _fail(self, ticket: Ticket, error: NarratorError) -> None:
+        ticket.ended(error.exit_code, str(error))
+        self.owner.done(ticket)

@@ -1,0 +1,134 @@
+"""How the jobs of a project are done by its owner, one after another.
+
+Knows no sockets and no terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from narrator.engines import Engine
+from narrator.errors import UsageError
+from narrator.pipeline import beside, bookplan, inputs, retakes, run
+from narrator.pipeline.beside import Beside
+from narrator.pipeline.bookplan import Selection
+from narrator.pipeline.inputs import Reading
+from narrator.pipeline.jobs import Job
+from narrator.pipeline.owner import Owner, Ticket
+from narrator.pipeline.run import Report
+from narrator.pipeline.session import locked
+from narrator.pipeline.tally import Shown
+from narrator.pipeline.telling import Telling
+from narrator.project.project import Project
+from narrator.speech.store import Store
+
+GONE_SOON = 10.0
+"""Seconds that a job waits for one who holds the lock and takes no jobs, as gc."""
+
+
+class Engines:
+    """Engines that stay as they are loaded, from job to job, while their settings are the same."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Path, bool], tuple[object, Engine]] = {}
+
+    def get(self, project: Project, draft: bool) -> Engine:
+        """Raises EngineUnavailable."""
+        place = project.path, draft
+        settings, engine = self._kept.get(place, (None, None))
+        if engine is None or settings != project.engine:
+            engine = bookplan.engine_for(project, draft=draft)
+            self._kept[place] = project.engine, engine
+        return engine
+
+    def forget(self) -> None:
+        """One that could not be started may be mended."""
+        self._kept.clear()
+
+
+def render(
+    owner: Owner, ticket: Ticket, reading: Reading, selection: Selection, engine: Engine,
+    shown: Shown,
+) -> Report:  # fmt: skip
+    """A render or an export, of who is `doing` it; others' pins and retakes are done beside it. Raises as `run.run`."""
+    others = Beside(owner, reading, engine, shown.starting)
+    ticket.covers = _covering(ticket.job, reading, selection)
+    try:
+        report = run.run(
+            reading.manuscript, engine, selection,
+            observer=Telling(owner, ticket, shown, others.attend), cancel=ticket.cancel,
+            speak=ticket.job.kind == "render", aside=others,
+        )  # fmt: skip
+    finally:
+        others.give_up()
+    failed = "\n".join(map(str, report.failures))
+    ticket.ended(report.exit_code, failed, run.summary(report))
+    return report
+
+
+def retake(owner: Owner, ticket: Ticket, reading: Reading, engine: Engine, shown: Shown) -> None:
+    """Chunks spoken anew, a row each in its summary. Raises as `retakes.retake`."""
+    job = ticket.job
+    seed, parameters = beside.settings_of(reading, job)
+    made = retakes.retake(
+        reading.manuscript, engine, job.chunks, count=job.count, seed=seed,
+        parameters=parameters, observer=Telling(owner, ticket, shown), cancel=ticket.cancel,
+    )  # fmt: skip
+    beside.retaken(ticket, made)
+
+
+def mark(ticket: Ticket, reading: Reading, engine: Engine) -> None:
+    """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
+    project = reading.manuscript.project
+    with locked(project):
+        store = Store.open(project.build / "store", writing=True)
+        beside.mark(ticket, bookplan.plan(reading.manuscript, engine, Selection(), store=store))
+
+
+def do(owner: Owner, ticket: Ticket, root: Path, engines: Engines, shown: Shown) -> None:
+    """A job of somebody else, from the reading of the book on. Raises NarratorError."""
+    job = ticket.job
+    with owner.doing(ticket), ExitStack() as held:
+        if not job.book or Path(job.book).name != job.book:
+            raise UsageError(f"no manifest of {root}: {job.book}")
+        reading = inputs.read(root / job.book)
+        manuscript = reading.manuscript
+        selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
+        engine = engines.get(manuscript.project, job.draft)
+        held.enter_context(locked(manuscript.project, GONE_SOON))
+        if job.kind in ("render", "export"):
+            render(owner, ticket, reading, selection, engine, shown)
+        elif job.kind == "retake":
+            retake(owner, ticket, reading, engine, shown)
+        else:
+            mark(ticket, reading, engine)
+
+
+def _covering(job: Job, reading: Reading, selection: Selection) -> Callable[[Job], bool]:
+    """Which other jobs a render does: such of the same book and engine, as it is in its files now,
+    and of no more than it renders."""
+    project = reading.manuscript.project
+
+    def covers(other: Job) -> bool:
+        if other.force or (other.kind, other.book) != (job.kind, project.path.name):
+            return False
+        speaks = beside.speaker_of(project, job)
+        if beside.speaker_of(project, other) != speaks or not reading.is_current():
+            return False
+        try:
+            asked = bookplan.select(reading.manuscript, other.chapters, other.speakers, False)
+        except UsageError:
+            return False
+        return _within(asked.chapters, selection.chapters) and _within(
+            asked.speakers, selection.speakers
+        )
+
+    return covers
+
+
+def _within(asked: frozenset[Any], chosen: frozenset[Any]) -> bool:
+    """Whether all that is asked for is chosen, where none stands for all."""
+    return not chosen or (bool(asked) and asked <= chosen)

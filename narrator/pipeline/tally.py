@@ -1,0 +1,201 @@
+"""How far a render is: what is counted of it, for whoever is shown it, in this process or another.
+
+A render's observer is told of steps and records; what people are shown is told of the few values
+here, which go over a line as well. Knows no terminal and no socket.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
+    from narrator.pipeline.bookplan import BookPlan
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What there is to render, and what of it is done."""
+
+    titles: tuple[str, ...]
+    """Of all chapters."""
+    total: Mapping[int, int]
+    """Chunks to render, by chapter counted from 0."""
+    left: float
+    """Expected seconds of what is not done."""
+    done: Mapping[int, int] = field(default_factory=dict)
+    retries: Mapping[int, int] = field(default_factory=dict)
+    speech: float = 0.0
+    """Seconds of what was spoken."""
+    expected: float = 0.0
+    """Seconds that were expected of it."""
+    spent: float = 0.0
+    """Seconds since it began."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Outlook:
+        """Raises KeyError, TypeError, ValueError, AttributeError for what is none."""
+        return cls(
+            tuple(map(str, row["titles"])),
+            _counts(row["total"]),
+            float(row["left"]),
+            _counts(row["done"]),
+            _counts(row["retries"]),
+            float(row["speech"]),
+            float(row["expected"]),
+            float(row["spent"]),
+        )
+
+
+def _counts(row: Mapping[str, Any]) -> dict[int, int]:
+    """By chapter, whose numbers are texts in JSON."""
+    return {int(chapter): int(count) for chapter, count in row.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A chunk of a render: done with, or asked again."""
+
+    chunk: str
+    """Its id, "3.12"."""
+    key: str
+    chapter: int
+    """Counted from 0."""
+    expected: float
+    """Seconds."""
+    seconds: float = 0.0
+    """Of its take, if it has one."""
+    faults: tuple[str, ...] = ()
+    again: bool = False
+    """Whether it was done before: an outlier, or what continues one."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "faults": list(self.faults)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Spoken:
+        """Raises KeyError, TypeError, ValueError for what is none."""
+        return cls(
+            str(row["chunk"]),
+            str(row["key"]),
+            int(row["chapter"]),
+            float(row["expected"]),
+            float(row["seconds"]),
+            tuple(map(str, row["faults"])),
+            bool(row["again"]),
+        )
+
+
+class Shown(Protocol):
+    """Who is shown how far a render is, whoever does it."""
+
+    def planned(self, outlook: Outlook) -> None: ...
+
+    def rendered(self, chunk: Spoken) -> None: ...
+
+    def retried(self, chunk: Spoken) -> None: ...
+
+    def flagged(self, chunk: Spoken) -> None: ...
+
+    def starting(self, what: str) -> None: ...
+
+    def running(self, slots: int, busy: float, note: str) -> None: ...
+
+    def exporting(self, what: str, done: int, total: int) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+def outlook_of(book: BookPlan) -> Outlook:
+    """Of a render that is about to begin."""
+    total = dict(Counter(step.chapter for step in book.todo))
+    left = sum(step.expected for step in book.todo)
+    return Outlook(tuple(chapter.title for chapter in book.chapters), total, left)
+
+
+class Tally:
+    """What is counted while a render goes on."""
+
+    def __init__(self, now: Clock = time.monotonic) -> None:
+        self.now = now
+        self.began = now()
+        self.titles: Sequence[str] = ()
+        self.total: Counter[int] = Counter()
+        self.done: Counter[int] = Counter()
+        self.retries: Counter[int] = Counter()
+        self.speech = 0.0
+        self.expected = 0.0
+        """Of what is done, as `left`: the estimate's own measure, so that time left is right even
+        where a voice is faster than expected."""
+        self.left = 0.0
+        self.ended: float | None = None
+        """When the last take was in; from there on files are made."""
+        self.making: tuple[str, float] | None = None
+        """The stage that files are in, and since when."""
+        self.slots = 0
+        self.busy = 0.0
+        self.note = ""
+        """What the engine says of itself."""
+
+    def planned(self, outlook: Outlook) -> None:
+        self.titles, self.left = outlook.titles, outlook.left
+        self.total, self.done = Counter(outlook.total), Counter(outlook.done)
+        self.retries = Counter(outlook.retries)
+        self.speech, self.expected = outlook.speech, outlook.expected
+        self.began = self.now() - outlook.spent
+        self.ended = self.making = None
+
+    def rendered(self, chunk: Spoken) -> None:
+        self.speech += chunk.seconds
+        self._ended(chunk)
+
+    def flagged(self, chunk: Spoken) -> None:
+        self._ended(chunk)
+
+    def retried(self, chunk: Spoken) -> None:
+        self.retries[chunk.chapter] += 1
+
+    def running(self, slots: int, busy: float, note: str) -> None:
+        self.slots, self.busy, self.note = slots, busy, note
+
+    def exporting(self, what: str, done: int, total: int) -> None:
+        now = self.now()
+        if self.titles:  # all that is spoken is there
+            self.ended = self.ended or now
+        if self.making is None or self.making[0] != what:
+            self.making = (what, now)
+
+    def _ended(self, chunk: Spoken) -> None:
+        if chunk.again:
+            return
+        self.done[chunk.chapter] += 1
+        self.expected += chunk.expected
+        self.left = max(0.0, self.left - chunk.expected)
+
+    @property
+    def outlook(self) -> Outlook:
+        """As it is now."""
+        return Outlook(
+            tuple(self.titles), dict(self.total), self.left, dict(self.done), dict(self.retries),
+            self.speech, self.expected, self.now() - self.began,
+        )  # fmt: skip
+
+    @property
+    def factor(self) -> float:
+        """Seconds of speech a second of this run."""
+        return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until all is spoken, once it can be said."""
+        if not self.expected or self.done.total() >= self.total.total():
+            return None
+        return self.left * max(1e-6, self.now() - self.began) / self.expected

@@ -1,0 +1,43 @@
+"""The takes of a chapter at one moment: which there are, and what is to be said of each chunk.
+
+Looking at a take costs a look at the disk, and a page asks of thousands: so what was seen is kept
+until something was spoken. Knows no requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from narrator.pipeline.bookplan import BookPlan
+from narrator.speech.plan import Step, fits, is_doubtful
+from narrator.speech.store import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is there of a chunk."""
+
+    take: Record | None
+    state: str
+    """good, doubtful, stale (its take was made with something that has changed), given up,
+    missing."""
+    faults: tuple[str, ...]
+    """What the checks found of the take, or of tries that were given up."""
+
+
+def of(book: BookPlan, steps: Sequence[Step]) -> Mapping[str, Seen]:
+    """What is there of the steps of a chapter, by their ids. Raises StorageError."""
+    wanted = {step.key for step in steps} | {step.parent for step in steps if step.parent}
+    takes = {key: take for key in wanted if (take := book.store.find(key))}
+    return {step.id: _seen(book, step, takes) for step in steps}
+
+
+def _seen(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
+    take = takes.get(step.key)
+    if take is None:
+        flag = book.store.flag(step.key)
+        return Seen(None, "given up" if flag else "missing", flag.faults if flag else ())
+    if not fits(step, takes.get, book.takes.voice(step.chunk.speaker)):
+        return Seen(take, "stale", take.faults)
+    return Seen(take, "doubtful" if is_doubtful(take, step) else "good", take.faults)

@@ -1,0 +1,129 @@
+"""What a page sees of a book: its chapters, chunks and tries, as they are now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from narrator.pipeline import bookplan
+from tests import studios
+from tests.studios import Opened
+
+
+def test_the_book_has_its_chapters_and_speakers(shared: Opened) -> None:
+    book = shared.page.get("/api/book").json
+    assert book["title"] == "Two <b>Walks</b> & more"
+    assert [one["title"] for one in book["chapters"]] == ["Out <script>alert(1)</script>", "Home"]
+    assert [one["name"] for one in book["speakers"]] == ["narrator", "Ada", "Ben"]
+    assert {one["color"] for one in book["speakers"]} == {0, 1, 2}
+    assert book["draft"] is True
+    assert book["can"]["model"] is False
+    assert (book["todo"]["chunks"], book["todo"]["reasons"]) == (0, [])
+    out = book["chapters"][0]
+    assert out["chunks"] == out["rendered"] == 6
+    assert out["current"]
+    assert book["jobs"]["running"] is None
+
+
+def test_a_chapter_is_its_chunks_in_their_paragraphs_and_scenes(shared: Opened) -> None:
+    rows = shared.chapter()["chunks"]
+    assert [row["id"] for row in rows] == ["1.1", "1.2", "1.3", "1.4", "1.6"]
+    assert [row["speakers"] for row in rows][3:] == [["Ada", "Ben"], ["Ben"]]
+    assert rows[3]["also"] == ["1.5"]
+    assert [row["paragraph"] for row in rows] == [0, 1, 2, 3, 4]
+    assert [row["scene"] for row in rows] == [0, 0, 0, 0, 1]
+    assert [row["heading"] for row in rows] == [1, 0, 0, 0, 0]
+    assert {row["state"] for row in rows} == {"good"}
+    assert rows[1]["source"] == "out.md:3"
+    starts = [row["start"] for row in rows]
+    assert starts == sorted(starts)
+    assert all(row["start"] < row["stop"] for row in rows)
+
+
+def test_a_chunk_has_its_tries(shared: Opened) -> None:
+    chunk = shared.page.get("/api/chunks/1.3").json
+    assert chunk["text"] == chunk["spoken"] == "Not far now."
+    (only,) = chunk["tries"]
+    assert only["in_use"]
+    assert not only["pinned"]
+    sound = shared.page.get(only["url"])
+    assert sound.headers["content-type"] == "audio/wav"
+    assert sound.data.startswith(b"RIFF")
+
+
+def test_what_is_not_there_is_said_in_a_line(shared: Opened) -> None:
+    for path in (
+        "/api/chapters/3",
+        "/api/chapters/0",
+        "/api/chapters/1.5",
+        "/api/chunks/9.9",
+        "/api/nothing",
+        "/sound/chapters/1/" + "0" * 40,
+        "/sound/tries/" + "0" * 40 + "/0",
+        "/static/nothing.js",
+    ):
+        answer = shared.page.get(path)
+        assert answer.status == 404, path
+        assert "\n" not in answer.json["error"]
+
+
+def test_a_text_that_changed_on_the_disk_is_read_again(studio: Opened) -> None:
+    before = studio.page.get("/api/book").json["version"]
+    text = studio.desk.path / "home.md"
+    text.write_text("They came home, tired.\n\nAda: At last.\n")
+    studio.look()
+    assert studio.page.get("/api/book").json["version"] > before
+    rows = studio.chapter(2)["chunks"]
+    assert rows[0]["text"] == "They came home, tired."
+    assert (rows[0]["state"], rows[0]["start"]) == ("missing", None)
+    assert rows[0]["why"].startswith("changed")
+    assert rows[1]["state"] == "good"
+    assert studio.page.get("/api/book").json["todo"]["chunks"] == 1
+
+
+def test_a_text_that_cannot_be_read_leaves_the_last_reading_and_says_so(studio: Opened) -> None:
+    (studio.desk.path / "book.yaml").write_text("title: [\n")
+    studio.look()
+    book = studio.page.get("/api/book").json
+    assert book["title"].startswith("Two")
+    assert "cannot be read" in book["warnings"][0]["text"]
+    studios.write(studio.desk.path)
+    studio.look()
+    assert studio.page.get("/api/book").json["warnings"] == []
+
+
+def test_takes_that_are_gone_are_missing_at_once(studio: Opened) -> None:
+    key = studio.chapter(2)["chunks"][0]["key"]
+    store = studio.desk.path / "build" / "store"
+    (store / key[:2] / f"{key}.take").unlink()
+    studio.desk.touched(1)
+    chapter = studio.chapter(2)
+    assert [row["state"] for row in chapter["chunks"]] == ["missing", "good"]
+    assert chapter["sound"]["kind"] == "takes"
+
+
+def test_what_is_heard_is_named(shared: Opened) -> None:
+    sound = shared.chapter()["sound"]
+    assert sound["kind"] == "mastered"
+    assert sound["label"] == "the draft voice: the mastered chapter"
+
+
+def test_a_book_that_nobody_has_rendered_has_no_sound(tmp_path: Path) -> None:
+    with studios.opened(studios.write(tmp_path)) as studio:
+        chapter = studio.chapter()
+        assert chapter["sound"]["kind"] == "none"
+        assert {row["state"] for row in chapter["chunks"]} == {"missing"}
+        assert studio.page.get("/api/peaks/1").status == 404
+        book = studio.page.get("/api/book").json
+        assert book["todo"]["chunks"] == 8
+        assert book["todo"]["reasons"] == [{"why": "never planned before", "chunks": 8}]
+
+
+def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) -> None:
+    manifest = studios.BOOK.replace("engine: {name: draft}\n", "")
+    with studios.opened(studios.write(tmp_path, book=manifest), draft=True) as studio:
+        can = studio.page.get("/api/book").json["can"]
+        answer = studio.page.post("/api/draft", {"draft": False})
+        assert (answer.status == 200) is can["model"]
+        assert studio.page.post("/api/draft", {"draft": True}).json["draft"] is True
+        assert studio.desk.view.book.engine.name == "draft"
+    assert bookplan.kind_of(studio.desk.view.project, draft=False).name == "voxcpm2"

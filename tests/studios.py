@@ -1,0 +1,176 @@
+"""A studio at work for tests: a server on a port of its own, and somebody who asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narrator.pipeline import bookplan, run
+from narrator.pipeline.bookplan import Selection
+from narrator.pipeline.manuscript import read
+from narrator.report import pickups
+from narrator.studio import app
+from narrator.studio.desk import Desk
+from narrator.studio.events import Events
+from narrator.studio.guard import Keys
+from tests.books import Watcher
+
+BOOK = """\
+title: "Two <b>Walks</b> & \\u2066more"
+author: Nobody
+language: en-GB
+engine: {name: draft}
+output: {formats: [m4b]}
+speakers: {narrator: {}, Ada: {}, Ben: {speed: 1.2}}
+chapters:
+  - {title: "Out <script>alert(1)</script>", file: out.md}
+  - {title: Home, file: home.md}
+"""
+OUT = """\
+# Out
+
+The road was long. It was wet, and the wind blew from the sea as it does in autumn there.
+
+Ada: Not far now.
+
+Ada & Ben: We know the way!
+
+***
+
+Ben: I am cold.
+"""
+HOME = "They came home.\n\nAda: At last.\n"
+
+
+def write(folder: Path, *, book: str = BOOK, out: str = OUT, home: str = HOME) -> Path:
+    """A project of two chapters, three voices and a chorus; its folder."""
+    (folder / "book.yaml").write_text(book, encoding="utf-8")
+    (folder / "out.md").write_text(out, encoding="utf-8")
+    (folder / "home.md").write_text(home, encoding="utf-8")
+    return folder
+
+
+def rendered(folder: Path) -> Path:
+    """The same, spoken by the draft voice."""
+    render(write(folder))
+    return folder
+
+
+def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = frozenset()) -> None:
+    manuscript = read(folder)
+    engine = bookplan.engine_for(manuscript.project, draft=True)
+    selection = Selection(chapters)
+    run.run(
+        manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a studio answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+@dataclass
+class Visitor:
+    """A page that asks; the cookie is that of a link, once it was opened."""
+
+    place: app.Place
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.place.port}"
+
+    def opened(self, token: str) -> Visitor:
+        """Opens a link, and is known from then on."""
+        answer = self.get(f"/?token={token}")
+        assert answer.status == 303, answer
+        self.headers["cookie"] = answer.headers["set-cookie"].partition(";")[0]
+        return self
+
+    def get(self, path: str, **headers: str | None) -> Answer:
+        return self.ask("GET", path, None, **headers)
+
+    def post(self, path: str, asked: object = None, **headers: str | None) -> Answer:
+        data = json.dumps({} if asked is None else asked).encode()
+        own = {"content_type": "application/json", "origin": f"http://{self.host}"}
+        return self.ask("POST", path, data, **{**own, **headers})
+
+    def put(self, path: str, data: bytes, **headers: str | None) -> Answer:
+        return self.ask("PUT", path, data, **{"origin": f"http://{self.host}", **headers})
+
+    def ask(self, method: str, path: str, data: Any = None, **headers: str | None) -> Answer:
+        """Headers of a request have underscores here; None leaves one out."""
+        said: dict[str, str | None] = {**self.headers}
+        said |= {name.replace("_", "-"): value for name, value in headers.items()}
+        wire = http.client.HTTPConnection("127.0.0.1", self.place.port, timeout=30)
+        with contextlib.closing(wire):
+            kept = {name: value for name, value in said.items() if value is not None}
+            wire.request(method, path, data, kept)
+            answer = wire.getresponse()
+            found = {name.casefold(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, found, answer.read())
+
+
+@dataclass
+class Opened:
+    """A studio at work, and the page that opened it."""
+
+    desk: Desk
+    place: app.Place
+    keys: Keys
+    page: Visitor
+    links: list[str]
+    """Tokens of links that were shown after the first."""
+    _loop: asyncio.AbstractEventLoop
+
+    def do(self, action: Callable[[], object]) -> None:
+        """In the thread that reads, after all that was asked before."""
+
+        async def errand() -> None:
+            action()
+
+        asyncio.run_coroutine_threadsafe(errand(), self._loop).result(60)
+
+    def look(self) -> None:
+        """What the studio does every second."""
+        self.do(self.desk.look)
+
+    def chapter(self, number: int = 1) -> Any:
+        return self.page.get(f"/api/chapters/{number}").json
+
+
+@contextlib.contextmanager
+def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
+    """A studio of a project, its errands in a thread instead of the main one."""
+    desk, links = Desk(folder, draft, Events()), []
+    keys = Keys(links.append)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    desk.begin(loop)
+    place = app.listen("127.0.0.1", 0)
+    desk.read()
+    thread.start()
+    try:
+        with app.served(app.Studio(desk, keys, place, pickups.page)):
+            page = Visitor(place).opened(keys.token)
+            yield Opened(desk, place, keys, page, links, loop)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
