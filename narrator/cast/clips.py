@@ -188,12 +188,14 @@ def _check_length(seconds: float) -> None:
 # -- preparing -------------------------------------------------------------------------------------
 
 
-def prepare(recording: Recording, transcript: str, language: str) -> Clip:
-    """A recording made ready for engines, and all that is wrong with it.
+def prepare(recording: Recording, transcript: str | None, language: str) -> Clip:
+    """A recording made ready for engines, and all that is wrong with it; without a transcript, all
+    but what that would show.
 
     A clip that is refused has the samples as far as they came; do not speak with it.
     """
-    transcript = " ".join(transcript.split())
+    is_known = transcript is not None
+    transcript = " ".join((transcript or "").split())
     channels = recording.channels
     if not len(channels) or not np.isfinite(channels).all():
         message = "the sound holds values that are not numbers; export it again"
@@ -206,7 +208,9 @@ def prepare(recording: Recording, transcript: str, language: str) -> Clip:
         return _refused(transcript, "no speech in it: it is silent, or next to it", *findings)
     sound = _Levels.of(mono, start, stop)
     findings += _clipping(channels, recording.rate)
-    findings += _length(sound, transcript, language)
+    findings += _length(sound)
+    if is_known:
+        findings += _fit(sound.seconds, transcript, language)
     findings += _background(sound)
     band = min(_band(mono[start:stop]), recording.rate / 2)
     findings += _narrow(band, recording.rate)
@@ -353,7 +357,7 @@ def too_long(seconds: float) -> str:
     )
 
 
-def _length(sound: _Levels, transcript: str, language: str) -> list[ClipFinding]:
+def _length(sound: _Levels) -> list[ClipFinding]:
     seconds, findings = sound.seconds, list[ClipFinding]()
     if seconds < SHORTEST:
         message = (
@@ -369,7 +373,6 @@ def _length(sound: _Levels, transcript: str, language: str) -> list[ClipFinding]
         findings.append(ClipFinding("refuse", message))
     elif message := too_long(seconds):
         findings.append(ClipFinding("warn", message))
-    findings += _fit(seconds, transcript, language)
     inner = [b - a for a, b in sound.pauses() if sound.first < a and b < sound.last]
     gap = max(inner, default=0) * FRAME
     if gap > WIDEST_GAP:

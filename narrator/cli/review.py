@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from narrator.cli.shared import counted, near, out, short
+from narrator.cli.shared import counted, near, out
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.attribution import Proposal, Quote
+    from narrator.pipeline.attribution import Proposal
+    from narrator.pipeline.questions import Question
 
 Keys = Callable[[], str]
 """The next key: a character; "" when no more will come."""
 
-_CHOICES = 9
 _CONTEXT = 300
-"""Characters of a paragraph before or after that are shown, and of what is around a quotation."""
+"""Characters of what is around a quotation in its paragraph that are shown."""
 _HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
 _ENTER, _ESCAPE, _TAB, _RUBOUT = "\r\n", "\x1b", "\t", "\x7f\b"
 _END = "q\x04"
@@ -100,60 +100,40 @@ class Review:
     def __init__(
         self, proposal: Proposal, keys: Keys, console: Console, *, in_order: bool = False
     ) -> None:
+        from narrator.pipeline.questions import questions
+
         self.proposal = proposal
         self.keys = keys
         self.console = console
-        questions = proposal.doubtful
-        if in_order:
-            questions.sort(key=lambda group: (group[0].chapter, group[0].number))
-        places = {id(one): place for place, one in enumerate(proposal.quotes)}
-        self.questions = [[places[id(one)] for one in group] for group in questions]
+        self.questions = questions(proposal, in_order=in_order)
         self.answers = 0
 
     def run(self) -> tuple[int, int]:
         """Ask until the last question or the wish to quit: how many answers, how many are left."""
         at = 0
         while at < len(self.questions):
-            group = tuple(self.proposal.quotes[place] for place in self.questions[at])
-            choices = self._choices(group[0])
-            self._show(at, group, choices)
-            answer = self._answer(choices)
+            question = self.questions[at]
+            self._show(at, question)
+            answer = self._answer(question.choices)
             if answer is None:
                 break
             if answer in (_SKIP, _BACK):
                 at = max(0, at - 1) if answer == _BACK else at + 1
                 continue
-            self._write(group, answer)
+            self._write(question, answer)
             at += 1
-        left = sum(not self.proposal.quotes[group[0]].row.is_yours for group in self.questions)
-        return self.answers, left
+        return self.answers, sum(not one.group[0].row.is_yours for one in self.questions)
 
-    def _write(self, group: Sequence[Quote], speaker: str) -> None:
+    def _write(self, question: Question, speaker: str) -> None:
         from narrator.pipeline import attribution
+        from narrator.pipeline.questions import refreshed
 
-        self.proposal = attribution.answered(self.proposal, group, speaker)
-        attribution.write_chapter(self.proposal, group[0].chapter)
+        self.proposal = attribution.answered(self.proposal, question.group, speaker)
+        attribution.write_chapter(self.proposal, question.chapter)
+        self.questions = refreshed(self.proposal, self.questions)
         self.answers += 1
 
     # -- asking
-
-    def _choices(self, one: Quote) -> list[tuple[str, float | None]]:
-        """Who may say it, the first with how sure that is: who is proposed, then who is likely by
-        this place alone, then whoever says most."""
-        sure = one.row.sure if one.row.by != "you" else None
-        likely: dict[str, float | None] = {one.speaker: sure} if one.speaker else {}
-        for name, _ in one.others:
-            likely.setdefault(name, None)
-        for name, _ in self._most_lines():
-            if len(likely) >= _CHOICES:
-                break
-            likely.setdefault(name, None)
-        return list(likely.items())[:_CHOICES]
-
-    def _most_lines(self) -> list[tuple[str, int]]:
-        lines = self.proposal.lines
-        ranked = sorted(self.proposal.characters, key=lambda one: -lines[one.name])
-        return [(one.name, lines[one.name]) for one in ranked]
 
     def _answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
         """A name, NOBODY, _SKIP or _BACK; None to quit."""
@@ -208,7 +188,9 @@ class Review:
     def _fitting(self, typed: str) -> list[str]:
         """Names that begin so, then names with a word or an alias that does."""
         start = typed.casefold()
-        cast = [name for name, _ in self._most_lines()]
+        lines = self.proposal.lines
+        cast = [one.name for one in self.proposal.characters]
+        cast.sort(key=lambda name: -lines[name])
         aliases = {one.name: one.aliases for one in self.proposal.characters}
         first = [name for name in cast if name.casefold().startswith(start)]
         return first + [
@@ -224,20 +206,17 @@ class Review:
 
     # -- showing
 
-    def _show(
-        self, at: int, group: Sequence[Quote], choices: Sequence[tuple[str, float | None]]
-    ) -> None:
-        one = group[0]
+    def _show(self, at: int, question: Question) -> None:
+        one = question.group[0]
         title = self.proposal.chapters[one.chapter].title
         place = f"{at + 1:,} of {len(self.questions):,}  {near(one.path)}:{one.number}  {title}"
         self.console.print(Text(f"\n{place}", style="bold"))
-        before, after = self._around(one)
-        if before:
-            self._say(Text(before, style="dim"))
-        self._say(self._paragraph(group))
-        if after:
-            self._say(Text(after, style="dim"))
-        for number, (name, sure) in enumerate(choices, 1):
+        if question.before:
+            self._say(Text(question.before, style="dim"))
+        self._say(self._paragraph(question))
+        if question.after:
+            self._say(Text(question.after, style="dim"))
+        for number, (name, sure) in enumerate(question.choices, 1):
             self._say(Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else "")))
         if one.row.is_yours:
             self._say(Text(f"you said: {one.row.speaker}"))
@@ -246,41 +225,21 @@ class Review:
     def _say(self, text: Text) -> None:
         self.console.print(text, soft_wrap=False)
 
-    def _around(self, one: Quote) -> tuple[str, str]:
-        """The paragraphs before and after, with those who speak in them."""
-        lines = self.proposal.chapters[one.chapter].scenes[one.quoted.scene].lines
-        said: dict[int, dict[str, None]] = {}
-        for other in self.proposal.quotes:
-            if (other.chapter, other.quoted.scene) == (one.chapter, one.quoted.scene):
-                names = {other.speaker: None} if other.speaker else {}
-                said.setdefault(other.quoted.place, {}).update(names)
-
-        def named(place: int, text: str) -> str:
-            names = " & ".join(said.get(place, ()))
-            return f"({names}) {text}" if names else text
-
-        before, after = one.quoted.place - 1, one.quoted.place + 1
-        end = lines[before].text if before >= 0 else ""
-        end = end if len(end) <= _CONTEXT else f"… {end[-_CONTEXT:]}"
-        begin = short(lines[after].text, _CONTEXT) if after < len(lines) else ""
-        return named(before, end), named(after, begin)
-
-    def _paragraph(self, group: Sequence[Quote]) -> Text:
+    def _paragraph(self, question: Question) -> Text:
         """The paragraph with what is asked about marked, by colour or by signs."""
-        line = group[0].quoted.line
-        pieces = [one.quoted for one in group if one.quoted.line == line]
-        begin = max(0, pieces[0].start - _CONTEXT)
-        end = min(len(line.text), pieces[-1].stop + _CONTEXT)
+        text, spans = question.paragraph, question.spans
+        begin = max(0, spans[0][0] - _CONTEXT)
+        end = min(len(text), spans[-1][1] + _CONTEXT)
         shown = Text("… " if begin else "")
         plain = self.console.color_system is None or self.console.no_color
         at = begin
-        for piece in pieces:
-            shown.append(line.text[at : piece.start])
-            words = line.text[piece.start : piece.stop]
+        for start, stop in spans:
+            shown.append(text[at:start])
+            words = text[start:stop]
             shown.append(f">>{words}<<" if plain else words, None if plain else "reverse")
-            at = piece.stop
-        shown.append(line.text[at:end])
-        return shown.append(" …") if end < len(line.text) else shown
+            at = stop
+        shown.append(text[at:end])
+        return shown.append(" …") if end < len(text) else shown
 
 
 def _shared(typed: str, names: Sequence[str]) -> str:

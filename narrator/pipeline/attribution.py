@@ -92,6 +92,10 @@ class Proposal:
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
 
+    def text_of(self, chapter: int) -> str:
+        """Name of the file of a chapter's text."""
+        return Path(self.project.chapters[chapter].file or "").name
+
     @property
     def given(self) -> Counter[str]:
         """Speaker -> stretches that the text itself gives them, by labels and in braces."""
@@ -444,10 +448,8 @@ def write(proposal: Proposal) -> list[Path]:
 
 def write_chapter(proposal: Proposal, number: int) -> Path | None:
     """The file of one chapter, if it says something else now. Raises StorageError."""
-    file, name = proposal.files[number], proposal.project.chapters[number].file or ""
-    if not file.exists and not file.rows:
-        return None
-    return file.path if decided.write(file, Path(name).name) else None
+    file = proposal.files[number]
+    return file.path if decided.write(file, proposal.text_of(number)) else None
 
 
 def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Change, Edit
 from narrator.pipeline.edits.history import Past, apply, history, redo, undo
-from narrator.pipeline.edits.lines import Paragraph, paragraph, say_edit, speaker_edit, text_edit
+from narrator.pipeline.edits.sayings import say_edit
+from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import clip_added, voice_edit
+from narrator.pipeline.edits.words import Paragraph, paragraph, text_edit
 
 __all__ = [
     "Change",

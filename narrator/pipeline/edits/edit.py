@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import files
+from narrator.characters import quoted
 from narrator.errors import StorageError
+from narrator.text.markup import squeeze
 
+_SHOWN = 40
+"""Characters of a text that an edit is named by."""
 _LARGEST = 64_000_000
 """Bytes; no file of a project that people edit is larger."""
 
@@ -50,3 +54,13 @@ def exact(path: Path) -> str | None:
 def encoded(text: str) -> bytes:
     """The bytes of what `exact` read."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def clean(text: str) -> str:
+    """A text that came from anywhere, as a file can hold it, its lines parted by a line feed."""
+    return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def shown(text: str) -> str:
+    """A text as an edit is named by it."""
+    return quoted(squeeze(text), _SHOWN)
