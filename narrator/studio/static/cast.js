@@ -48,7 +48,7 @@ function row(speaker) {
     h(
       "span",
       { class: "voice" },
-      speaker.casting === "uncast" ? "no voice of its own yet" : speaker.voice.text,
+      `${speaker.voice.text}${speaker.casting === "uncast" && speaker.voice.kind === "description" ? " (not cast yet)" : ""}`,
     ),
     h(
       "span",

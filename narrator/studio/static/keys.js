@@ -1,6 +1,6 @@
 // Every key of the page, in one table: what it does, and what the list that `?` opens says of it.
 
-import { nextDoubtful, redo, review, reviewToHere, speakAgain, step, undo } from "./actions.js";
+import { nextDoubtful, redo, review, reviewToHere, speakAgain, step, undo, unpin } from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
 import { decide, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
@@ -61,7 +61,7 @@ const TABLE = [
     "Mend",
     [
       ["Hear take 0 to 9; of a quotation: who says it", ["0…9"], () => {}],
-      ["Pin the take heard last", ["p"], () => pinHeard()],
+      ["Pin the take heard last, unpin", ["p", "P"], (event) => (event.key === "p" ? pinHeard() : unpin())],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
       ["Flag with a note", ["f"], () => flag()],
       ["Reviewed, and on", ["r"], () => review()],

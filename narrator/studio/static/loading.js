@@ -98,7 +98,10 @@ on("event:book", (event) => {
   if (event.busy && state.book) {
     state.book.busy = event.busy;
     emit("busy");
-  } else loadBook();
+    return;
+  }
+  loadBook();
+  if (event.version !== state.chapter?.version) reloadChapter();
 });
 on("event:chapter", (event) => {
   loadBook(); // its figures

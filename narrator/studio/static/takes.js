@@ -4,6 +4,7 @@ import { pin, unpin } from "./actions.js";
 import { bytes } from "./api.js";
 import { h, icon } from "./dom.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
+import { say } from "./messages.js";
 import { on } from "./store.js";
 
 /** @type {any[]} Of the chunk in the inspector. */
@@ -103,11 +104,11 @@ export function hearNumber(number) {
   return Boolean(one);
 }
 
-/** Pins the try heard last, else the one in use; unpins where that is pinned. */
+/** Pins the try heard last, else the one in use. */
 export function pinHeard() {
   const one = tries.find((each) => each.number === last) ?? tries.find((each) => each.in_use);
   if (!one) return;
-  if (one.pinned) unpin();
+  if (one.pinned) say(`Take ${one.number} is pinned already; P lets it go`);
   else pin(one.number);
 }
 
