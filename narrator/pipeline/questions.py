@@ -95,8 +95,9 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     if proposal.files[number].broken:
         raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
     after = decided.written(proposal.files[number], proposal.text_of(number)).decode()
-    who = {NOBODY: "nobody", UNKNOWN: "nobody knows whom"}.get(speaker, speaker)
-    what = f"chapter {number + 1}: “{shown(group[0].quoted.text)}” is said by {who}"
+    said = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
+    who = said.get(speaker, f"{speaker} says")
+    what = f"chapter {number + 1}: {who} “{shown(group[0].quoted.text)}”"
     return proposal, Edit(what, (Change(path, before, after),))
 
 

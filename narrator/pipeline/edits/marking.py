@@ -25,8 +25,9 @@ _MARKUP = (
     r"|\]\([^()]*\)|\]|\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*|\{|\||\}|(?<=\|)(?:[^{}|\\]|\\.)*(?=\}))"
 )
 """What may stand between two characters that follow each other in a text."""
-_BEFORE = r"(?:[*_`]|<[A-Za-z][^<>]*>|\[(?!pause|music:|\^))*"
-_AFTER = r"(?:[*_`]|</[A-Za-z][^<>]*>|\]\([^()]*\))*"
+_BEFORE = r"(?:[*_`]|<[A-Za-z][^<>]*>|\[(?!pause|music:|\^)|\{(?=[^{}|]+\|))*"
+_AFTER = r"(?:[*_`]|</[A-Za-z][^<>]*>|\]\([^()]*\)|\|(?:[^{}|\\]|\\.)*\})*"
+"""Markup that may begin before words and end after them."""
 _HEAD = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
 _PREFIX = re.compile(r"(?:[^\S\n]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*")
 _NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
@@ -154,10 +155,8 @@ def _spans(source: str, text: str, start: int, stop: int) -> Iterator[tuple[int,
     found = list(islice(_pattern(words).finditer(source), 4 * _TRIES))
     place = len(re.findall(re.escape(words), text[:start]))
     for mark in sorted(found, key=lambda mark: abs(found.index(mark) - place))[:_TRIES]:
-        whole = mark.span("words")
-        yield whole
-        if mark.span() != whole:
-            yield mark.span()
+        (start, stop), (begin, end) = mark.span("words"), mark.span()
+        yield from dict.fromkeys([(start, stop), (begin, end), (start, end), (begin, stop)])
 
 
 def _pattern(words: str) -> re.Pattern[str]:

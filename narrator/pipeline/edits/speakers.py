@@ -21,31 +21,41 @@ from narrator.text.markup import squeeze
 
 
 def speaker_edit(
-    book: BookPlan, step: Step, speaker: str, style: str | None = None, quotation: str = ""
+    book: BookPlan, step: Step, speaker: str, style: str | None = None, words: str = ""
 ) -> Edit:
-    """Another speaker, or several (`Ada & Ben`), for what a chunk says.
+    """Another speaker, or several (`Ada & Ben`), for what a chunk says, or for some words of it.
 
     A quotation in narration gets them in its row, what has a label or braces in these (a label is
     for all that stands after it), other words in braces around them. `style` is how they say it,
     "" for no way of their own, None for what it is now; rows have none, so that braces are written
-    then. `quotation` is the words of the one that is meant, where the narrator says several in a
-    chunk. Raises Changed, ScriptError, StorageError, UsageError.
+    then. Raises Changed, ScriptError, StorageError, UsageError.
     """
     project = book.project
     text = chapter_text(project, step.chapter)
     named = _named(text, speaker)
     pieces = [
-        (text.find(p.line), (p.line.begin + p.start, p.line.begin + p.stop), p.line)
-        for p in step.chunk.pieces
+        (text.find(line), (line.begin + start, line.begin + stop), line)
+        for line, start, stop in _parts(step, words)
     ]
     change = _Speakers(text, named, style)
-    if text.is_file:
-        change.answer(pieces, quotation)
-    for place, span, line in pieces:
-        change.give(place, span, line)
+    if not change.answer(pieces):
+        for place, span, line in pieces:
+            change.give(place, span, line)
     named_as = " & ".join(named) + (f" ({style})" if style else "")
-    what = f"chapter {step.chapter + 1}: “{shown(step.chunk.text)}” is said by {named_as}"
+    what = f"chapter {step.chapter + 1}: {named_as} says “{shown(words or step.chunk.text)}”"
     return checked(project, Edit(what, tuple(change.changes())))
+
+
+def _parts(step: Step, words: str) -> list[tuple[Line, int, int]]:
+    """The lines of a chunk, each with what is meant of it. Raises UsageError."""
+    pieces = step.chunk.pieces
+    if not (words := squeeze(words)):
+        return [(piece.line, piece.start, piece.stop) for piece in pieces]
+    for piece in pieces:
+        at = piece.line.text.find(words, piece.start, piece.stop)
+        if at >= 0:
+            return [(piece.line, at, at + len(words))]
+    raise UsageError(f"“{shown(words)}” does not stand in chunk {step.id}")
 
 
 def _named(text: ChapterText, speaker: str) -> tuple[str, ...]:
@@ -72,8 +82,6 @@ class _Speakers:
         self.style = None if style is None else squeeze(clean(style))
         self.rows: Rows | None = None
         self.file: decided.Decided | None = None
-        self.done: set[tuple[Place, tuple[int, int]]] = set()
-        """What the file of speakers has settled."""
 
     def changes(self) -> Iterator[Change]:
         yield self.text.change
@@ -82,44 +90,33 @@ class _Speakers:
 
     # -- by rows
 
-    def answer(self, pieces: Sequence[_Piece], quotation: str) -> None:
-        """Give those of the pieces to the speakers that are quotations of narration."""
+    def answer(self, pieces: Sequence[_Piece]) -> bool:
+        """Give quotations of narration to the speakers, if that is what is meant. Raises
+        UsageError where the narrator says several of them."""
+        if not self.text.is_file:
+            return False
         quotations = stretches.quoted(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
-        places: list[int] = []
-        for place, span, line in pieces:
-            own = list(overlapping(quotations, place.scene, place.line, span))
-            if own and line.is_narration:
-                own = [self._meant(rows, rows.pieces(own), quotation)]
-            if own:
-                self.done.add((place, span))
-            places += own
-        if not places:
-            return
+        own = [
+            (list(overlapping(quotations, place.scene, place.line, span)), line)
+            for place, span, line in pieces
+        ]
+        groups = rows.pieces([n for places, _ in own for n in places])
+        if any(line.is_narration for places, line in own if places) and len(groups) > 1:
+            words = (rows.words[group[0]].strip(_MARKS) for group in groups)
+            several = ", ".join(f"“{shown(one)}”" for one in words)
+            raise UsageError(f"several are quoted here; say whose words are meant: {several}")
+        if not groups:
+            return False
         self.rows = rows
-        groups = rows.pieces(places)
         if self.style:
             self._in_braces(rows, groups)
-            return
+            return True
         narrated = self.named == (self.text.project.narrator,)
         column = decided.NOBODY if narrated else decided.column(self.named)
         for group in groups:
             self.file = _so_far(rows, self.file).answered(group, column)
-
-    def _meant(self, rows: Rows, groups: Sequence[range], quotation: str) -> int:
-        """The first piece of the one quotation that is meant. Raises UsageError."""
-        words = [" … ".join(rows.words[n] for n in group) for group in groups]
-        chosen = [
-            group
-            for group, said in zip(groups, words, strict=True)
-            if quotation and squeeze(quotation) in (squeeze(said), squeeze(rows.words[group[0]]))
-        ]
-        if len(groups) == 1:
-            chosen = [groups[0]]
-        if not chosen:
-            several = ", ".join(f"“{shown(one.strip(_MARKS))}”" for one in words)
-            raise UsageError(f"this chunk quotes several; say which is meant: {several}")
-        return chosen[0][0]
+        return True
 
     def _in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
         """Quotations that are said in some way: rows have no style."""
@@ -136,8 +133,6 @@ class _Speakers:
     def give(self, place: Place, span: tuple[int, int], line: Line) -> None:
         """Give what a chunk says of a paragraph to the speakers, by its label or braces or new
         ones. Raises UsageError."""
-        if (place, span) in self.done:
-            return
         whole = self.text.line(place)
         style = line.style if self.style is None else self.style or None
         to: Attribution = (self.named, style)

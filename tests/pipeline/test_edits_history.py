@@ -1,0 +1,277 @@
+"""Edits are made whole, or not at all, undone and redone; also after a kill at any moment."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from narrator import files
+from narrator.errors import Changed, StorageError
+from narrator.pipeline import edits, upkeep
+from narrator.pipeline.edits import Change, Edit
+from tests import edited
+
+ONE, TWO, NEW = "one.md", "book.yaml", "two.speakers.txt"
+TEXT = "\ufeffIt rained.\r\n\r\nAda: It did.\r\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    return edited.project(edited.write(tmp_path, TEXT))
+
+
+def texts(project):
+    """All of a project's own files, exactly."""
+    paths = sorted(path for path in project.root.iterdir() if path.is_file())
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def change(project, name, after):
+    path = project.root / name
+    before = path.read_bytes().decode() if path.exists() else None
+    return Change(path, before, after)
+
+
+def edit(project, word="snowed"):
+    """Of three files, of which one is new."""
+    changes = (
+        change(project, ONE, TEXT.replace("rained", word)),
+        change(project, TWO, edited.MANIFEST.replace("Two", word)),
+        change(project, NEW, f"# {word}\n"),
+    )
+    return Edit(f"it {word}", changes)
+
+
+def test_an_edit_is_made_undone_and_redone(project):
+    before = texts(project)
+    edits.apply(project, edit(project))
+    after = texts(project)
+    assert after[ONE].decode() == TEXT.replace("rained", "snowed")
+    assert set(after) == {*before, NEW}
+    assert edits.undo(project).what == "it snowed"
+    assert texts(project) == before
+    assert edits.undo(project) is None
+    assert [(one.what, one.undone) for one in edits.history(project)] == [("it snowed", True)]
+    assert not edits.redo(project).undone
+    assert texts(project) == after
+    assert edits.redo(project) is None
+
+
+def test_edits_are_undone_from_the_last_and_a_new_one_ends_what_was_undone(project):
+    for word in ("snowed", "hailed", "thawed"):
+        edits.apply(project, edit(project, word))
+    assert [edits.undo(project).what for _ in "ab"] == ["it thawed", "it hailed"]
+    edits.apply(project, edit(project, "blew"))
+    assert [one.what for one in edits.history(project)] == ["it snowed", "it blew"]
+    assert edits.redo(project) is None
+    edits.undo(project)
+    edits.undo(project)
+    assert texts(project)[ONE].decode() == TEXT
+
+
+def test_an_edit_that_changes_nothing_is_none(project):
+    edits.apply(project, Edit("nothing", (change(project, ONE, TEXT),)))
+    assert edits.history(project) == []
+
+
+def test_bytes_that_are_no_utf_8_stay(project):
+    path = project.root / "one.speakers.txt"
+    path.write_bytes(b"Ada | you | \x93Oh\x94\r\nBen | you | x\r\n")
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    edits.apply(project, Edit("x", (Change(path, text, text.replace("Ben", "Ada")),)))
+    assert path.read_bytes() == b"Ada | you | \x93Oh\x94\r\nAda | you | x\r\n"
+    edits.undo(project)
+    assert path.read_bytes() == b"Ada | you | \x93Oh\x94\r\nBen | you | x\r\n"
+
+
+def test_an_edit_of_a_file_that_changed_meanwhile_is_refused_with_both_texts(project):
+    made = edit(project)
+    (project.root / TWO).write_text(edited.MANIFEST.replace("Two", "Three"))
+    before = texts(project)
+    with pytest.raises(Changed) as caught:
+        edits.apply(project, made)
+    assert caught.value.there == "title: Three Friends\n"
+    assert caught.value.wanted == "title: snowed Friends\n"
+    assert texts(project) == before
+    assert edits.history(project) == []
+
+
+def test_what_was_changed_by_hand_is_not_undone(project):
+    edits.apply(project, edit(project))
+    by_hand = TEXT.replace("rained", "snowed hard")
+    (project.root / ONE).write_bytes(by_hand.encode())
+    before = texts(project)
+    with pytest.raises(Changed) as caught:
+        edits.undo(project)
+    assert "snowed hard" in caught.value.there
+    assert "It rained" in caught.value.wanted
+    assert texts(project) == before
+    assert [one.undone for one in edits.history(project)] == [False]
+
+
+def test_a_file_that_is_gone_is_not_written_again(project):
+    edits.apply(project, edit(project))
+    (project.root / NEW).unlink()
+    with pytest.raises(Changed):
+        edits.undo(project)
+
+
+# -- kills and full disks
+
+
+class Killed(BaseException):
+    """Nothing is done any more, as after kill -9."""
+
+
+class Disk:
+    """Every call that changes a disk, of which one fails."""
+
+    def __init__(self, monkeypatch, fatal, error):
+        self.calls = 0
+        for where, name in ((files, "write"), (files, "save_json")):
+            monkeypatch.setattr(where, name, self.counted(getattr(where, name), fatal, error))
+
+    def counted(self, call, fatal, error):
+        def instead(path, data):
+            self.calls += 1
+            if self.calls == fatal:
+                raise error(f"{path}: gone")
+            return call(path, data)
+
+        return instead
+
+
+def steps(monkeypatch, tmp_path, act):
+    """How many calls change the disk while something is done."""
+    (tmp_path / "count").mkdir()
+    project = edited.project(edited.write(tmp_path / "count", TEXT))
+    prepared(project, act)
+    with monkeypatch.context() as patch:
+        disk = Disk(patch, None, Killed)
+        act(project)
+    return disk.calls
+
+
+def make(project):
+    edits.apply(project, edit(project))
+
+
+ACTS = {"make": make, "undo": edits.undo, "redo": edits.redo}
+
+
+def prepared(project, act):
+    if act is not make:
+        make(project)
+    if act is edits.redo:
+        edits.undo(project)
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_a_kill_at_any_write_leaves_all_of_an_edit_or_none(monkeypatch, tmp_path, act):
+    for fatal in range(1, steps(monkeypatch, tmp_path, act) + 1):
+        folder = tmp_path / str(fatal)
+        folder.mkdir()
+        project = edited.project(edited.write(folder, TEXT))
+        prepared(project, act)
+        before = texts(project)
+        stood = [one.undone for one in edits.history(project)]
+        with monkeypatch.context() as patch:
+            Disk(patch, fatal, Killed)
+            with pytest.raises(Killed):
+                act(project)
+        now = [one.undone for one in edits.history(project)]  # the project is opened again
+        if texts(project) == before:
+            assert now == stood
+            act(project)
+        else:
+            assert now == [act is edits.undo]
+        assert (project.root / NEW).exists() == (act is not edits.undo)
+        assert texts(project) != before
+        assert not list(project.root.rglob("*.part"))
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_a_disk_that_fails_once_leaves_none_of_an_edit(monkeypatch, tmp_path, act):
+    for fatal in range(1, steps(monkeypatch, tmp_path, act) + 1):
+        folder = tmp_path / str(fatal)
+        folder.mkdir()
+        project = edited.project(edited.write(folder, TEXT))
+        prepared(project, act)
+        before, stood = texts(project), edits.history(project)
+        with monkeypatch.context() as patch:
+            Disk(patch, fatal, StorageError)
+            with pytest.raises(StorageError):
+                act(project)
+        assert texts(project) == before
+        assert edits.history(project) == stood
+        act(project)
+        assert texts(project) != before
+
+
+def test_a_kill_while_a_file_is_written_leaves_no_half_of_it(monkeypatch, project):
+    before = texts(project)
+
+    def killed(path, target):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(project.root), "replace", killed)
+        patch.setattr(type(project.root), "unlink", lambda path: None)
+        with pytest.raises(Killed):
+            edits.apply(project, edit(project))
+    edits.apply(project, edit(project))
+    edits.undo(project)
+    assert texts(project) == before
+
+
+def test_what_a_person_wrote_after_a_kill_stays(monkeypatch, project):
+    with monkeypatch.context() as patch:
+        Disk(patch, 5, Killed)  # two of three files are there
+        with pytest.raises(Killed):
+            make(project)
+    (project.root / ONE).write_text("By hand.\n")
+    assert edits.history(project) == []
+    assert (project.root / ONE).read_text() == "By hand.\n"
+    assert (project.root / TWO).read_text() == edited.MANIFEST
+    assert not (project.root / NEW).exists()
+
+
+# -- where it lies
+
+
+def test_the_history_outlives_its_upkeep(project):
+    make(project)
+    upkeep.collect(project)
+    assert edits.undo(project) is not None
+
+
+def test_a_history_that_was_altered_is_begun_anew(project, caplog):
+    make(project)
+    path = project.build / "edits" / "history.json"
+    path.write_text(path.read_text().replace("snowed", "rained"))
+    assert edits.history(project) == []
+    assert "altered" in caplog.text
+    make_again = edit(project, "hailed")
+    edits.apply(project, make_again)
+    assert [one.what for one in edits.history(project)] == ["it hailed"]
+
+
+def test_a_history_from_elsewhere_writes_only_the_projects_files(project, tmp_path):
+    make(project)
+    path = project.build / "edits" / "000001.json"
+    rows = files.read_json(path)
+    outside = tmp_path.parent / f"{tmp_path.name}.txt"
+    files.save_json(path, [{**rows[2], "path": f"../{outside.name}", "after": "", "new": None}])
+    with pytest.raises(StorageError, match="none of this project's files"):
+        edits.undo(project)
+    assert not outside.exists()
+
+
+def test_only_what_was_changed_is_kept(project):
+    path = project.root / ONE
+    path.write_text("It rained.\n\n" * 10_000)
+    edits.apply(project, Edit("x", (change(project, ONE, path.read_text() + "It did.\n"),)))
+    kept = project.build / "edits" / "000001.json"
+    assert len(kept.read_bytes()) < 1000
+    assert json.loads(kept.read_bytes())["value"][0]["new"] == "It did.\n"

@@ -1,0 +1,145 @@
+"""A word said otherwise: in a chunk's text, or in the lexicon of book.yaml."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrator.errors import ManifestError, UsageError
+from narrator.pipeline import edits
+from tests import edited
+
+TEXT = """\
+Ukridge met *Ukridge* and Ukridge’s aunt, and nobody said ukridges again.
+
+Then came Mrs.
+Hale, {as it were|as it was}, and Ukridge.
+"""
+
+
+def here(path, words, word, spoken):
+    book = edited.plan(path)
+    edit = edits.say_edit(book.project, word, spoken, chunk=edited.step(book, words))
+    edited.made(path, edit)
+    step = edited.step(edited.plan(path), words)
+    return (path.parent / "one.md").read_bytes().decode(), step.text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_word_is_said_otherwise_wherever_a_chunk_has_it(tmp_path, newline):
+    before = TEXT.replace("\n", newline)
+    path = edited.write(tmp_path, before)
+    text, spoken = here(path, "nobody said", "Ukridge", "YOO-krij")
+    new = "{Ukridge|YOO-krij} met *{Ukridge|YOO-krij}* and {Ukridge|YOO-krij}’s aunt"
+    assert text == before.replace("Ukridge met *Ukridge* and Ukridge’s aunt", new)
+    assert spoken.startswith("YOO-krij met YOO-krij and YOO-krij")
+    assert "ukridges" in spoken
+
+
+@pytest.mark.parametrize(
+    ("word", "spoken", "old", "new"),
+    [
+        ("Mrs. Hale", "Missus Hale", "Mrs.\nHale", "{Mrs.\nHale|Missus Hale}"),
+        ("as it were", "as {it} | \\was", "as it were|as it was",
+         "as it were|as \\{it\\} \\| \\\\was"),
+        ("then", "Now", "Then", "{Then|Now}"),
+    ],
+)  # fmt: skip
+def test_a_word_is_put_in_braces(tmp_path, word, spoken, old, new):
+    path = edited.write(tmp_path, TEXT)
+    text, _ = here(path, "Then came", word, spoken)
+    assert text == TEXT.replace(old, new)
+
+
+def test_a_word_of_book_yaml_is_said_otherwise(tmp_path):
+    lines = "title: One\n    lines:\n      - Ada: Ukridge went home in the rain.\n"
+    manifest = edited.MANIFEST.replace("{title: One, file: one.md}", lines)
+    path = edited.write(tmp_path, "", manifest)
+    here(path, "went home", "Ukridge", "YOO-krij")
+    assert "- Ada: '{Ukridge|YOO-krij} went home in the rain.'\n" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("Jeeves", "does not stand in chunk 1.1"), ("", "Neither"), ("it were", "otherwise already")],
+)
+def test_a_word_that_cannot_be_said_otherwise_is_refused(tmp_path, word, said):
+    path = edited.write(tmp_path, TEXT)
+    book = edited.plan(path)
+    chunk = edited.step(book, "Then came" if word == "it were" else "nobody said")
+    with pytest.raises(UsageError, match=said):
+        edits.say_edit(book.project, word, "x", chunk=chunk)
+
+
+# -- everywhere
+
+
+BOOK = """\
+\ufeff# a book
+title:   Two
+author: Nobody
+language: en-GB
+%sspeakers:
+    narrator: ~   # me
+    Ada:
+
+%s# the chapters
+chapters:
+- { title: One,  file: one.md }
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    {
+        "a mapping": (
+            "lexicon:\n  Jeeves: jeevs  # b\n",
+            "lexicon:\n  Jeeves: jeevs  # b\n  Ukridge: YOO\n",
+        ),
+        "one that has it": (
+            "lexicon:\n  ukridge: 'no'  # b\n",
+            "lexicon:\n  ukridge: 'YOO'  # b\n",
+        ),
+        "a mapping in braces": ("lexicon: { A: b }\n", "lexicon: { A: b, Ukridge: YOO }\n"),
+        "a list": (
+            "lexicon:\n- {word: Jeeves, say: jeevs}\n# c\n",
+            "lexicon:\n- {word: Jeeves, say: jeevs}\n# c\n- {word: Ukridge, say: YOO}\n",
+        ),
+        "a list that has it": (
+            "lexicon:\n- {word: Ukridge, say: x, speaker: Ada}\n- word: Ukridge\n  say: x\n",
+            "lexicon:\n- {word: Ukridge, say: x, speaker: Ada}\n- word: Ukridge\n  say: YOO\n",
+        ),
+        "a list in brackets": (
+            "lexicon: [{word: A, say: b}]\n",
+            "lexicon: [{word: A, say: b}, {word: Ukridge, say: YOO}]\n",
+        ),
+        "an empty list": ("lexicon: []\n", "lexicon: [{word: Ukridge, say: YOO}]\n"),
+        "an empty mapping": ("lexicon: {}\n", "lexicon:\n  Ukridge: YOO\n"),
+        "none": ("", ""),
+    }.values(),
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_word_goes_to_the_lexicon(tmp_path, before, after, newline):
+    begun = "" if before else "lexicon:\n  Ukridge: YOO\n"
+    old, new = ((BOOK % text).replace("\n", newline) for text in ((before, ""), (after, begun)))
+    path = edited.write(tmp_path, TEXT, old)
+    edited.made(path, edits.say_edit(edited.project(path), "Ukridge", "YOO"))
+    assert path.read_bytes().decode() == new
+    assert edited.plan(path).steps[0].text.startswith("YOO met YOO")
+    edits.undo(edited.project(path))
+    assert path.read_bytes().decode() == old
+
+
+def test_an_entry_of_its_own_case_stays(tmp_path):
+    manifest = f"lexicon:\n- {{word: Ukridge, say: x, case: true}}\n{edited.MANIFEST}"
+    path = edited.write(tmp_path, TEXT, manifest)
+    edited.made(path, edits.say_edit(edited.project(path), "ukridge", "yoo"))
+    assert path.read_text().startswith(
+        "lexicon:\n- {word: Ukridge, say: x, case: true}\n- {word: ukridge, say: yoo}\n"
+    )
+
+
+def test_a_lexicon_that_cannot_be_changed_by_itself_is_left(tmp_path):
+    lexicon = "lexicon: [{word: a, say: &s b}, {word: c, say: *s}]\n"
+    path = edited.write(tmp_path, TEXT, lexicon + edited.MANIFEST)
+    with pytest.raises(ManifestError, match="by hand"):
+        edits.say_edit(edited.project(path), "a", "y")
