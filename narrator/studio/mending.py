@@ -6,6 +6,7 @@ meanwhile.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -76,7 +77,8 @@ class Mending:
         """Something to be done by whoever owns the project."""
         asked = await bodies.asked(request)
         try:
-            job = Job.model_validate({"draft": self.desk.view.draft, **asked, "book": ""})
+            wanted = {"draft": self.desk.view.draft, **asked, "book": ""}
+            job = Job.model_validate_json(json.dumps(wanted))  # its lists are tuples
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
