@@ -173,7 +173,7 @@ function takes(chunk) {
       "h3",
       {},
       "Takes",
-      detail?.tries.length > 1 ? h("small", {}, "compare by their numbers") : null,
+      detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null,
     ),
     content,
   );

@@ -14,7 +14,7 @@ import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js"
 import { focusProse } from "./prose.js";
 import { closeSearch, openSearch } from "./search.js";
 import { state } from "./store.js";
-import { hearNumber, pinHeard } from "./takes.js";
+import { hearKey, pinHeard } from "./takes.js";
 import { seconds } from "./words.js";
 import { zoom } from "./wave.js";
 
@@ -60,7 +60,7 @@ const TABLE = [
   [
     "Mend",
     [
-      ["Hear take 0 to 9; of a quotation: who says it", ["0…9"], () => {}],
+      ["Hear a take, the newest first; of a quotation: who says it", ["1…9"], () => {}],
       ["Pin the take heard last, unpin", ["p", "P"], (event) => (event.key === "p" ? pinHeard() : unpin())],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
       ["Flag with a note", ["f"], () => flag()],
@@ -98,8 +98,8 @@ const actions = new Map(
     rows.flatMap(([, keys, run]) => keys.map((key) => [key === "Space" ? " " : key, run])),
   ),
 );
-for (let digit = 0; digit <= 9; digit++) {
-  actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearNumber(digit)));
+for (let digit = 1; digit <= 9; digit++) {
+  actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearKey(digit)));
 }
 
 // A button that was clicked keeps the focus: the space bar is to play then, not to press it again.

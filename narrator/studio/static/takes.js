@@ -21,12 +21,12 @@ const named = (one) => `try:${one.url}`;
 export function list(chunk, ofChunk) {
   if (chunk !== owner) last = -1;
   owner = chunk;
-  tries = ofChunk;
+  tries = [...ofChunk].sort((one, other) => other.number - one.number);
   rows.clear();
   return h("ol", { class: "takes" }, ...tries.map(row));
 }
 
-function row(one) {
+function row(one, place) {
   const bar = h("span", { class: "played" });
   const canvas = h("canvas", { height: 30, width: 300 });
   drawWave(canvas, one.url);
@@ -62,7 +62,7 @@ function row(one) {
   const element = h(
     "li",
     { class: `take${one.in_use ? " used" : ""}`, "data-number": one.number },
-    h("div", { class: "line" }, play, h("kbd", {}, one.number), picture, keepIt),
+    h("div", { class: "line" }, play, place < 9 ? h("kbd", {}, place + 1) : null, picture, keepIt),
     h("p", { class: "figures" }, figures(one)),
     one.faults.length ? h("p", { class: "faults" }, one.faults.join("; ")) : null,
   );
@@ -72,6 +72,7 @@ function row(one) {
 
 function figures(one) {
   const parts = [
+    `take ${one.number}`,
     one.in_use ? "in use" : null,
     `${one.seconds.toFixed(1)} s`,
     one.level === null || one.level === undefined ? null : `${one.level.toFixed(1)} dB`,
@@ -97,11 +98,10 @@ function toggle(one) {
   else hear(one);
 }
 
-/** By its key; whether there is one. @param {number} number */
-export function hearNumber(number) {
-  const one = tries.find((candidate) => candidate.number === number);
+/** By its key: 1 is the newest. @param {number} key */
+export function hearKey(key) {
+  const one = tries[key - 1];
   if (one) hear(one);
-  return Boolean(one);
 }
 
 /** Pins the try heard last, else the one in use. */
