@@ -132,7 +132,12 @@ def opened(chromium: Browser, folder: Path) -> Iterator[Studio]:
         page.set_default_timeout(SOON)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console",
+            lambda said: (
+                wrong.append(f"{said.text} {said.location}") if said.type == "error" else None
+            ),
+        )
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         try:
             page.goto(link)
@@ -167,22 +172,20 @@ def find_the_doubtful_one(studio: Studio) -> None:
 
 
 def speak_again_and_choose(studio: Studio) -> int:
-    """Two more takes, compared by their numbers; the number of the one that is pinned."""
+    """Two more takes, compared by their keys; the number of the one that is pinned."""
     takes = studio.page.locator("#pane-chunk .take")
+    takes.first.wait_for()
     before = takes.count()
     for more in (1, 2):
         studio.press("s")
         expect(takes).to_have_count(before + more)
-    first, last = (int(takes.nth(at).get_attribute("data-number")) for at in (-2, -1))
-    for number in (last, first):
-        studio.press(str(number))
-        heard = studio.page.locator(f'.take[data-number="{number}"]')
-        expect(heard).to_have_class(re.compile("heard"))
+    for key in (1, 2):
+        studio.press(str(key))
+        expect(takes.nth(key - 1)).to_have_class(re.compile("heard"))
     studio.press("p")
-    pinned = studio.page.locator(f'.take[data-number="{first}"]')
-    expect(pinned.get_by_role("button", name="Pinned")).to_be_visible(timeout=SOON)
+    expect(takes.nth(1).get_by_role("button", name="Pinned")).to_be_visible()
     expect(studio.page.locator(".chunk.chosen")).not_to_have_class(re.compile("doubtful|given-up"))
-    return first
+    return int(takes.nth(1).get_attribute("data-number") or -1)
 
 
 def say_it_otherwise(studio: Studio, word: str, spoken: str) -> None:
