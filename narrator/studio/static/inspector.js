@@ -169,12 +169,7 @@ function takes(chunk) {
   return h(
     "section",
     {},
-    h(
-      "h3",
-      {},
-      "Takes",
-      detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null,
-    ),
+    h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null),
     content,
   );
 }

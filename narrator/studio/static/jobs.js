@@ -157,10 +157,11 @@ async function render() {
   if (await submit({ kind: "render", chapters })) say("Rendering begins");
 }
 
-const ended = (last) =>
-  last.exit
-    ? `The last one stopped: ${last.error || last.text || `exit code ${last.exit}`}`
-    : last.text || "";
+/** How the last job went: it may end with an error, or with something left to do. */
+function ended({ exit, error, text }) {
+  if (!exit) return text;
+  return error ? `The last one stopped: ${error}` : `Not complete: ${text || `exit code ${exit}`}`;
+}
 
 function atWork() {
   return h(

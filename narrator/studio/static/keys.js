@@ -1,6 +1,15 @@
 // Every key of the page, in one table: what it does, and what the list that `?` opens says of it.
 
-import { nextDoubtful, redo, review, reviewToHere, speakAgain, step, undo, unpin } from "./actions.js";
+import {
+  nextDoubtful,
+  redo,
+  review,
+  reviewToHere,
+  speakAgain,
+  step,
+  undo,
+  unpin,
+} from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
 import { decide, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
@@ -61,7 +70,11 @@ const TABLE = [
     "Mend",
     [
       ["Hear a take, the newest first; of a quotation: who says it", ["1…9"], () => {}],
-      ["Pin the take heard last, unpin", ["p", "P"], (event) => (event.key === "p" ? pinHeard() : unpin())],
+      [
+        "Pin the take heard last, unpin",
+        ["p", "P"],
+        (event) => (event.key === "p" ? pinHeard() : unpin()),
+      ],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
       ["Flag with a note", ["f"], () => flag()],
       ["Reviewed, and on", ["r"], () => review()],

@@ -4,6 +4,7 @@
 import { bytes } from "./api.js";
 import { byId, h } from "./dom.js";
 import { keep, kept } from "./kept.js";
+import { reloadChapter } from "./loading.js";
 import { hasSound, isPlaying, length, place, seek } from "./player.js";
 import { isDoubtful, isFlagged, colorOf, on, state } from "./store.js";
 import { clock } from "./words.js";
@@ -22,6 +23,8 @@ let peaks = new Uint8Array();
 let isNear = kept("near", false);
 let from = 0;
 let painting = 0;
+/** The sound whose peaks were not there. */
+let missed = "";
 /** @type {AbortController | null} */
 let asking = null;
 
@@ -39,8 +42,11 @@ async function load() {
         ? new ArrayBuffer(0)
         : await bytes(`/api/peaks/${number}?v=${encodeURIComponent(key)}`, asking.signal);
     peaks = new Uint8Array(data);
-  } catch {
-    return; // asked for anew meanwhile; or the banner says why. A wave is no more than a picture.
+  } catch (error) {
+    // Asked for anew meanwhile; or the banner says why; or it sounds otherwise by now.
+    if (error.status === 404 && missed !== sound.url) reloadChapter();
+    missed = sound.url;
+    return;
   }
   paint();
 }
