@@ -18,6 +18,7 @@ from narrator.errors import UsageError
 if TYPE_CHECKING:
     from narrator.pipeline.attribution import Proposal, Quote, Refine
     from narrator.project.project import Project
+    from narrator.text.speakers import Character
     from narrator.text.speakers.proposing import Description, Style
 
 LISTED = 20
@@ -128,12 +129,7 @@ def _print_cast(proposal: Proposal, most: int | None) -> None:
     if speaking:
         table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
         for one in speaking[:most]:
-            voice = proposal.project.voice_of(one.name)
-            share = f"{lines[one.name] / max(1, len(quotes)):.1%}"
-            others = short(", ".join(name for name in one.aliases if name != one.name), 40)
-            shared = "" if voice == one.name else voice
-            row = (one.name, one.pronoun or "", f"{lines[one.name]:,}", share, shared, others)
-            table.add_row(*row)
+            table.add_row(*_speaking(one, proposal))
         out.print(table)
     if rest := speaking[most:] if most else []:
         out.print(f"and {counted(len(rest), 'character')} more; --all lists them")
@@ -145,6 +141,15 @@ def _print_cast(proposal: Proposal, most: int | None) -> None:
     if quiet:
         out.print(cut(f"without a line: {', '.join(quiet)}", 300))
     out.print(_how_sure(quotes))
+
+
+def _speaking(one: Character, proposal: Proposal) -> tuple[str, ...]:
+    """A character's row: lines, their share, whose voice they are in, other names."""
+    lines, voice = proposal.lines[one.name], proposal.project.voice_of(one.name)
+    share = f"{lines / max(1, len(proposal.quotes)):.1%}"
+    others = short(", ".join(name for name in one.aliases if name != one.name), 40)
+    shared = "" if voice == one.name else voice
+    return one.name, one.pronoun or "", f"{lines:,}", share, shared, others
 
 
 def _how_sure(quotes: Sequence[Quote]) -> str:

@@ -118,8 +118,8 @@ def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[s
     if chapter is None:
         file, number, seconds = places.in_book(book, seconds)
         looked = f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}"
-        return looked, places.heard_at(book, number, seconds)
-    return "", places.heard_at(book, one_chapter(book, chapter), seconds)
+        return looked, places.HeardChapter(book, number).at(seconds)
+    return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
 
 
 def _print_heard(book: BookPlan, looked: str, found: Sequence[Heard], as_json: bool) -> None:

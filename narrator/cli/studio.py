@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import webbrowser
 from pathlib import Path
@@ -30,32 +31,36 @@ def studio(
     from narrator import studio as room
 
     room.require()
+    from narrator.pipeline.session import logging_to
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
     from narrator.studio.desk import Desk
     from narrator.studio.events import Events
     from narrator.studio.guard import Keys
 
-    place = studios.listen(listen, port)
     desk = Desk(book, draft, Events())
-    with stage(err, "reading the manuscript"):
-        desk.read()
+    with contextlib.closing(studios.listen(listen, port)) as place:
+        with stage(err, "reading the manuscript"):
+            desk.read()
 
-    def link(token: str) -> str:
-        return f"{place.url}?token={token}"
+        def link(token: str) -> str:
+            return f"{place.url}?token={token}"
 
-    keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
+        def ready() -> None:
+            out.print(link(keys.token))
+            if not place.is_local:
+                err.print(f"others in the network reach {place.url}, too: with this link alone, "
+                          "and nothing that is sent is encrypted")  # fmt: skip
+            err.print("the link opens it once; ctrl-C ends the studio")
+            if show:
+                _open(link(keys.token))
 
-    def ready() -> None:
-        out.print(link(keys.token))
-        if not place.is_local:
-            err.print(f"others in the network reach {place.url}, too: with this link alone, "
-                      "and nothing that is sent is encrypted")  # fmt: skip
-        err.print("the link opens it once; ctrl-C ends the studio")
-        if show:
-            opened = threading.Thread(target=webbrowser.open, args=[link(keys.token)], daemon=True)
-            opened.start()
-
-    with silence():
-        studios.work(studios.Studio(desk, keys, place, pages.page), ready)
+        keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
+        with silence(), logging_to(desk.view.project):
+            studios.work(studios.Studio(desk, keys, place, pages.page), ready)
     err.print("the studio is closed")
+
+
+def _open(link: str) -> None:
+    """In the browser, which may take its time to start."""
+    threading.Thread(target=webbrowser.open, args=[link], daemon=True).start()

@@ -70,6 +70,16 @@ def new(
     if as_json:
         out.print_json(data=_new_json(book, written, doubts))
         return
+    _print_new(book, written)
+    tell("warning", doubts)
+    if source and not book.speakers:
+        _tell_of_quotations(importers.quotations_in(book), written.manifest)
+    out.print(f"Next: narrator check {written.manifest}")
+    out.print(f"then: narrator render {written.manifest} --draft")
+
+
+def _print_new(book: ImportedBook, written: Written) -> None:
+    """What was made of a book, and what was not."""
     manifest = written.root / written.kept.get("book.yaml", "book.yaml")
     out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {manifest}")
     for remark in book.remarks:
@@ -80,11 +90,6 @@ def new(
         out.print(line)
     if book.left_out or book.remarks:
         out.print(f"More of it in {written.report}")
-    tell("warning", doubts)
-    if source and not book.speakers:
-        _tell_of_quotations(importers.quotations_in(book), written.manifest)
-    out.print(f"Next: narrator check {written.manifest}")
-    out.print(f"then: narrator render {written.manifest} --draft")
 
 
 def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
@@ -213,7 +218,7 @@ def check(
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
     from narrator.pipeline import bookplan
-    from narrator.pipeline.manuscript import characters, read, source_and_left_out
+    from narrator.pipeline.manuscript import read
 
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
@@ -232,6 +237,14 @@ def check(
     if names:
         _print_names(manuscript)
     _print_left_out(left_out)
+    _print_counts(manuscript)
+    tell_of_cast(manuscript, book)
+
+
+def _print_counts(manuscript: Manuscript) -> None:
+    """How much there is of it, and who says nothing."""
+    from narrator.pipeline.manuscript import characters, source_and_left_out
+
     counts = source_and_left_out(manuscript)
     once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
     said = sum(characters(u.chunk.text) for u in once)
@@ -249,7 +262,6 @@ def check(
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
-    tell_of_cast(manuscript, book)
 
 
 def _print_left_out(items: Sequence[LeftOut]) -> None:

@@ -244,6 +244,7 @@ def _companions(
             source=book.project.root / source if source else None,
             shelf=shelf,
             on_progress=partial(observer.exporting, "companions"),
+            ids=book.project.manifest.output.chunk_ids,
         )
         made += beside.paths
         remarks |= dict.fromkeys(beside.remarks)

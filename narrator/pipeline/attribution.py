@@ -15,7 +15,7 @@ from pathlib import Path
 
 from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
-from narrator.pipeline.speakers import LOST
+from narrator.pipeline.speakers import LOST, orphans
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
@@ -200,7 +200,7 @@ def _merged(
         said.setdefault(one.chapter, []).append(one)
     quotes: list[Quote] = []
     files: dict[int, Decided] = {}
-    warnings: list[Problem] = []
+    warnings = orphans(project)
     for number, place in _places(project).items():
         old = decided.read(place)
         warnings += old.problems

@@ -6,10 +6,10 @@ Starts no engine; knows no takes, no files but the project's own.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Protocol
@@ -24,8 +24,9 @@ from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
-from narrator.speech.plan import SILENT, Utterance, divided, utterances
+from narrator.speech.plan import SILENT, Divided, Utterance, divided, utterances
 from narrator.text import labels, script
+from narrator.text.kept import Kept
 from narrator.text.lines import Chapter, Foreign, LeftOut
 from narrator.text.normalize import Lexicon
 from narrator.text.patterns import Slow
@@ -47,33 +48,48 @@ class Manuscript:
     spoken: tuple[Utterance, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What was read of a project before, for one who reads it again after each edit."""
+
+    scripts: Kept[Chapter] = field(default_factory=Kept)
+    spoken: Kept[Divided] = field(default_factory=Kept)
+
+
 def paragraphs(project: Project) -> tuple[Chapter, ...]:
     """The chapters of a project with a line for each paragraph, before they are parted by what is
     given to others and decided of quotations. Raises ScriptError with all problems at once."""
-    chapters, problems = _paragraphs(project, roles_of(project))
+    chapters, problems = _paragraphs(project, roles_of(project), Kept())
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     return tuple(chapters)
 
 
-def _paragraphs(project: Project, roles: labels.Roles) -> tuple[list[Chapter], list[Problem]]:
+def _paragraphs(
+    project: Project, roles: labels.Roles, kept: Kept[Chapter]
+) -> tuple[list[Chapter], list[Problem]]:
     """The chapters that can be read, and what is wrong with the others."""
     chapters: list[Chapter] = []
     problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
-            chapters.append(paragraphs_of(project, number, roles))
+            chapters.append(paragraphs_of(project, number, roles, kept=kept))
         except ScriptError as error:
             problems += error.problems
     return chapters, problems
 
 
-def read(path: Path) -> Manuscript:
-    """Manifest -> script -> chunks. Raises ManifestError, ScriptError with all problems at once."""
+def read(path: Path, before: Readings | None = None) -> Manuscript:
+    """Manifest -> script -> chunks; of `before`, what has not changed since.
+
+    Raises ManifestError, ScriptError with all problems at once.
+    """
     project = load.load(path)
     cast = resolve(project)
     roles = roles_of(project)
-    chapters, problems = _paragraphs(project, roles)
+    before = before or Readings()
+    before.scripts.begin(roles)
+    chapters, problems = _paragraphs(project, roles, before.scripts)
     lexicon, faults = lexicon_of(project)
     problems = [*faults, *problems]
     if len(chapters) == len(project.chapters):
@@ -84,7 +100,8 @@ def read(path: Path) -> Manuscript:
     chapters = [music.obeyed(project, chapter) for chapter in chapters]
     try:
         apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
-        spoken, silent = utterances(chapters, lexicon=lexicon, apart=apart)
+        before.spoken.begin((project.lexicon, apart))
+        spoken, silent = utterances(chapters, lexicon=lexicon, apart=apart, kept=before.spoken)
     except Slow as error:
         raise ManifestError(_too_slow(project, error)) from None
     heard = {utterance.chapter for utterance in spoken}
@@ -125,9 +142,15 @@ def _declared(project: Project) -> list[str]:
 
 
 def paragraphs_of(
-    project: Project, number: int, roles: labels.Roles, text: str | None = None
+    project: Project,
+    number: int,
+    roles: labels.Roles,
+    text: str | None = None,
+    *,
+    kept: Kept[Chapter] | None = None,
 ) -> Chapter:
-    """One chapter of `paragraphs`, or what it would be with another text in its file.
+    """One chapter of `paragraphs`, or what it would be with another text in its file; `kept` is
+    what was read before.
 
     Raises ScriptError with all of its problems.
     """
@@ -148,7 +171,8 @@ def paragraphs_of(
             ) from None
         except OSError as error:
             raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-        return script.read_chapter(
+        whole = partial(
+            script.read_chapter,
             text,
             path=path,
             title=settings.title,
@@ -156,6 +180,8 @@ def paragraphs_of(
             roles=roles,
             speaker=settings.speaker,
         )
+        kept = Kept() if kept is None else kept
+        return kept.get((text, path, settings.title, language, settings.speaker), whole)
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
         where = project.line(*project.chapter_loc(number), "lines", i) or 1
@@ -229,7 +255,7 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
     """
     main = primary(main_language(manuscript))
 
-    @functools.cache
+    @cache
     def lacks(speaker: str, language: str) -> str | None:
         if primary(language) == main or engines[speaker].speaks(language):
             return None

@@ -110,17 +110,24 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
         entries["narrator"] = {}
     entries |= _with_own_voices(new[:voices])
     taken = {folded(name) for name in (*manifest.cast, *(one.name for one in new))}
-    for kind, name in _SHARED.items():
-        played = {one.name: list(one.aliases) for one in new[voices:] if _kind(one) == kind}
+    for name, kind, played in _shared(new[voices:]):
         there = manifest.speakers.get(name)
-        if played and there is not None and there.plays:
+        if there is not None and there.plays:
             yield ("speakers", name, "plays"), played
-        elif played:
+        else:
             entries[_free(name, taken)] = _sharing(kind, played)
     if entries:
         yield ("speakers",), entries
     if new and "cast" not in manifest.dialogue.model_fields_set:
         yield ("dialogue",), {"cast": "found"}
+
+
+def _shared(others: Sequence[Character]) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """Voices that characters share: their names, their kind, and who has them."""
+    for kind, name in _SHARED.items():
+        played = {one.name: list(one.aliases) for one in others if _kind(one) == kind}
+        if played:
+            yield name, kind, played
 
 
 def _with_own_voices(own: Sequence[Character]) -> dict[str, object]:

@@ -13,8 +13,9 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from narrator import files
@@ -155,14 +156,14 @@ def placed(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
     nearest one of their file, whole or edited. What is not found is lost, and stays as it was."""
     timelines = [places.timeline_of(book, number) for number in range(len(book.chapters))]
     passages = list(places.passages(book, timelines).values())
-    finder = _Finder(passages)
+    finder = _Placing(passages)
     return [
         replace(row, is_lost=True) if place is None else _placed(row, passages[place])
         for row, place in ((row, finder.place(row)) for row in rows)
     ]
 
 
-class _Finder:
+class _Placing:
     """Passages by their words."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -293,9 +294,10 @@ def read_of(
         return placed(book, own), problems
     found: list[Pickup] = []
     faults: list[Problem] = []
+    chapter_of = cache(partial(places.HeardChapter, book))
     for note in proofnotes.read(text):
         try:
-            found.append(pickup(_noted(book, note, chapter), note.words))
+            found.append(pickup(_noted(book, note, chapter, chapter_of), note.words))
         except UsageError as error:
             faults.append(Problem(path, note.line, f"{error}: {note.words}"))
     if not (found or faults):
@@ -303,14 +305,19 @@ def read_of(
     return found, faults
 
 
-def _noted(book: BookPlan, note: proofnotes.Note, chapter: int | None) -> Passage:
+def _noted(
+    book: BookPlan,
+    note: proofnotes.Note,
+    chapter: int | None,
+    chapter_of: Callable[[int], places.HeardChapter],
+) -> Passage:
     """What a note is on. Raises UsageError."""
     if note.chunk:
         return places.passages_of(book, [find_step(book, note.chunk)])[0]
     number = chapter if note.chapter is None else note.chapter - 1
     if number is None:
         _, number, seconds = places.in_book(book, note.seconds)
-        return places.heard_at(book, number, seconds)[0].passage
+        return chapter_of(number).at(seconds)[0].passage
     if not 0 <= number < len(book.chapters):
         raise UsageError(f"there is no chapter {number + 1}")
-    return places.heard_at(book, number, note.seconds)[0].passage
+    return chapter_of(number).at(note.seconds)[0].passage

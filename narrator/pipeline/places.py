@@ -107,30 +107,46 @@ def within(path: Path, book: BookPlan) -> str:
 # -- what is heard at a place ----------------------------------------------------------------------
 
 
-def heard_at(book: BookPlan, chapter: int, seconds: float) -> list[Heard]:
-    """What is heard so many seconds after the beginning of a chapter, counted from 0; several where
-    they speak in unison.
+class HeardChapter:
+    """What is heard in a chapter, as it was last made: its timeline is read once.
 
-    Raises UsageError where the chapter has no sound, or is shorter.
+    Raises UsageError where the chapter, counted from 0, has no sound.
     """
-    timeline = timeline_of(book, chapter)
-    if timeline is None or not timeline.cues:
-        again = f"`narrator render{book.folders.option}`"
-        raise UsageError(f"chapter {chapter + 1} has no sound yet: {again} makes it")
-    if seconds > timeline.seconds:
-        lasts = clock(timeline.seconds)
-        raise UsageError(f"chapter {chapter + 1} lasts {lasts}, and has no {clock(seconds)}")
-    at = seconds * timeline.sample_rate
-    begun = [place for place, cue in enumerate(timeline.cues) if cue.start <= at]
-    together = list(_together(timeline.cues, begun[-1] if begun else 0))
-    spoken = [cue for cue in together if cue.start <= at < cue.stop]
-    names = _Names(book, chapter)
-    found = []
-    for cue in spoken or together:
-        name, is_current = names.now(cue)
-        passage = _cued(chapter, cue, timeline.sample_rate, name)
-        found.append(Heard(passage, is_current, is_pause=not spoken))
-    return found
+
+    def __init__(self, book: BookPlan, chapter: int) -> None:
+        timeline = timeline_of(book, chapter)
+        if timeline is None or not timeline.cues:
+            again = f"`narrator render{book.folders.option}`"
+            raise UsageError(f"chapter {chapter + 1} has no sound yet: {again} makes it")
+        self.chapter = chapter
+        self.timeline = timeline
+        self.starts = [cue.start for cue in timeline.cues]
+        self.ids: dict[str, list[str]] = {}
+        """Keys -> what chunks are called now, which may have had other numbers then."""
+        for step in book.steps:
+            if step.chapter == chapter:
+                self.ids.setdefault(step.key, []).append(step.id)
+
+    def at(self, seconds: float) -> list[Heard]:
+        """What is heard so many seconds after its beginning; several where they speak in unison.
+        Raises UsageError where it is shorter."""
+        timeline = self.timeline
+        if seconds > timeline.seconds:
+            lasts = clock(timeline.seconds)
+            raise UsageError(
+                f"chapter {self.chapter + 1} lasts {lasts}, and has no {clock(seconds)}"
+            )
+        at = seconds * timeline.sample_rate
+        begun = bisect_right(self.starts, at)
+        together = list(_together(timeline.cues, max(0, begun - 1)))
+        spoken = [cue for cue in together if cue.start <= at < cue.stop]
+        return [self._heard(cue, is_pause=not spoken) for cue in spoken or together]
+
+    def _heard(self, cue: Cue, *, is_pause: bool) -> Heard:
+        names = self.ids.get(cue.key, [])
+        name = cue.chunk if cue.chunk in names or not names else names[0]
+        passage = _cued(self.chapter, cue, self.timeline.sample_rate, name)
+        return Heard(passage, is_current=bool(names), is_pause=is_pause)
 
 
 def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:
@@ -139,21 +155,6 @@ def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:
         place -= 1
     yield cues[place]
     yield from takewhile(lambda cue: cue.with_before, cues[place + 1 :])
-
-
-class _Names:
-    """What chunks of a chapter are called now that had other numbers when it was made."""
-
-    def __init__(self, book: BookPlan, chapter: int) -> None:
-        self.ids: dict[str, list[str]] = {}
-        for step in book.steps:
-            if step.chapter == chapter:
-                self.ids.setdefault(step.key, []).append(step.id)
-
-    def now(self, cue: Cue) -> tuple[str, bool]:
-        """A cue's chunk, and whether the book still has it."""
-        found = self.ids.get(cue.key, [])
-        return cue.chunk if cue.chunk in found or not found else found[0], bool(found)
 
 
 def _cued(chapter: int, cue: Cue, rate: int, name: str) -> Passage:

@@ -35,11 +35,11 @@ def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[
     files = [_file(project, number) for number in range(len(chapters))]
     exist = any(file.exists for file in files if file)
     tags = project.manifest.dialogue.tags
-    orphans = _orphans(project)
+    lonely = orphans(project)
     found: list[Chapter] = []
     for number, (chapter, file) in enumerate(zip(chapters, files, strict=True)):
-        if number == 0 and orphans:
-            chapter = replace(chapter, warnings=(*chapter.warnings, *orphans))
+        if number == 0 and lonely:
+            chapter = replace(chapter, warnings=(*chapter.warnings, *lonely))
         said: dict[Quoted, Sequence[str]] = {}
         slips: list[Slip] = []
         if file is not None and exist:
@@ -56,7 +56,7 @@ def _file(project: Project, number: int) -> Decided | None:
     return None if name is None else decided.read(decided.place_of(project.root / name))
 
 
-def _orphans(project: Project) -> list[Problem]:
+def orphans(project: Project) -> list[Problem]:
     """Files of speakers that belong to no text: one was renamed, or has gone."""
     names = (chapter.file for chapter in project.chapters if chapter.file is not None)
     found: list[Problem] = []

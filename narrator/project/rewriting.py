@@ -14,7 +14,7 @@ import yaml
 
 _WIDTH = 96
 
-Place = Sequence[str | int]
+Where = Sequence[str | int]
 """Keys of mappings, places in lists."""
 
 
@@ -22,7 +22,7 @@ class NotWritten(Exception):
     """A text in which a thing is written so that it cannot be changed by itself."""
 
 
-def inserted(text: str, path: Place, entries: Mapping[str, object]) -> str:
+def inserted(text: str, path: Where, entries: Mapping[str, object]) -> str:
     """The text with more entries at the end of the mapping at `path`.
 
     One that is not there at the top is begun above `chapters`. Raises NotWritten.
@@ -37,14 +37,14 @@ def inserted(text: str, path: Place, entries: Mapping[str, object]) -> str:
     return _rewritten(text, path, lambda found: found.with_entries(path, entries), grow)
 
 
-def appended(text: str, path: Place, item: Mapping[str, object]) -> str:
+def appended(text: str, path: Where, item: Mapping[str, object]) -> str:
     """The text with one more item at the end of the list at `path`. Raises NotWritten."""
     return _rewritten(
         text, path, lambda found: found.with_item(path, item), lambda there: [*there, _said(item)]
     )
 
 
-def changed(text: str, path: Place, value: object) -> str:
+def changed(text: str, path: Where, value: object) -> str:
     """The text with another value at `path`, which is there or may be put there.
 
     Raises NotWritten.
@@ -62,7 +62,7 @@ def changed(text: str, path: Place, value: object) -> str:
     return inserted(text, path[:at], value)
 
 
-def renamed(text: str, path: Place, key: str) -> str:
+def renamed(text: str, path: Where, key: str) -> str:
     """The text with another key for the value at `path`. Raises NotWritten."""
 
     def rename(there: Any) -> Any:
@@ -75,7 +75,7 @@ def renamed(text: str, path: Place, key: str) -> str:
 
 
 def _rewritten(
-    text: str, path: Place, write: Callable[[_Text], str], meant: Callable[[Any], Any]
+    text: str, path: Where, write: Callable[[_Text], str], meant: Callable[[Any], Any]
 ) -> str:
     """What `write` makes of a text, if that says at `path` what is `meant`, and else the same."""
     mark = "\ufeff" * text.startswith("\ufeff")
@@ -90,7 +90,7 @@ def _rewritten(
     return mark + grown
 
 
-def _with(data: Any, path: Place, meant: Callable[[Any], Any]) -> Any:
+def _with(data: Any, path: Where, meant: Callable[[Any], Any]) -> Any:
     """Data with something else at a place."""
     if not path:
         return meant(data)
@@ -119,7 +119,7 @@ def _said(value: object) -> Any:
     return _plain(yaml.safe_dump({"": value}, allow_unicode=True, width=10**9))[""]
 
 
-def _known(text: str, path: Place) -> int:
+def _known(text: str, path: Where) -> int:
     """How many of the keys of a path are there. Raises NotWritten."""
     try:
         data = _plain(text.removeprefix("\ufeff"))
@@ -200,7 +200,7 @@ class _Text:
 
     # -- what is done
 
-    def with_entries(self, path: Place, entries: Mapping[str, object]) -> str:
+    def with_entries(self, path: Where, entries: Mapping[str, object]) -> str:
         if len(path) == 1 and path[0] not in {key.value for key, _ in self.root.value}:
             return self._begun(str(path[0]), entries)
         key, node, in_braces = self._at(path)
@@ -212,7 +212,7 @@ class _Text:
             return self.with_value(path, entries)
         return self._instead(key, node, entries)
 
-    def with_item(self, path: Place, item: Mapping[str, object]) -> str:
+    def with_item(self, path: Where, item: Mapping[str, object]) -> str:
         node = self._at(path)[1]
         if not isinstance(node, yaml.SequenceNode):
             raise NotWritten
@@ -228,7 +228,7 @@ class _Text:
         rows = [f"-{' ' * gap}{rows[0]}", *(f" {' ' * gap}{row}" for row in rows[1:])]
         return self._under(node, "".join(f"{' ' * dash.column}{row}\n" for row in rows))
 
-    def with_value(self, path: Place, value: object) -> str:
+    def with_value(self, path: Where, value: object) -> str:
         key, node, in_braces = self._at(path)
         alias = self._alias(path)
         if isinstance(value, Mapping):
@@ -251,7 +251,7 @@ class _Text:
         line = self.text.rfind("\n", 0, start) + 1
         return f"{self.text[:colon]} {written}{self.text[colon:line]}{self._after(stop)}"
 
-    def with_key(self, path: Place, name: str) -> str:
+    def with_key(self, path: Where, name: str) -> str:
         key, _, in_braces = self._at(path)
         if not isinstance(key, yaml.ScalarNode):
             raise NotWritten
@@ -269,7 +269,7 @@ class _Text:
         found: list[tuple[yaml.Node, yaml.Node]] = [p for p in node.value if p[0].value == name]
         return found[0]
 
-    def _at(self, path: Place) -> tuple[yaml.Node | None, yaml.Node, bool]:
+    def _at(self, path: Where) -> tuple[yaml.Node | None, yaml.Node, bool]:
         """The key, if it has one, and the value at a path; whether they stand in braces."""
         node: yaml.Node = self.root
         key: yaml.Node | None = None
@@ -281,7 +281,7 @@ class _Text:
             key = None if listed else before
         return key, node, in_braces
 
-    def _alias(self, path: Place) -> tuple[int, int] | None:
+    def _alias(self, path: Where) -> tuple[int, int] | None:
         """From where to where an alias stands at a path."""
         parent = self._at(path[:-1])[1]
         if isinstance(path[-1], int):

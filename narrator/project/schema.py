@@ -388,10 +388,19 @@ class Output(Strict):
     ] = ()
     """What lies beside the files: subtitles with speakers (vtt, srt), chapter lists (chapters:
     Podcasting 2.0, cue), labels for an audio editor, an EPUB that is read along (readalong)."""
+    chunk_ids: bool = False
+    """Whether subtitles name the chunk of each caption (3.12), as labels do: for those who proof
+    the book, not for its listeners."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
-        others = self.model_fields_set - {"profile", "sample", "mastering", "companions"}
+        others = self.model_fields_set - {
+            "profile",
+            "sample",
+            "mastering",
+            "companions",
+            "chunk_ids",
+        }
         if self.profile is not None and others:
             raise ValueError(
                 f"`{min(others)}` has no say beside `profile`: put it into a profile of your own, "

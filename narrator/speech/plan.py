@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
+from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from narrator.engines import Engine
 from narrator.engines.voice import Cast, Mode, Voice
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
+from narrator.text.kept import Kept
 from narrator.text.lines import Chapter, LeftOut
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
@@ -129,30 +131,47 @@ def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParamete
     return EngineParameters(used, settings["seed"] if "seed" in engine.uses else 0)
 
 
+Divided = tuple[list["Utterance"], list[LeftOut]]
+"""What of a chapter is spoken, and what is left out."""
+
+
 def utterances(
-    chapters: Sequence[Chapter], *, lexicon: Lexicon, apart: bool = False
+    chapters: Sequence[Chapter],
+    *,
+    lexicon: Lexicon,
+    apart: bool = False,
+    kept: Kept[Divided] | None = None,
 ) -> tuple[tuple[Utterance, ...], Mapping[int, Sequence[LeftOut]]]:
-    """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`.
+    """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`,
+    `kept` what chapters of these scenes were made of before.
 
     Second, by chapter, those with nothing to say ("…" between two speakers).
     """
     found: list[Utterance] = []
     silent: dict[int, Sequence[LeftOut]] = {}
-    scene_number = 0
+    before = 0
+    kept = Kept() if kept is None else kept
     for number, chapter in enumerate(chapters):
-        own = [
-            _utterance(number, scene, chunk, lexicon)
-            for scene, lines in enumerate(chapter.scenes, scene_number)
-            for chunk in chunks.cut(lines, apart=apart)
-        ]
-        scene_number += len(chapter.scenes)
-        own, silent[number] = divided(own, _silent)
-        found += (replace(one, id=f"{number + 1}.{n}") for n, one in enumerate(own, 1))
+        own, silent[number] = kept.get(chapter.scenes, partial(_divided, chapter, lexicon, apart))
+        found += (
+            replace(one, id=f"{number + 1}.{n}", chapter=number, scene=before + one.scene)
+            for n, one in enumerate(own, 1)
+        )
+        before += len(chapter.scenes)
     return tuple(found), silent
 
 
-def _utterance(chapter: int, scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
-    """A chunk with its spoken text, before it has an id."""
+def _divided(chapter: Chapter, lexicon: Lexicon, apart: bool) -> Divided:
+    own = [
+        _utterance(scene, chunk, lexicon)
+        for scene, lines in enumerate(chapter.scenes)
+        for chunk in chunks.cut(lines, apart=apart)
+    ]
+    return divided(own, _silent)
+
+
+def _utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
+    """A chunk with its spoken text, before it has an id and a chapter."""
     spoken = normalize(
         chunk.text,
         language=chunk.language,
@@ -162,16 +181,14 @@ def _utterance(chapter: int, scene: int, chunk: Chunk, lexicon: Lexicon) -> Utte
         heading=bool(chunk.pieces[0].line.heading),
     )
     expected = pace.expected_seconds(spoken.text, chunk.language)
-    return Utterance("", chapter, scene, chunk, spoken, expected)
+    return Utterance("", 0, scene, chunk, spoken, expected)
 
 
 def _silent(one: Utterance) -> str | None:
     return None if any(map(str.isalnum, one.spoken.text)) else SILENT
 
 
-def divided(
-    chapter: Sequence[Utterance], why: Callable[[Utterance], str | None]
-) -> tuple[list[Utterance], list[LeftOut]]:
+def divided(chapter: Sequence[Utterance], why: Callable[[Utterance], str | None]) -> Divided:
     """What of a chapter is spoken, and what is left out for the reason that `why` gives."""
     reasons = {place: reason for place, one in enumerate(chapter) if (reason := why(one))}
     if not reasons:

@@ -15,6 +15,7 @@ import contextlib
 import errno
 import io
 import json
+import os
 import re
 import threading
 import zipfile
@@ -141,6 +142,8 @@ class Store:
     _entries: dict[str, _Stored] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
     _writing: bool = False
+    _known: tuple[int, int] = (0, 0)
+    """The journal's inode, and its bytes that were read."""
     _bad: set[str] = field(default_factory=set)
     """Damaged, and not put again since."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -172,20 +175,23 @@ class Store:
         """
         if key in self._bad:
             return None
-        with files.storage(self._path(key)):
-            return self._find(key)
-
-    def _find(self, key: str) -> Record | None:
-        path = self._path(key)
+        name = f"{self.root}/{key[:2]}/{key}.take"
         try:
-            stat = path.stat()
+            stat = os.stat(name)  # noqa: PTH116  # a path of pathlib's takes four times as long
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise StorageError(f"{name}: {files.reason(error)}") from error
         entry = self._entries.get(key)
         if entry and (stat.st_size, stat.st_mtime_ns) == (entry.size, entry.mtime):
             return entry.record
+        with files.storage(self._path(key)):
+            return self._read_anew(key, stat)
+
+    def _read_anew(self, key: str, stat: os.stat_result) -> Record | None:
+        """The record of a take of which the journal says something else, or nothing."""
         try:
-            data = path.read_bytes()
+            data = self._path(key).read_bytes()
             record = _unpack(key, data)[0]
         except DamagedTake:
             self._note_damage(key)
@@ -196,6 +202,11 @@ class Store:
             if self._writing:  # a store that was copied is read through once, not at every run
                 self._append(_take_row(entry))
         return record
+
+    def refresh(self) -> None:
+        """Take in what somebody else has written since. Raises StorageError."""
+        with files.storage(self._journal):
+            self._read_journal()
 
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:
         """Samples, mono float32, and their rate. Raises DamagedTake, also where there is none."""
@@ -449,13 +460,21 @@ class Store:
         files.append(self._journal, files.sealed_row(row))
 
     def _read_journal(self) -> bool:
-        """Whether every row is whole and sealed, and so the file as it should be."""
+        """Whether every row is whole and sealed, and so the file as it should be; of rows that were
+        read before, nothing."""
         try:
-            data = self._journal.read_bytes()
+            with self._journal.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                begin = self._known if self._known[0] == stat.st_ino else (stat.st_ino, 0)
+                if stat.st_size < begin[1]:
+                    begin = stat.st_ino, 0
+                file.seek(begin[1])
+                data = file.read()
         except FileNotFoundError:
             return True
         whole = data.rfind(b"\n") + 1  # a killed writer's torn tail is nothing to speak of
         good = whole == len(data)
+        self._known = begin[0], begin[1] + whole
         for line in data[:whole].splitlines():
             try:
                 good &= self._read_row(json.loads(line), files.is_sealed_row(line))
@@ -478,6 +497,7 @@ class Store:
         record = _record(row["record"])
         entry = _checked(_Stored(record, row["sha256"], row["size"], row["mtime"]))
         self._flags.pop(record.key, None)
+        self._bad.discard(record.key)
         self._entries.pop(record.key, None)
         if sealed:
             self._entries[record.key] = entry

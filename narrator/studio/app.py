@@ -50,6 +50,9 @@ class Place:
             host = socket.gethostname()
         return f"http://{host}:{self.port}/"
 
+    def close(self) -> None:
+        self.socket.close()
+
     @property
     def is_local(self) -> bool:
         """Whether it is reached from this machine alone."""
@@ -159,7 +162,9 @@ def served(studio: Studio) -> Iterator[None]:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
     )
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    faults = logging.getLogger("uvicorn.error")  # our own, with where they happened
+    faults.setLevel(logging.ERROR)
+    faults.parent = logging.getLogger("narrator")
     served = uvicorn.Server(config)
     thread = threading.Thread(
         target=served.run, kwargs={"sockets": [place.socket]}, name="studio", daemon=True

@@ -10,7 +10,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +28,7 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
 from narrator.pipeline import edits, unknown
+from narrator.pipeline.edits.voices import ClipAdded
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
 from narrator.studio import bodies, rows, sounds
@@ -173,28 +175,16 @@ class Casting:
 
     async def clip(self, request: Request) -> Response:
         """A recording that is dropped onto the page, judged and kept under the project's voices."""
-        name = presets.checked(PurePosixPath(request.path_params["name"]).stem)
-        said = request.query_params.get("transcript", "")
-        if len(said) > 4000:
-            raise UsageError("the transcript is longer than 4,000 characters")
         with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
             path = Path(folder) / "clip"
             await bodies.to_file(request, path, bodies.CLIP_MOST)
-            return JSONResponse(await run_in_threadpool(self._judged, name, path, said))
+            name = request.path_params["name"]
+            return JSONResponse(asdict(await run_in_threadpool(self._kept, name, path)))
 
-    def _judged(self, name: str, path: Path, said: str) -> dict[str, Any]:
-        """Raises UserError, with all that speaks against it, StorageError."""
-        project = self.desk.view.project
+    def _kept(self, name: str, path: Path) -> ClipAdded:
+        """One at a time: a recording may have ten minutes. Raises UserError, StorageError."""
         with self._judging:
-            clip = clips.prepare(clips.read(path), said, project.manifest.language)
-            if said and clip.refusals:
-                raise UserError("\n".join(map(str, clip.refusals)))
-            kept = edits.clip_added(project, name, path.read_bytes())
-        return {
-            "path": kept.relative_to(project.root).as_posix(),
-            "seconds": round(clip.figures.seconds, 2),
-            "remarks": [str(one) for one in clip.warnings] if said else [],
-        }
+            return edits.clip_added(self.desk.view.project, name, path.read_bytes())
 
 
 def _said_by_draft(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:

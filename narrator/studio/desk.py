@@ -9,6 +9,7 @@ requests.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections import OrderedDict
@@ -29,6 +30,7 @@ from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
+from narrator.speech.store import Store
 from narrator.studio import glance
 from narrator.studio.events import Events
 from narrator.studio.glance import Seen
@@ -63,6 +65,8 @@ class Notes:
     undo: str | None = None
     """What would be undone, in words."""
     redo: str | None = None
+    trouble: str = ""
+    """Why there are none: what they are kept in cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,7 @@ class Desk:
         self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
         self._seen: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
         self._cache = Cache()
+        self._store: Store | None = None
         self._mutex = threading.RLock()
         self._noting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -175,7 +180,8 @@ class Desk:
             finally:
                 self.say(None)
 
-        self._loop.call_soon_threadsafe(errand)
+        with contextlib.suppress(RuntimeError):  # the studio has closed meanwhile
+            self._loop.call_soon_threadsafe(errand)
 
     def say(self, what: str | None) -> None:
         """Tell the pages what they may have to wait for."""
@@ -246,7 +252,13 @@ class Desk:
     def _plan(self, manuscript: Manuscript) -> None:
         works = _stamps(_works(manuscript.project))
         engine = bookplan.engine_for(manuscript.project, draft=self.draft)
-        book = bookplan.plan(manuscript, engine, Selection())
+        store = self._store
+        if store is None or store.root != manuscript.project.build / "store":
+            store = Store.open(manuscript.project.build / "store")
+        else:
+            store.refresh()
+        self._store = store
+        book = bookplan.plan(manuscript, engine, Selection(), store=store)
         chapters = {
             number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
         }
@@ -264,7 +276,7 @@ class Desk:
         )
 
     def note(self) -> None:
-        """Read anew what people have noted; from any thread. Raises StorageError."""
+        """Read anew what people have noted; from any thread."""
         with self._noting:
             view = self.view
             stamps = _stamps(_notes(view.project))
@@ -292,6 +304,7 @@ class Desk:
             found, then, when = known
             if time.monotonic() - when < (_OLD if then == journal else _FRESH):
                 return found
+        view.book.store.refresh()
         found = glance.of(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
             if self.view.book is view.book:
@@ -416,26 +429,23 @@ def _notes(project: Project) -> Iterator[Path]:
 
 
 def _read_notes(book: BookPlan) -> Notes:
-    """Raises StorageError."""
+    """What can be read of them: a list that is damaged keeps nobody from listening."""
     flags: dict[str, list[Pickup]] = {}
-    if pickups.path_of(book.project).exists():
-        for row in pickups.listed(book)[0]:
-            if not row.is_lost:
-                flags.setdefault(row.chunk, []).append(row)
-    past = edits.history(book.project)
+    try:
+        if pickups.path_of(book.project).exists():
+            for row in pickups.listed(book)[0]:
+                if not row.is_lost:
+                    flags.setdefault(row.chunk, []).append(row)
+        past = edits.history(book.project)
+        reviewed = frozenset(reviews.reviewed(book))
+    except NarratorError as error:
+        return Notes(trouble=str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=_reviewed(book),
+        reviewed=reviewed,
         undo=next((one.what for one in reversed(past) if not one.undone), None),
         redo=next((one.what for one in past if one.undone), None),
     )
-
-
-def _reviewed(book: BookPlan) -> frozenset[str]:
-    try:
-        return frozenset(reviews.reviewed(book))
-    except NotImplementedError:  # SEAM
-        return frozenset()
 
 
 def _stamps(paths: Iterator[Path]) -> _Stamps:

@@ -6,6 +6,7 @@ and none is. Knows nothing of how jobs are done.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from narrator.studio.desk import Desk
 
 _LOOK = 1.0
 """Seconds after which somebody who owns the project is looked for again."""
+_BROKEN = (ValueError, TypeError, LookupError, AttributeError)
+"""What an event of another version raises."""
 _TELL = 0.7
 """Seconds between two words on new takes of a chapter."""
 
@@ -33,7 +36,7 @@ class Jobs:
         self._linking = threading.Lock()
         """Held while an owner is looked for, or started, which takes a moment."""
         self._link: Link | None = None
-        self._ended = threading.Event()
+        self._ended, self._woken = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
         self._queue: list[Mapping[str, Any]] = []
         self._progress: Mapping[str, Any] | None = None
@@ -49,6 +52,7 @@ class Jobs:
     def close(self) -> None:
         """Leave: what was started for the studio ends, after what is in flight is stored."""
         self._ended.set()
+        self._woken.set()
         with self._linking:
             if self._link:
                 self._link.close()
@@ -76,15 +80,13 @@ class Jobs:
         project = self._desk.view.project
         with self._linking:
             if self._link is None and not self._ended.is_set():
-                try:
-                    link = joining.join(project)
-                    if link is None and start:
-                        link = joining.started(project)
-                except NotImplementedError:  # SEAM
-                    link = None
+                link = joining.join(project)
+                if link is None and start:
+                    link = joining.started(project)
                 if link is not None:
                     self._hear(link.hello)
                     self._link = link
+                    self._woken.set()
             return self._link
 
     def stop(self) -> None:
@@ -113,8 +115,9 @@ class Jobs:
         while not self._ended.is_set():
             link = self._linked(start=False)
             if link is None:
-                self._ended.wait(_LOOK)
+                self._woken.wait(_LOOK)
                 continue
+            self._woken.clear()
             try:
                 event = link.read(_TELL)
             except EOFError:
@@ -148,38 +151,38 @@ class Jobs:
                 self.submit(job)
 
     def _hear(self, event: Event) -> None:
-        with self._mutex:
+        with self._mutex, contextlib.suppress(*_BROKEN):
             match event.get("event"):
                 case "hello":
                     self._running, self._queue = event["running"], list(event["queue"])
+                    self._progress = event["progress"]
                 case "queued":
                     self._queue.append(event["job"])
                 case "started":
-                    name = event["job"]["id"]
-                    self._queue = [one for one in self._queue if one["id"] != name]
-                    self._running, self._progress = event["job"], None
+                    self._left_queue(event["job"]["id"])
+                    if not event["job"].get("beside"):
+                        self._running, self._progress = event["job"], None
                 case "progress":
                     self._progress = event
                 case "rendered":
-                    self._touch(str(event.get("chunk", "")))
+                    self._touch(str(event["chunk"]))
                 case "ended":
                     self._end(event)
-                case _:
-                    pass
         self._say(event)
 
-    def _end(self, event: Event) -> None:
-        name = event["job"]
-        running = self._running
-        if running and running["id"] == name:
-            self._last = {
-                "kind": running["kind"],
-                "exit": event["exit"],
-                "error": event.get("error", ""),
-                "text": _said(event),
-            }
-            self._running = self._progress = None
+    def _left_queue(self, name: str) -> None:
         self._queue = [one for one in self._queue if one["id"] != name]
+
+    def _end(self, event: Event) -> None:
+        self._last = {
+            "kind": event["kind"],
+            "exit": event["exit"],
+            "error": event["error"],
+            "text": _said(event["summary"]),
+        }
+        if self._running and self._running["id"] == event["job"]:
+            self._running = self._progress = None
+        self._left_queue(event["job"])
         self._touched.clear()
         self._desk.later("reading the takes", self._desk.replan)
 
@@ -200,19 +203,19 @@ class Jobs:
         self._desk.events.send({"type": "job", **event})
 
 
-def _said(event: Event) -> str:
+def _said(summary: Mapping[str, Any]) -> str:
     """How a job ended, in a line."""
-    summary = event.get("summary") or {}
     if "retaken" in summary:
-        pinned = sum(row.get("pinned") is not None for row in summary["retaken"])
-        return f"{pinned} of {len(summary['retaken'])} chunks got a good take"
-    parts = []
-    if rendered := summary.get("rendered"):
-        parts.append(f"{rendered} chunks spoken")
-    if given_up := summary.get("given_up"):
-        parts.append(f"{len(given_up)} given up")
-    if doubtful := summary.get("doubtful"):
-        parts.append(f"{len(doubtful)} doubtful")
-    if made := summary.get("files"):
-        parts.append(f"{len(made)} files")
+        good = sum(row.get("pinned") is not None for row in summary["retaken"])
+        return f"a good take for {good} of {len(summary['retaken'])}"
+    parts = [
+        f"{count} {what}"
+        for count, what in (
+            (summary.get("rendered", 0), "chunks spoken"),
+            (len(summary.get("given_up", ())), "given up"),
+            (len(summary.get("doubtful", ())), "doubtful"),
+            (len(summary.get("files", ())), "files"),
+        )
+        if count
+    ]
     return ", ".join(parts)

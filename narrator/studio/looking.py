@@ -147,8 +147,6 @@ def _paragraph(view: View, step: Step) -> rows.Row:
         found = edits.paragraph(view.book, step)
     except UserError as error:
         return {"error": str(error)}
-    except NotImplementedError:  # SEAM
-        return {"error": "not yet"}
     path = found.path
     root = view.project.root
     return {

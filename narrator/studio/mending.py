@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator.characters import decoded
-from narrator.errors import UsageError
+from narrator.errors import Changed, UsageError
 from narrator.pipeline import attribution, edits, pickups, places, questions, reviews
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.bookplan import BookPlan
@@ -265,10 +265,13 @@ _MOST_QUESTIONS = 500
 
 
 def _text(view: View, asked: Mapping[str, Any]) -> Edit:
-    step = _step(view, asked)
-    paragraph = edits.paragraph(view.book, step)
+    step, sha = _step(view, asked), bodies.text(asked, "sha", 100)
     text = bodies.text(asked, "text", 500_000)
-    return edits.text_edit(view.project, paragraph, text, bodies.text(asked, "sha", 100))
+    try:
+        paragraph = edits.paragraph(view.book, step)
+    except Changed as error:  # what is wanted is what the person wrote
+        raise Changed(error.path, error.there, text) from None
+    return edits.text_edit(view.project, paragraph, text, sha)
 
 
 def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
@@ -277,7 +280,7 @@ def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
         _step(view, asked),
         bodies.text(asked, "speaker", 1000),
         bodies.text_or_none(asked, "style", 1000),
-        bodies.text_or_none(asked, "quotation") or "",
+        bodies.text_or_none(asked, "words") or "",
     )
 
 
@@ -291,8 +294,7 @@ def _voice(view: View, asked: Mapping[str, Any]) -> Edit:
     voice = asked.get("voice")
     if not isinstance(voice, dict):
         raise UsageError("`voice` is to be an object")
-    texts = {name: bodies.text(voice, name) for name in voice}
-    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), texts)
+    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), voice)
 
 
 _EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {

@@ -143,6 +143,8 @@ def _warnings(view: View) -> list[Row]:
         found.append(
             {"text": f"shown as it was, for it cannot be read: {view.trouble}", "where": ""}
         )
+    if view.notes.trouble:
+        found.append({"text": view.notes.trouble, "where": ""})
     problems: Iterable[Problem] = (
         *unspoken(plan.manuscript),
         *(one for chapter in plan.chapters for one in chapter.warnings),

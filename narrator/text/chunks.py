@@ -273,32 +273,50 @@ def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
     """The chunks of a chapter but for those at these places: pauses that the author set around
     them, the end of their scene and their marks go to the chunk before or after; those of one who
     speaks with others, to these."""
-    kept: list[Chunk] = []
-    last = 0  # place of the last one in `kept`, the first of those in unison
-    lead = 0.0
-    marks: list[MusicMark] = []
+    kept = _Kept()
     places = iter(range(len(chunks)))
     for group in together(chunks):
-        first, own = group[0], [chunk for chunk in group if next(places) not in left]
-        if not own:
-            lead += first.lead
-            marks += [mark for mark, _ in first.marks]
-            if kept:
-                kept[last] = _before(kept[last], first)
-            else:
-                lead += first.rest or 0.0
-            continue
-        if len(own) < len(group):
-            own = _fewer(first, own)
-        taken = (*((mark, 0.0) for mark in marks), *own[0].taken)
-        last = len(kept)
-        kept += [replace(own[0], lead=first.lead + lead, taken=taken), *own[1:]]
-        lead, marks = 0.0, []
-    if kept and (lead or marks):
-        taken = (*kept[last].taken, *((mark, 1.0) for mark in marks))
-        rest = (kept[last].rest or 0.0) + lead if lead else kept[last].rest
-        kept[last] = replace(kept[last], rest=rest, taken=taken)
-    return kept
+        own = [chunk for chunk in group if next(places) not in left]
+        if own:
+            kept.add(group[0], own if len(own) == len(group) else _fewer(group[0], own))
+        else:
+            kept.leave(group[0])
+    return kept.whole()
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The chunks that stay, and what those that do not have left for the next one."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    last: int = 0
+    """Place of the last one, of those in unison the first."""
+    lead: float = 0.0
+    marks: list[MusicMark] = field(default_factory=list)
+
+    def leave(self, first: Chunk) -> None:
+        self.lead += first.lead
+        self.marks += [mark for mark, _ in first.marks]
+        if self.chunks:
+            self.chunks[self.last] = _before(self.chunks[self.last], first)
+        else:
+            self.lead += first.rest or 0.0
+
+    def add(self, first: Chunk, own: Sequence[Chunk]) -> None:
+        """Those who say it, of those who were to; `first` is the first of these."""
+        taken = (*((mark, 0.0) for mark in self.marks), *own[0].taken)
+        self.last = len(self.chunks)
+        self.chunks += [replace(own[0], lead=first.lead + self.lead, taken=taken), *own[1:]]
+        self.lead, self.marks = 0.0, []
+
+    def whole(self) -> list[Chunk]:
+        """All, with what was left after the last."""
+        if self.chunks and (self.lead or self.marks):
+            last = self.chunks[self.last]
+            taken = (*last.taken, *((mark, 1.0) for mark in self.marks))
+            rest = (last.rest or 0.0) + self.lead if self.lead else last.rest
+            self.chunks[self.last] = replace(last, rest=rest, taken=taken)
+        return self.chunks
 
 
 def _fewer(first: Chunk, left: Sequence[Chunk]) -> list[Chunk]:

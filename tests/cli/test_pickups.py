@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from narrator.pipeline import places
 from tests import faults, walks
 
 
@@ -110,6 +111,21 @@ def test_a_list_that_cannot_be_read_is_not_replaced(narrator, flagged):
     code, said, errors = narrator("pickups", flagged)
     assert (code, said) == (0, "nothing is on the list\n")
     assert "names no columns" in errors
+
+
+def test_a_chapters_timeline_is_read_once_for_a_list(narrator, book, tmp_path, monkeypatch):
+    (tmp_path / "list.txt").write_text("".join(f"1 0:0{n % 2} note {n}\n" for n in range(20)))
+    made: list[int] = []
+    begin = places.HeardChapter.__init__
+
+    def counted(self, book, chapter):
+        made.append(chapter)
+        begin(self, book, chapter)
+
+    monkeypatch.setattr(places.HeardChapter, "__init__", counted)
+    assert narrator("pickups", book, "--from", tmp_path / "list.txt")[0] == 0
+    assert made == [0]
+    assert len(rows(book)) == 20
 
 
 def test_lists_of_others_are_brought(narrator, book, tmp_path):

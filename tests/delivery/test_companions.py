@@ -178,6 +178,25 @@ def test_a_companion_that_was_altered_is_written_again(tmp_path: Path) -> None:
     assert len(webvtt.read(path)) > 1
 
 
+def test_subtitles_name_chunks_by_choice(tmp_path: Path) -> None:
+    long = "I have come a long way to see it, and it was not worth the price of the ticket. " * 2
+    chapters = [spoken(f"ann: {long}\n\nbob: It is.\n", 3)]
+    files = delivered(tmp_path, chapters, "mp3")
+    kinds = ("vtt", "srt")
+    plain = {
+        path.suffix: path.read_text() for path in write(tmp_path, chapters, files, *kinds).paths
+    }
+    made = companions.write(chapters, files, kinds, tags=TAGS, book=tmp_path / "x", ids=True)
+    found = {path.suffix: path.read_text("utf-8") for path in made.paths}
+    names = [caption.identifier for caption in webvtt.from_string(found[".vtt"])]
+    assert names[:2] == ["3.1", "3.1/2"]
+    assert len(set(names)) == len(names)
+    assert "[3.1] ann: I have" in " ".join(found[".srt"].split())
+    assert found[".srt"].count("[3.") == 2
+    assert "3.1\n" not in plain[".vtt"]
+    assert "[3." not in plain[".srt"]
+
+
 def test_progress_counts_companions(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     files = delivered(tmp_path, book(), "mp3")

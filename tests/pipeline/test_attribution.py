@@ -539,3 +539,14 @@ def test_answers_are_a_persons(book: Path) -> None:
     assert speakers(after)[:3] == ["Ben", "Ben", "Ben"]
     assert attribution.write_chapter(after, 0) is not None
     assert [row.partition(" | “")[0] for row in rows(book)[:2]] == ["Ben | you", "+ | you"]
+
+
+def test_a_file_whose_text_was_renamed_is_said_first(book: Path) -> None:
+    text = book.parent / "text"
+    (text / "one.md").rename(text / "first.md")
+    book.write_text(book.read_text("utf-8").replace("one.md", "first.md"), "utf-8")
+    said = propose(load(book)).warnings
+    assert (said[0].path, said[0].message.partition(",")[0]) == (
+        text / "one.speakers.txt",
+        "belongs to no text",
+    )

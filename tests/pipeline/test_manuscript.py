@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from narrator.errors import ScriptError
-from narrator.pipeline.manuscript import oddities, read
-from tests import books
+from narrator.pipeline.manuscript import Readings, oddities, read
+from narrator.speech import plan
+from narrator.text.normalize import SpokenText, normalize
+from tests import books, walks
 
 TWICE = books.MANIFEST.replace("text/two.md", "text/one.md")
 ODD = (
@@ -43,3 +46,34 @@ def test_a_mistyped_alias_is_answered_with_the_alias(tmp_path: Path) -> None:
         said(manifest, tmp_path, "Doctor: Sit.\n\nDoctor: So.\n\nDoctr: Sit down.\n")
     [slip] = [one for one in said(manifest, tmp_path, "Doctr: Sit down.\n") if "Doctr" in one]
     assert slip.endswith("did you mean “Doctor:”?")
+
+
+def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, before = walks.write(tmp_path), Readings()
+    path, out = folder / "book.yaml", folder / "out.md"
+    spoken: list[str] = []
+
+    def heard(text: str, **rest: Any) -> SpokenText:
+        spoken.append(text)
+        return normalize(text, **rest)
+
+    monkeypatch.setattr(plan, "normalize", heard)
+    edits = [
+        lambda: None,
+        lambda: out.write_text(walks.OUT.replace("wet", "dry")),
+        lambda: out.write_text("***\n\n" + walks.OUT + "\n***\n\nMore.\n"),  # scenes move
+        lambda: path.write_text(walks.BOOK + "lexicon: {road: rode}\n"),
+        lambda: path.write_text(walks.BOOK.replace("Ada: {}", "Ben: {}, Ada: {}")),
+        lambda: path.write_text(walks.BOOK + "pauses: {line: 2}\n"),
+    ]
+    counts = []
+    for edit in edits:
+        edit()
+        spoken.clear()
+        again = read(path, before)
+        counts.append(len(spoken))
+        assert again == read(path)
+    assert counts[1] < counts[0]  # the other chapter was kept
+    assert counts[3] > 0  # a word of the lexicon concerns all

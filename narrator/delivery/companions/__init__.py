@@ -80,17 +80,19 @@ def write(
     source: Path | None = None,
     shelf: Shelf | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    ids: bool = False,
 ) -> Made:
     """Write what `output.companions` wants for finished files; equal input gives equal bytes.
 
     `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
     is the EPUB that the project came from. `shelf` is told of files before they are written, and
     moves away what was altered by hand. `on_progress` hears how many companions of how many are
-    done. Raises UserError (see `check`; a `source` that cannot be read) and StorageError.
+    done. With `ids` subtitles say which chunk a caption is of. Raises UserError (see `check`; a
+    `source` that cannot be read) and StorageError.
     """
     most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
     check(wanted, [file.format for file in files], most)
-    texts = list(_texts(chapters, files, wanted, tags))
+    texts = list(_texts(chapters, files, wanted, tags, ids))
     along = "readalong" in wanted and bool(files)
     whole = len(texts) + along
     if shelf is not None:
@@ -133,18 +135,19 @@ def _texts(
     files: Sequence[ListenerFile],
     wanted: Sequence[str],
     tags: BookFacts,
+    ids: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
     several = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
     wide = _Captions(vtt.WIDTH, labels=False)
-    narrow = _Captions(srt.WIDTH, labels=several)
+    narrow = _Captions(srt.WIDTH, labels=several, ids=ids)
     numbered = {spoken.number: spoken for spoken in chapters}
     for file in files:
         own = [numbered[number] for number in file.chapters]
         title = own[0].title if file.chapter is not None else tags.title
         marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
         makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide, own, file, title)),
+            "vtt": (".vtt", partial(_vtt, wide, own, file, title, ids)),
             "srt": (".srt", partial(_srt, narrow, own, file)),
             "labels": (".labels.txt", partial(_labels, own, file)),
         }
@@ -162,6 +165,7 @@ class _Captions:
 
     width: int
     labels: bool
+    ids: bool = False
     found: dict[int, list[Caption]] = field(default_factory=dict)
 
     def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
@@ -169,7 +173,9 @@ class _Captions:
         placed: list[Caption] = []
         for spoken, start in zip(chapters, file.starts, strict=True):
             if spoken.number not in self.found:
-                self.found[spoken.number] = captions(spoken, self.width, labels=self.labels)
+                self.found[spoken.number] = captions(
+                    spoken, self.width, labels=self.labels, ids=self.ids
+                )
             shift = round(start * 1000)
             for caption in self.found[spoken.number]:
                 moved = replace(caption, start=caption.start + shift, stop=caption.stop + shift)
@@ -179,8 +185,10 @@ class _Captions:
         return placed
 
 
-def _vtt(wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str) -> str:
-    return vtt.text(wide.of(chapters, file), title)
+def _vtt(
+    wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str, ids: bool
+) -> str:
+    return vtt.text(wide.of(chapters, file), title, ids=ids)
 
 
 def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:

@@ -37,7 +37,7 @@ class Caption:
     """Of those in unison all."""
     lines: tuple[str, ...]
     label: str
-    """The speaker's name, to be written before the text; often empty."""
+    """The chunk's id or the speaker's name, to be written before the text; often empty."""
     alone: bool
     """Whether the label has a line of its own."""
     cue: int
@@ -45,20 +45,27 @@ class Caption:
     first: int
     """It shows `text[first:last]` of the take."""
     last: int
+    chunk: str = ""
+    """Id of its take's chunk."""
+    part: int = 1
+    """Which of the captions of its take it is."""
 
 
-def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list[Caption]:
+def captions(
+    spoken: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
+) -> list[Caption]:
     """All captions of a chapter in order: none empty, none before the end of the one before.
 
     `width` is in characters, of which wide ones (Chinese, emoji) count two; a line is longer only
     where one single letter with its marks is. With `labels`, whenever the speaker changes the name
-    is given, with room for it left.
+    is given, with `ids` the id of every chunk, with room for them left.
     """
     rate = spoken.timeline.sample_rate
     found: list[Caption] = []
     previous = ""
     for number, (cue, chunk) in enumerate(zip(spoken.timeline.heard, spoken.chunks, strict=True)):
-        label = f"{_named(chunk.names)}: " if labels and chunk.names != previous else ""
+        label = f"[{cue.chunk}] " if ids else ""
+        label += f"{_named(chunk.names)}: " if labels and chunk.names != previous else ""
         previous = chunk.names
         seconds = cue.start / rate, cue.stop / rate
         room = measure(label)
@@ -80,6 +87,8 @@ def captions(spoken: SpokenChapter, width: int, *, labels: bool = False) -> list
                     cue=number,
                     first=part.first,
                     last=part.last,
+                    chunk=cue.chunk,
+                    part=n + 1,
                 )
             )
     return list(_stretched(found, round(spoken.timeline.seconds * 1000)))

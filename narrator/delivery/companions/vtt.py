@@ -12,11 +12,14 @@ from narrator.delivery.companions.captions import Caption
 WIDTH = 65
 
 
-def text(captions: Sequence[Caption], title: str) -> str:
-    """Captions, whose times are the file's, as a WebVTT file."""
+def text(captions: Sequence[Caption], title: str, *, ids: bool = False) -> str:
+    """Captions, whose times are the file's, as a WebVTT file; with `ids` they are called by their
+    chunks: 3.12, and 3.12/2 for its second."""
     note = "Takes lie where they are heard; times within a take are estimated from the text."
     rows = ["WEBVTT", "", f"NOTE {_note(title)}".rstrip(), note, ""]
     for caption in captions:
+        if ids:
+            rows.append(caption.chunk + (f"/{caption.part}" if caption.part > 1 else ""))
         rows.append(f"{clock(caption.start)} --> {clock(caption.stop)}")
         rows.append(f"<v {_name(caption.speaker)}>" + "\n".join(map(escaped, caption.lines)))
         rows.append("")

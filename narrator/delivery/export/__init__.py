@@ -176,7 +176,7 @@ def export(
     export goes on from there.
     """
     progress = on_progress or (lambda what, done, total: None)
-    plans = [plan for way in ways for plan in _plans(book, way, _Names(way.profile, book, out))]
+    plans = [plan for way in ways for plan in _plans(book, way, _FileNames(way.profile, book, out))]
     _check_paths((plan.path, plan.what) for plan in plans)
     covers = _covers(book.tags, ways)
     for folder in {kept, *(plan.path.parent for plan in plans)}:
@@ -311,7 +311,7 @@ class _Plan:
         )
 
 
-def _plans(book: BookAudio, way: Way, names: _Names) -> list[_Plan]:
+def _plans(book: BookAudio, way: Way, names: _FileNames) -> list[_Plan]:
     profile = way.profile
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
     parted = not book.whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
@@ -350,7 +350,7 @@ def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
 
 
 def _book(
-    book: BookAudio, profile: Profile, format: str, code: Encoding, names: _Names
+    book: BookAudio, profile: Profile, format: str, code: Encoding, names: _FileNames
 ) -> list[_Plan]:
     """The file of the whole book; several where one cannot mark all chapters or gets too long."""
     most = containers.MOST_MARKS.get(format)
@@ -399,7 +399,7 @@ def _unlisted(name: str, chapters: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _FileNames:
     """Where the files of one profile lie."""
 
     profile: Profile
@@ -445,7 +445,7 @@ def check_names(titles: Sequence[str], tags: BookFacts, profiles: Sequence[Profi
     are its chapters.
     """
     for profile in profiles:
-        names = _Names(profile, BookAudio((), tags, len(titles)), Path())
+        names = _FileNames(profile, BookAudio((), tags, len(titles)), Path())
         paths = [(names.whole(format), "the book") for format in profile.formats]
         if len(titles) > 1 or profile.files != "book":
             paths += [

@@ -62,5 +62,6 @@ def clean(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A text as an edit is named by it."""
-    return quoted(squeeze(text), _SHOWN)
+    """A text as an edit is named by it, which has quotation marks of its own."""
+    plain = squeeze(text)
+    return quoted(plain.strip('“”„«»"') or plain, _SHOWN)

@@ -52,7 +52,7 @@ def apply(project: Project, edit: Edit) -> None:
     changes = [change for change in edit.changes if change.before != change.after]
     if changes:
         with _opened(project) as log:
-            log.make(edit.what, [_Part.of(change, project) for change in changes])
+            log.make(edit.what, [_Patch.of(change, project) for change in changes])
 
 
 def undo(project: Project) -> Past | None:
@@ -82,7 +82,7 @@ def history(project: Project) -> list[Past]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Patch:
     """Lines of a file that others take the place of."""
 
     path: str
@@ -99,7 +99,7 @@ class _Part:
     after: str
 
     @classmethod
-    def of(cls, change: Change, project: Project) -> _Part:
+    def of(cls, change: Change, project: Project) -> _Patch:
         old, new = (_lines(text) for text in (change.before, change.after))
         head = _alike(old, new)
         tail = _alike(old[head:][::-1], new[head:][::-1])
@@ -115,7 +115,7 @@ class _Part:
         )
 
     @property
-    def back(self) -> _Part:
+    def back(self) -> _Patch:
         return replace(self, old=self.new, new=self.old, before=self.after, after=self.before)
 
     def made(self, text: str | None) -> str | None:
@@ -234,7 +234,7 @@ class _Log:
         _, what, time = self.state.rows[place]
         return Past(what, time, undone=place >= self.state.done)
 
-    def make(self, what: str, parts: Sequence[_Part]) -> None:
+    def make(self, what: str, parts: Sequence[_Patch]) -> None:
         """A new edit; those that were undone are forgotten."""
         texts = self._texts(parts)
         self._sweep()
@@ -258,7 +258,7 @@ class _Log:
 
     # -- writing
 
-    def _texts(self, parts: Sequence[_Part]) -> list[str | None]:
+    def _texts(self, parts: Sequence[_Patch]) -> list[str | None]:
         """The texts of files that an edit was made for. Raises Changed."""
         texts = [exact(self._path(part)) for part in parts]
         for part, text in zip(parts, texts, strict=True):
@@ -267,7 +267,7 @@ class _Log:
         return texts
 
     def _carry_out(
-        self, state: _State, parts: Sequence[_Part], texts: Sequence[str | None]
+        self, state: _State, parts: Sequence[_Patch], texts: Sequence[str | None]
     ) -> None:
         """Do what is pending: write all files, or none."""
         self._save(state)
@@ -294,7 +294,7 @@ class _Log:
         else:
             self._take_back(parts)
 
-    def _take_back(self, parts: Sequence[_Part]) -> None:
+    def _take_back(self, parts: Sequence[_Patch]) -> None:
         """Undo what of the pending edit is there."""
         for part in parts:
             text = exact(self._path(part))
@@ -308,7 +308,7 @@ class _Log:
 
     # -- files
 
-    def _path(self, part: _Part) -> Path:
+    def _path(self, part: _Patch) -> Path:
         """The file of a part: one of the project's folder, or of its chapters.
 
         Raises StorageError for another: a history may come from anywhere.
@@ -328,12 +328,12 @@ class _Log:
         with files.storage(self.folder):
             return [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
 
-    def _parts(self, state: _State) -> list[_Part]:
+    def _parts(self, state: _State) -> list[_Patch]:
         """What is pending. Raises StorageError."""
         path = self._entry(state.number)
         try:
             rows: list[dict[str, Any]] = files.read_json(path)
-            parts = [_Part(**row) for row in rows]
+            parts = [_Patch(**row) for row in rows]
         except (OSError, TypeError, files.Altered) as error:
             raise StorageError(f"{path}: cannot be read, so nothing is undone: {error}") from None
         return [part.back for part in parts] if state.pending == _UNDO else parts

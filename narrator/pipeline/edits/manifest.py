@@ -8,7 +8,7 @@ from narrator.errors import ManifestError, Problem
 from narrator.pipeline.edits.edit import exact
 from narrator.project import rewriting
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten, Place
+from narrator.project.rewriting import NotWritten, Where
 
 
 def manifest_text(project: Project) -> str:
@@ -19,22 +19,22 @@ def manifest_text(project: Project) -> str:
     return text
 
 
-def changed(text: str, place: Place, value: object, project: Project) -> str:
+def changed(text: str, place: Where, value: object, project: Project) -> str:
     """With another value, which may be a new one. Raises ManifestError."""
     return _written(lambda: rewriting.changed(text, place, value), place, project)
 
 
-def appended(text: str, place: Place, item: Mapping[str, object], project: Project) -> str:
+def appended(text: str, place: Where, item: Mapping[str, object], project: Project) -> str:
     """With one more item in a list. Raises ManifestError."""
     return _written(lambda: rewriting.appended(text, place, item), place, project)
 
 
-def renamed(text: str, place: Place, key: str, project: Project) -> str:
+def renamed(text: str, place: Where, key: str, project: Project) -> str:
     """With another key. Raises ManifestError."""
     return _written(lambda: rewriting.renamed(text, place, key), place, project)
 
 
-def _written(write: Callable[[], str], place: Place, project: Project) -> str:
+def _written(write: Callable[[], str], place: Where, project: Project) -> str:
     try:
         return write()
     except NotWritten:

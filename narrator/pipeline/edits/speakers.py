@@ -103,8 +103,7 @@ class _Speakers:
         ]
         groups = rows.pieces([n for places, _ in own for n in places])
         if any(line.is_narration for places, line in own if places) and len(groups) > 1:
-            words = (rows.words[group[0]].strip(_MARKS) for group in groups)
-            several = ", ".join(f"“{shown(one)}”" for one in words)
+            several = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
             raise UsageError(f"several are quoted here; say whose words are meant: {several}")
         if not groups:
             return False
@@ -155,9 +154,6 @@ class _Speakers:
 def _so_far(rows: Rows, file: decided.Decided | None) -> Rows:
     """The same quotations with what was decided of them so far."""
     return rows if file is None else replace(rows, file=file)
-
-
-_MARKS = "“”‘’„\"'«»‹›「」『』 "
 
 
 def _first(line: Line, span: tuple[int, int]) -> int:

@@ -1,0 +1,98 @@
+"""`narrator studio` as it is started and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import walks
+
+Narrator = Callable[..., tuple[int, str, str]]
+
+for name in ("starlette", "uvicorn", "jinja2"):
+    pytest.importorskip(name, reason="the extra `studio` is not installed")
+
+
+@contextlib.contextmanager
+def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """A studio in a process of its own."""
+    command = [sys.executable, "-m", "narrator", "studio", *map(str, arguments), "--no-open"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+    from narrator.studio.app import Place
+    from tests.studios import Visitor
+
+    with started(walks.write(tmp_path), "--draft") as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        begin, _, token = link.partition("?token=")
+        port = int(begin.rstrip("/").rpartition(":")[2])
+        with contextlib.closing(socket.socket()) as unused:
+            page = Visitor(Place(unused, "127.0.0.1", port)).opened(token)
+            assert page.get("/api/book").json["title"] == "Two Walks"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert "opened; for another browser: http://127.0.0.1:" in said
+    assert said.endswith("the studio is closed\n")
+    assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path, narrator: Narrator) -> None:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        code, _, said = narrator("studio", walks.write(tmp_path), "--port", port, "--no-open")
+    assert code == 2
+    assert said == f"error: port {port} is in use: name another with --port, or none\n"
+
+
+def test_an_address_that_is_not_ours_is_said(tmp_path: Path, narrator: Narrator) -> None:
+    book = walks.write(tmp_path)
+    code, _, said = narrator("studio", book, "--listen", "203.0.113.7", "--no-open")
+    assert code == 2
+    assert said.startswith("error: cannot listen at 203.0.113.7")
+    code, _, said = narrator("studio", book, "--listen", "no such host", "--no-open")
+    assert code == 2
+    assert said.startswith("error: cannot listen at no such host")
+
+
+def test_a_book_that_cannot_be_read_is_said_before_anything_is_opened(
+    tmp_path: Path, narrator: Narrator
+) -> None:
+    (tmp_path / "book.yaml").write_text("title: [\n")
+    code, out, said = narrator("studio", tmp_path, "--no-open")
+    assert (code, out) == (2, "")
+    assert "book.yaml" in said
+
+
+def test_a_missing_extra_is_said(
+    tmp_path: Path, narrator: Narrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = importlib.util.find_spec
+
+    def without(name: str, package: str | None = None) -> object:
+        return None if name == "uvicorn" else there(name, package)
+
+    monkeypatch.setattr("narrator.studio.find_spec", without)
+    code, _, said = narrator("studio", walks.write(tmp_path), "--no-open")
+    assert code == 3
+    assert "pip install 'narrator[studio]'" in said

@@ -1,0 +1,60 @@
+"""What somebody has heard and found good stays so until it is spoken anew."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from narrator.pipeline import reviews
+from tests import books
+from tests.fakes import HumEngine
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    path = books.write(tmp_path_factory.mktemp("spoken"))
+    books.speak(path, HumEngine())
+    return path.parent
+
+
+@pytest.fixture
+def path(spoken, tmp_path):
+    shutil.copytree(spoken, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
+
+
+def test_what_is_marked_is_reviewed_until_it_is_not(path):
+    book = books.plan(path, HumEngine())
+    keys = [step.key for step in book.steps[:2]]
+    assert reviews.reviewed(book) == set()
+    reviews.mark(book, book.steps[:2], True)
+    assert reviews.reviewed(books.plan(path, HumEngine())) == set(keys)
+    reviews.mark(book, book.steps[:1], False)
+    assert reviews.reviewed(book) == {keys[1]}
+
+
+def test_a_chunk_that_is_spoken_anew_is_not_reviewed(path):
+    book = books.plan(path, HumEngine())
+    reviews.mark(book, book.steps, True)
+    books.write(path.parent, one=books.ONE.replace("left at seven", "left at eight"))
+    _, watcher = books.speak(path, HumEngine())
+    after = books.plan(path, HumEngine())
+    left = {step.text for step in after.steps if step.key not in reviews.reviewed(after)}
+    assert left == watcher.texts
+    assert "left at eight" in " ".join(left)
+
+
+def test_a_chunk_without_a_take_cannot_be_reviewed(tmp_path):
+    book = books.plan(books.write(tmp_path), HumEngine())
+    reviews.mark(book, book.steps, True)
+    assert reviews.reviewed(book) == set()
+
+
+def test_a_list_that_was_altered_is_made_anew(path, caplog):
+    book = books.plan(path, HumEngine())
+    reviews.mark(book, book.steps, True)
+    file = book.project.build / "reviewed-book.json"
+    file.write_text(file.read_text().replace("a", "b", 1))
+    assert reviews.reviewed(book) == set()
+    assert "made anew" in caplog.text

@@ -1,0 +1,137 @@
+"""The cast, and words heard at once by the draft voice."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import soundfile
+
+from narrator.cast import presets
+from narrator.engines.draft.espeak import DraftEngine
+from narrator.studio import casting
+from tests.studios import Opened
+
+
+def seconds(data: bytes) -> float:
+    samples, rate = soundfile.read(io.BytesIO(data))
+    assert np.abs(samples).max() > 0.01
+    return float(len(samples) / rate)
+
+
+def test_the_cast_has_voices_and_lines_to_try_them_on(shared: Opened) -> None:
+    cast = shared.page.get("/api/cast").json
+    ada = next(one for one in cast["speakers"] if one["name"] == "Ada")
+    assert ada["voice"]["kind"] == "none"
+    assert ada["samples"][0]["text"] == "Not far now."
+    assert ada["casting"] == "uncast"
+    assert cast["presets"] == []
+
+
+def test_a_word_is_heard_as_it_would_be_said(shared: Opened) -> None:
+    plain = shared.page.post("/api/say", {"word": "road", "spoken": "road", "chunk": "1.2"})
+    longer = shared.page.post(
+        "/api/say", {"word": "road", "spoken": "long and winding road", "chunk": "1.2"}
+    )
+    alone = shared.page.post("/api/say", {"word": "road", "spoken": "road", "chunk": None})
+    assert plain.headers["content-type"] == "audio/wav"
+    assert seconds(alone.data) < seconds(plain.data) < seconds(longer.data)
+
+
+def test_a_line_is_heard_in_a_speaker_s_draft_voice(shared: Opened) -> None:
+    said = {"text": "Not far now, I hope."}
+    ada = shared.page.post("/api/audition", {"speaker": "Ada", **said})
+    ben = shared.page.post("/api/audition", {"speaker": "Ben", **said})
+    assert ada.headers["x-narrator-voice"] == "draft"
+    assert seconds(ada.data) > 0.5
+    assert ada.data != ben.data
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "status"),
+    [
+        ("/api/say", {"word": "", "spoken": "…", "chunk": None}, 400),
+        ("/api/say", {"word": "a", "spoken": "b", "chunk": "9.9"}, 404),
+        ("/api/say", {"word": "a", "spoken": "b", "text": "word " * 390}, 400),
+        ("/api/say", {"word": "a", "spoken": "b", "text": "word " * 3900}, 400),
+        ("/api/audition", {"speaker": "Nobody", "text": "Hello."}, 404),
+    ],
+)
+def test_what_cannot_be_said_is_refused(
+    shared: Opened, path: str, asked: dict[str, object], status: int
+) -> None:
+    assert shared.page.post(path, asked).status == status
+
+
+def test_without_the_draft_voice_it_is_said_what_is_missing(
+    shared: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(self: DraftEngine, tell: object = None) -> None:
+        raise casting.EnvironmentFailed("the draft voice is missing: pip install 'narrator[draft]'")
+
+    monkeypatch.setattr(DraftEngine, "start", missing)
+    answer = shared.page.post("/api/say", {"word": "wet", "spoken": "whet", "chunk": "1.2"})
+    assert answer.status == 503
+    assert "narrator[draft]" in answer.json["error"]
+
+
+def test_words_that_no_list_knows_are_named(studio: Opened) -> None:
+    pytest.importorskip("simplemma")
+    (studio.desk.path / "home.md").write_text("They saw Vhagarion. Vhagarion slept.\n")
+    studio.look()
+    (word,) = studio.page.get("/api/names").json["words"]
+    assert (word["word"], word["count"], word["chunk"]) == ("Vhagarion", 2, "2.1")
+
+
+def clip() -> bytes:
+    """Six seconds of speech."""
+    engine = DraftEngine(workers=1)
+    text = "It was a bright day, and the two of them walked along the river until it was late. " * 2
+    from narrator.engines import Request, speak
+    from narrator.engines.voice import Voice
+
+    session = engine.start()
+    try:
+        request = Request("k", text, "en-GB", Voice("Ada"), None, {}, 0, 0, 8.0)
+        [(_, outcome)] = speak(session, [request])
+    finally:
+        session.close()
+    assert outcome.speech is not None
+    data = io.BytesIO()
+    soundfile.write(data, outcome.speech.samples, engine.sample_rate, format="FLAC")
+    return data.getvalue()
+
+
+def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
+    answer = studio.page.put("/api/clips/Ada%20Smith.flac", clip())
+    assert answer.status == 200, answer.json
+    assert answer.json["path"] == "voices/Ada Smith.flac"
+    assert answer.json["seconds"] > 5
+    assert (studio.desk.path / "voices" / "Ada Smith.flac").is_file()
+    voice = {
+        "reference": answer.json["path"],
+        "transcript": "It was a bright day, and the two of them walked along the river until it "
+        "was late. It was a bright day, and the two of them walked along the river until it was "
+        "late.",
+    }
+    given = studio.page.post("/api/edits", {"kind": "voice", "speaker": "Ada", "voice": voice})
+    assert given.status == 200, given.json
+    studio.do(lambda: None)
+    cast = {one["name"]: one for one in studio.page.get("/api/cast").json["speakers"]}
+    assert cast["Ada"]["voice"]["kind"] == "clip"
+    assert cast["Ada"]["voice"]["reference"] == "voices/Ada Smith.flac"
+
+
+def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
+    from narrator.cast import clips
+
+    folder = studio.desk.path / "voices"
+    folder.mkdir()
+    (folder / "a.flac").write_bytes(clip())
+    said = "It was a bright day, and the two of them walked along the river until it was late. " * 2
+    preset = presets.of_clip("Sailor", clips.load(folder / "a.flac", said, "en-GB"), "en-GB")
+    presets.write(preset, folder / "Sailor.voice")
+    (line,) = studio.page.get("/api/cast").json["presets"]
+    assert (line["name"], line["place"], line["trouble"]) == ("Sailor", "project", "")
+    assert seconds(studio.page.get("/sound/voices/Sailor").data) > 5

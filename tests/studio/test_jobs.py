@@ -1,0 +1,245 @@
+"""What is done by whoever owns the project: asked for from the page, and followed on it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import queue
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from narrator.errors import EnvironmentFailed
+from narrator.pipeline import joining
+from narrator.pipeline.jobs import Job
+from tests import studios
+from tests.studios import Opened, Visitor
+
+
+def told(page: Visitor, act: Callable[[], object], until: Callable[[Any], bool]) -> list[Any]:
+    """What is told after an action, up to what is waited for."""
+    wire = http.client.HTTPConnection("127.0.0.1", page.place.port, timeout=60)
+    wire.request("GET", "/api/events", headers=page.headers)
+    answer = wire.getresponse()
+    answer.readline()
+    act()
+    found: list[Any] = []
+    while not found or not until(found[-1]):
+        line = answer.readline()
+        if line.startswith(b"data: "):
+            found.append(json.loads(line[6:]))
+    wire.close()
+    return found
+
+
+def ended(event: Any) -> bool:
+    return bool(event["type"] == "job" and event["event"] == "ended")
+
+
+def test_a_book_is_rendered_from_the_page(tmp_path: Path) -> None:
+    with studios.opened(studios.write(tmp_path)) as studio:
+        events = told(
+            studio.page,
+            lambda: studio.page.post("/api/jobs", {"kind": "render", "chapters": ["2"]}),
+            ended,
+        )
+        assert events[-1]["exit"] in (0, 1), events[-1]
+        kinds = [event["event"] for event in events if event["type"] == "job"]
+        assert kinds[0] == "hello"
+        assert {"queued", "started", "rendered"} <= set(kinds)
+        studio.do(lambda: None)
+        rows = studio.chapter(2)["chunks"]
+        assert {row["state"] for row in rows} == {"good"}
+        assert studio.chapter(2)["sound"]["kind"] == "mastered"
+        jobs = studio.page.get("/api/book").json["jobs"]
+        assert jobs["running"] is None
+        assert jobs["last"]["kind"] == "render"
+        assert jobs["last"]["text"].startswith("2 chunks spoken")
+
+
+# -- an owner of a test's own ----------------------------------------------------------------------
+
+
+class Owner:
+    """Somebody who owns the project, and says what a test has it say."""
+
+    def __init__(self) -> None:
+        self.pid = 1
+        self.hello: Any = {
+            "event": "hello", "pid": 1, "running": None, "queue": [], "progress": None,
+        }  # fmt: skip
+        self.said: queue.Queue[Any] = queue.Queue()
+        self.submitted: list[Job] = []
+        self.stopped: list[str] = []
+        self.unfinished: dict[str, Job] = {}
+        self.closed = False
+
+    def submit(self, job: Job) -> str:
+        self.submitted.append(job)
+        name = f"t{len(self.submitted)}"
+        self.unfinished[name] = job
+        return name
+
+    def stop(self, name: str = "") -> None:
+        self.stopped.append(name)
+
+    def read(self, timeout: float | None = None) -> Any:
+        try:
+            event = self.said.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        if event == "gone":
+            raise EOFError
+        return event
+
+    def close(self) -> None:
+        self.closed = True
+        self.said.put("gone")
+
+
+@pytest.fixture
+def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
+    """Those that were started, the last one is there."""
+    found: list[Owner] = []
+
+    def started(project: object) -> Owner:
+        found.append(Owner())
+        return found[-1]
+
+    monkeypatch.setattr(joining, "join", lambda project: None)
+    monkeypatch.setattr(joining, "started", started)
+    return found
+
+
+@pytest.fixture
+def idle(owners: list[Owner], spoken: Path) -> Iterator[Opened]:
+    """A studio that has nobody to talk to yet."""
+    with studios.opened(spoken) as studio:
+        yield studio
+
+
+RUNNING = {"id": "t1", "kind": "render", "draft": True, "chapters": [], "chunks": [], "since": 1.0}
+
+
+def is_event(name: str) -> Callable[[Any], bool]:
+    return lambda event: event.get("event") == name
+
+
+def test_an_owner_is_started_once_and_asked(idle: Opened, owners: list[Owner]) -> None:
+    for kind, more in (("retake", {"chunks": ["1.3"], "count": 3}), ("pin", {"chunks": ["1.3"]})):
+        answer = idle.page.post("/api/jobs", {"kind": kind, **more})
+        assert answer.status == 200, answer.json
+        assert answer.json["job"]["kind"] == kind
+    (owner,) = owners
+    assert [job.kind for job in owner.submitted] == ["retake", "pin"]
+    assert owner.submitted[0].count == 3
+    assert owner.submitted[0].draft is True
+    assert owner.submitted[0].book == "book.yaml"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"kind": "rm"},
+        {"kind": "retake", "count": 0},
+        {"kind": "retake", "count": 10**9},
+        {"kind": "render", "chapters": "1"},
+        {"kind": "render", "more": 1},
+    ],
+)
+def test_a_job_of_nonsense_is_refused(idle: Opened, owners: list[Owner], asked: object) -> None:
+    answer = idle.page.post("/api/jobs", asked)
+    assert answer.status == 400
+    assert not owners
+
+
+def test_what_runs_is_shown_and_stopped(idle: Opened, owners: list[Owner]) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+    progress = {"event": "progress", "job": "t1", "phase": "render", "done": 1, "of": 2}
+
+    def run() -> None:
+        owners[0].said.put({"event": "started", "job": RUNNING})
+        owners[0].said.put(progress)
+
+    told(idle.page, run, is_event("progress"))
+    jobs = idle.page.get("/api/book").json["jobs"]
+    assert jobs["running"] == RUNNING
+    assert jobs["progress"] == progress
+    assert idle.page.post("/api/jobs/stop").status == 200
+    assert owners[0].stopped == [""]
+
+
+def test_new_takes_are_told_by_chapter(idle: Opened, owners: list[Owner]) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+
+    def speak() -> None:
+        for chunk in ("2.1", "2.2"):
+            owners[0].said.put({"event": "rendered", "job": "t1", "chunk": chunk, "key": "x"})
+
+    told(idle.page, speak, lambda event: event == {"type": "chapter", "number": 2})
+
+
+def test_after_a_job_the_takes_are_read_again(idle: Opened, owners: list[Owner]) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+    before = idle.page.get("/api/book").json["version"]
+    end = {"event": "ended", "job": "t1", "kind": "render", "exit": 1, "error": "no model",
+           "summary": {"rendered": 3, "given_up": [{}]}}  # fmt: skip
+    told(
+        idle.page,
+        lambda: owners[0].said.put(end),
+        lambda event: event["type"] == "book" and event["version"] > before,
+    )
+    last = idle.page.get("/api/book").json["jobs"]["last"]
+    assert last == {
+        "kind": "render", "exit": 1, "error": "no model", "text": "3 chunks spoken, 1 given up",
+    }  # fmt: skip
+
+
+def test_what_an_owner_of_another_version_says_hurts_nobody(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+
+    def say() -> None:
+        for event in ({"event": "ended"}, {"event": "started", "job": 3}, {"event": "odd"}, {}):
+            owners[0].said.put(event)
+        owners[0].said.put({"event": "started", "job": RUNNING})
+
+    told(idle.page, say, lambda event: event.get("job") == RUNNING)
+    assert idle.page.get("/api/book").json["jobs"]["running"] == RUNNING
+
+
+def test_where_an_owner_goes_what_waits_is_done_by_another(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+    idle.page.post("/api/jobs", {"kind": "retake", "chunks": ["1.3"]})
+
+    def go() -> None:
+        owners[0].said.put({"event": "started", "job": RUNNING})
+        owners[0].said.put("gone")
+
+    told(idle.page, go, lambda event: event.get("event") == "hello")
+    idle.page.post("/api/jobs", {"kind": "export"})
+    assert [job.kind for job in owners[1].submitted] == ["retake", "export"]
+    last = idle.page.get("/api/book").json["jobs"]["last"]
+    assert last["kind"] == "render"
+    assert "ended" in last["error"]
+
+
+def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(project: object) -> None:
+        raise EnvironmentFailed("nobody comes to own it: `narrator doctor`")
+
+    monkeypatch.setattr(joining, "started", fail)
+    answer = idle.page.post("/api/jobs", {"kind": "render"})
+    assert (answer.status, answer.json["error"][:6]) == (503, "nobody")
+
+
+def test_the_studio_takes_leave_of_the_owner(owners: list[Owner], spoken: Path) -> None:
+    with studios.opened(spoken) as studio:
+        studio.page.post("/api/jobs", {"kind": "render"})
+    assert owners[0].closed

@@ -1,0 +1,267 @@
+"""What a person changes from the page lies in the project's own files, and can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from narrator.pipeline import pickups
+from tests.studios import OUT, Opened, Visitor
+
+
+def settled(studio: Opened) -> None:
+    """What was asked for has been read."""
+    studio.do(lambda: None)
+
+
+def edit(studio: Opened, **asked: object) -> str:
+    answer = studio.page.post("/api/edits", asked)
+    assert answer.status == 200, answer.json
+    settled(studio)
+    return str(answer.json["what"])
+
+
+def test_words_are_changed_in_their_file_and_taken_back(studio: Opened) -> None:
+    shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
+    assert (shown["file"], shown["first"], shown["text"]) == ("out.md", 5, "Ada: Not far now.")
+    edit(studio, kind="text", chunk="1.3", sha=shown["sha"], text="Ada: Not far at all.")
+    path = studio.desk.path / "out.md"
+    assert path.read_text() == OUT.replace("far now", "far at all")
+    row = studio.chapter()["chunks"][2]
+    assert (row["text"], row["state"]) == ("Not far at all.", "missing")
+    book = studio.page.get("/api/book").json
+    assert "at all" in book["undo"]["what"]
+    assert book["redo"] is None
+    assert book["todo"]["chunks"] == 1
+    undone = studio.page.post("/api/undo")
+    settled(studio)
+    assert undone.json["what"] == book["undo"]["what"]
+    assert path.read_text() == OUT
+    assert studio.chapter()["chunks"][2]["state"] == "good"
+    assert studio.page.get("/api/book").json["redo"] is not None
+    assert studio.page.post("/api/redo").status == 200
+    assert path.read_text() != OUT
+
+
+def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> None:
+    shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
+    path = studio.desk.path / "out.md"
+    path.write_text(OUT.replace("Not far now", "Not so far now"))
+    answer = studio.page.post(
+        "/api/edits",
+        {"kind": "text", "chunk": "1.3", "sha": shown["sha"], "text": "Ada: Not far at all."},
+    )
+    assert answer.status == 409
+    assert "Not so far now" in answer.json["there"]
+    assert "Not far at all" in answer.json["wanted"]
+    assert "Not so far now" in path.read_text()
+
+
+def test_nothing_to_undo_is_said(studio: Opened) -> None:
+    assert studio.page.post("/api/undo").status == 404
+    assert studio.page.post("/api/redo").status == 404
+
+
+def test_a_line_is_given_to_another_speaker(studio: Opened) -> None:
+    edit(studio, kind="speaker", chunk="1.3", speaker="Ben", style=None)
+    assert studio.chapter()["chunks"][2]["speakers"] == ["Ben"]
+
+
+def test_a_word_is_said_otherwise_everywhere_or_here(studio: Opened) -> None:
+    edit(studio, kind="say", word="road", spoken="rowed", chunk=None)
+    assert "rowed" in (studio.desk.path / "book.yaml").read_text()
+    assert "rowed" in studio.page.get("/api/chunks/1.2").json["spoken"]
+    edit(studio, kind="say", word="cold", spoken="called", chunk="1.6")
+    assert studio.page.get("/api/chunks/1.6").json["spoken"] == "I am called."
+
+
+def test_a_speaker_gets_another_voice(studio: Opened) -> None:
+    edit(studio, kind="voice", speaker="Ada", voice={"description": "An old sailor"})
+    cast = {one["name"]: one for one in studio.page.get("/api/cast").json["speakers"]}
+    assert cast["Ada"]["voice"]["kind"] == "description"
+    assert cast["Ada"]["voice"]["description"] == "An old sailor"
+
+
+def test_an_edit_that_breaks_the_project_is_refused(studio: Opened) -> None:
+    before = (studio.desk.path / "book.yaml").read_text()
+    answer = studio.page.post(
+        "/api/edits", {"kind": "voice", "speaker": "Nobody", "voice": {"description": "x"}}
+    )
+    assert answer.status == 400
+    assert (studio.desk.path / "book.yaml").read_text() == before
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"kind": "rm"},
+        {"kind": "text", "chunk": "1.3", "text": 3},
+        {"kind": "text", "chunk": "1.3", "text": "x"},
+        {"kind": "speaker", "chunk": "1.3", "speaker": None},
+        {"kind": "voice", "speaker": "Ada", "voice": "x"},
+        {
+            "kind": "voice",
+            "speaker": "Ada",
+            "voice": {"reference": "/etc/passwd", "transcript": "x"},
+        },
+        {"kind": "voice", "speaker": "Ada", "voice": {"rm": "x"}},
+        {"kind": "say", "word": "", "spoken": "x"},
+        {"kind": "quotation", "id": "0-x", "speaker": "Ada"},
+    ],
+)
+def test_an_edit_of_nonsense_changes_nothing(shared: Opened, asked: dict[str, object]) -> None:
+    answer = shared.page.post("/api/edits", asked)
+    assert answer.status in (400, 422)
+    assert (shared.desk.path / "out.md").read_text() == OUT
+
+
+def test_an_edit_of_a_chunk_that_is_gone_is_said(shared: Opened) -> None:
+    answer = shared.page.post("/api/edits", {"kind": "speaker", "chunk": "9.9", "speaker": "Ada"})
+    assert answer.status == 404
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+
+def test_what_was_reviewed_is_kept_and_taken_back(studio: Opened) -> None:
+    answer = studio.page.post("/api/reviewed", {"chunks": ["1.1", "1.3"], "yes": True})
+    assert answer.status == 200
+    assert [row["reviewed"] for row in studio.chapter()["chunks"]][:3] == [True, False, True]
+    assert studio.page.get("/api/book").json["chapters"][0]["reviewed"] == 2
+    studio.page.post("/api/reviewed", {"chunks": ["1.1"], "yes": False})
+    assert [row["reviewed"] for row in studio.chapter()["chunks"]][:3] == [False, False, True]
+
+
+def test_a_flag_is_a_pickup_and_is_ticked_off(studio: Opened) -> None:
+    assert studio.page.post("/api/flags", {"chunk": "1.3", "note": " "}).status == 400
+    for note in ("too fast", "“far” as in fur"):
+        assert studio.page.post("/api/flags", {"chunk": "1.3", "note": note}).json == {"added": 1}
+    assert studio.page.get("/api/book").json["chapters"][0]["flagged"] == 1
+    done = {"chunk": "1.3", "note": "too fast", "done": True}
+    assert studio.page.post("/api/flags/done", done).json == {"done": 1}
+    flags = studio.chapter()["chunks"][2]["flags"]
+    assert sorted((one["note"], one["done"]) for one in flags) == [
+        ("too fast", True),
+        ("“far” as in fur", False),
+    ]
+    assert studio.page.post("/api/flags/done", {**done, "note": "gone"}).status == 404
+    rows = studio.page.get("/api/pickups").json["rows"]
+    assert [row["chunk"] for row in rows] == ["1.3", "1.3"]
+    table = studio.page.get("/pickups.csv")
+    assert table.headers["content-disposition"].startswith("attachment")
+    assert table.data == pickups.path_of(studio.desk.view.project).read_bytes()
+    assert "“far” as in fur" in studio.page.get("/pickups.html").data.decode()
+    labels = studio.page.get("/labels/1.txt").data.decode()
+    assert labels.endswith("\t1.3 “far” as in fur\n")
+
+
+def test_a_list_of_somebody_s_is_added(studio: Opened) -> None:
+    rows = studio.chapter()["chunks"]
+    sent = f"1 00:00:0{int(rows[1]['start'])}.9 — too loud\n1 00:59:00 — behind the end\n"
+    answer = studio.page.post("/api/pickups")
+    assert answer.status == 400
+    own = {"origin": f"http://{studio.page.host}", "content_type": "text/plain"}
+    answer = studio.page.ask("POST", "/api/pickups", sent.encode(), **own)
+    assert answer.json["added"] == 1
+    assert "behind the end" in answer.json["problems"][0]
+    assert studio.chapter()["chunks"][1]["flags"] == [{"note": "too loud", "done": False}]
+
+
+def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) -> None:
+    pickups.path_of(studio.desk.view.project).mkdir()
+    studio.look()
+    book = studio.page.get("/api/book").json
+    assert "folder" in book["warnings"][0]["text"]
+    assert studio.chapter()["sound"]["kind"] == "mastered"
+
+
+def test_a_flag_stays_with_its_words_when_text_is_inserted(studio: Opened) -> None:
+    studio.page.post("/api/flags", {"chunk": "1.6", "note": "colder"})
+    (studio.desk.path / "out.md").write_text(OUT.replace("Ada: Not", "Ben: Oh.\n\nAda: Not"))
+    studio.look()
+    flagged = [row["text"] for row in studio.chapter()["chunks"] if row["flags"]]
+    assert flagged == ["I am cold."]
+
+
+# -- who says what ---------------------------------------------------------------------------------
+
+STORY = """\
+Ada and Ben stood at the door.
+
+“Nobody but me is here.”
+
+The rain fell.
+
+“Then I shall go,” said Ada.
+"""
+
+
+@pytest.fixture
+def asking(studio: Opened) -> Opened:
+    """A studio of a story whose quotations nobody has given to anybody."""
+    (studio.desk.path / "home.md").write_text(STORY)
+    studio.look()
+    return studio
+
+
+def test_a_doubtful_quotation_is_answered(asking: Opened) -> None:
+    doubts = asking.page.get("/api/doubts").json
+    assert doubts["total"] == len(doubts["quotations"]) > 0
+    first = next(one for one in doubts["quotations"] if "Nobody but me" in one["words"])
+    assert first["chapter"] == 2
+    assert "Ben" in first["candidates"]
+    begin, end = first["spans"][0]
+    assert first["paragraph"][begin:end].startswith("“Nobody")
+    edit(asking, kind="quotation", id=first["id"], speaker="Ben")
+    rows = asking.chapter(2)["chunks"]
+    assert ["Ben"] in [row["speakers"] for row in rows if "Nobody but me" in row["text"]]
+    left = asking.page.get("/api/doubts").json
+    assert left["total"] == doubts["total"] - 1
+
+
+def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
+    from narrator.pipeline import attribution
+
+    attribution.write(attribution.propose(asking.desk.view.project))
+    asking.look()
+    sure = {row["text"]: row["sure"] for row in asking.chapter(2)["chunks"]}
+    said = next(value for text, value in sure.items() if "I shall go" in text)
+    assert said is not None
+    assert 0.5 < said <= 1
+    assert next(value for text, value in sure.items() if text.startswith("Ada and")) is None
+
+
+# -- what pages hear -------------------------------------------------------------------------------
+
+
+def heard(page: Visitor, act: Callable[[], object]) -> str:
+    """The first words that are told after an action."""
+    import http.client
+
+    wire = http.client.HTTPConnection("127.0.0.1", page.place.port, timeout=20)
+    wire.request("GET", "/api/events", headers=page.headers)
+    answer = wire.getresponse()
+    assert answer.getheader("content-type", "").startswith("text/event-stream")
+    assert answer.readline() == b": hello\n"
+    act()
+    try:
+        while True:
+            line = answer.readline()
+            if line.startswith(b"data: "):
+                return line.decode()
+    finally:
+        wire.close()
+
+
+def test_pages_hear_of_what_another_changes(studio: Opened) -> None:
+    other = Visitor(studio.place).opened(studio.keys.token)
+    flag = {"chunk": "1.3", "note": "too fast"}
+    said = heard(studio.page, lambda: other.post("/api/flags", flag))
+    assert '"type": "book"' in said
+
+
+def test_pages_hear_of_new_takes(studio: Opened) -> None:
+    said = heard(studio.page, lambda: studio.desk.touched(1))
+    assert said == 'data: {"type": "chapter", "number": 2}\n'
