@@ -284,7 +284,7 @@ def test_the_finished_book_has_it_all(studio: Studio) -> None:
     studio.render()
     row = next(one for one in studio.asked("/api/chapters/1")["chunks"] if one["id"] == "1.4")
     tries = {one["number"]: one for one in studio.asked("/api/chunks/1.4")["tries"]}
-    (file,) = studio.folder.glob("build/draft/**/*.m4b")
+    (file,) = studio.folder.glob("build/book/*.m4b")
     with av.open(str(file)) as book:
         titles = [chapter["metadata"]["title"] for chapter in book.chapters()]
     assert titles == ["Out", "Home"]
