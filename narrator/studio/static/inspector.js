@@ -8,7 +8,7 @@ import { loadBook, reloadChapter } from "./loading.js";
 import { kept, keep } from "./kept.js";
 import { playFrom, isPlaying } from "./player.js";
 import { heardNow } from "./samples.js";
-import { chosenChunk, colorOf, emit, on, state } from "./store.js";
+import { choose, chosenChunk, colorOf, emit, on, state } from "./store.js";
 import { list } from "./takes.js";
 import { clock, percent, stateWords } from "./words.js";
 
@@ -74,7 +74,19 @@ function head(chunk) {
       h("span", { class: `state ${chunk.state.replace(" ", "-")}` }, stateWords(chunk.state)),
     ),
     h("blockquote", { class: color }, chunk.text),
+    state.held && isPlaying() && state.playing !== place
+      ? h(
+          "button",
+          { class: "link", "data-keep": "let-go", onclick: letGo },
+          "Go along with the sound",
+        )
+      : null,
   );
+}
+
+function letGo() {
+  state.held = false;
+  choose(state.playing, { scroll: false });
 }
 
 /** What is to be known before it is heard. */
@@ -101,7 +113,7 @@ function doings(chunk) {
     value: kept("count", 1),
     "aria-label": "How many new takes",
     "data-keep": "count",
-    onchange: () => keep("count", Number(count.value) || 1),
+    oninput: () => keep("count", Number(count.value) || 1),
   });
   const again = () => speakAgain(Math.max(1, Math.min(20, Number(count.value) || 1)));
   const button = (words, picture, key, f, attributes = {}) =>
@@ -200,6 +212,7 @@ on("chosen", () => {
   if (detail?.id === chosenChunk()?.id) draw();
   else ask(isPlaying() ? 250 : 60);
 });
+on("playing", () => state.held && draw());
 on("chapter", () => ask(0));
 on("opened", () => (detail = null));
 on("event:job", (event) => {

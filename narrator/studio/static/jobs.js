@@ -154,7 +154,16 @@ function atRest() {
 
 async function render() {
   const chapters = scope === "chapter" && state.chapter ? [String(state.chapter.number)] : [];
-  if (await submit({ kind: "render", chapters })) say("Rendering begins");
+  if (await submit({ kind: "render", chapters })) say("Rendering begins", "job");
+}
+
+const STOPPED = 130;
+
+function endWords(kind, exit) {
+  if (exit === STOPPED) return "Stopped: what was spoken is kept";
+  if (kind === "retake")
+    return exit ? "Spoken again, but no take passed its checks" : "Spoken again";
+  return exit ? "Done, but not complete: the Render panel says more" : "Done";
 }
 
 /** How the last job went: it may end with an error, or with something left to do. */
@@ -253,7 +262,7 @@ const heard = {
     progress = null;
     queue = queue.filter((job) => job.id !== event.job);
     if (event.exit && event.error) complain(event.error);
-    else if (kind && SLOW.has(kind)) say(kind === "retake" ? "Spoken again" : "Done");
+    else if (kind && SLOW.has(kind)) say(endWords(kind, event.exit), "job");
     loadBook();
   },
 };

@@ -174,7 +174,7 @@ function escape() {
 function turnChapter(by) {
   const chapters = state.book?.chapters ?? [];
   const at = chapters.findIndex((one) => one.number === state.chapter?.number);
-  if (chapters[at + by]) openChapter(chapters[at + by].number);
+  if (chapters[at + by]) openChapter(chapters[at + by].number).then(focusProse);
 }
 
 export function goToTime() {

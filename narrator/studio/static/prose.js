@@ -69,6 +69,7 @@ function build() {
 /** Gives an empty group the height that it had, or may have. */
 function sizeGroup(group) {
   group.element.style.height = `${group.height || guess(group)}px`;
+  group.element.classList.add("empty");
 }
 
 function guess({ from, to }) {
@@ -93,6 +94,7 @@ function fillGroup(group) {
   if (group.isFilled) return;
   group.isFilled = true;
   const before = group.element.offsetHeight;
+  group.element.classList.remove("empty");
   group.element.replaceChildren(...paragraphs(group));
   group.element.style.height = "";
   group.height = group.element.offsetHeight;
@@ -140,7 +142,14 @@ function paragraph(from, to) {
     element.append(h("span", { class: "who", "aria-hidden": "true" }, ...tags));
   }
   chunks.forEach((chunk, offset) => element.append(drawChunk(chunk, from + offset), " "));
+  markReviewed(element);
   return element;
+}
+
+function markReviewed(element) {
+  const chunks = [...element.querySelectorAll(".chunk")];
+  const isDone = chunks.every((chunk) => chunk.classList.contains("reviewed"));
+  element.classList.toggle("reviewed", isDone);
 }
 
 /** @param {import("./store.js").Chunk} chunk @param {number} place */
@@ -211,6 +220,7 @@ function redraw(place) {
   const hadFocus = old === document.activeElement;
   const now = drawChunk(chunk, place);
   old.replaceWith(now);
+  markReviewed(now.parentElement);
   if (hadFocus) now.focus({ preventScroll: true });
 }
 
