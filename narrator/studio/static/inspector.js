@@ -112,6 +112,7 @@ function doings(chunk) {
     max: 20,
     value: kept("count", 1),
     "aria-label": "How many new takes",
+    title: "How many new takes",
     "data-keep": "count",
     oninput: () => keep("count", Number(count.value) || 1),
   });
@@ -136,7 +137,6 @@ function doings(chunk) {
         again,
         state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" },
       ),
-      h("span", { "aria-hidden": "true" }, "×"),
       count,
     ),
     button("Reviewed", "check", "r", () => review(false), {
