@@ -2,6 +2,7 @@
 #
 #   make demo      install and render a complete project with the draft voice
 #   make test      the tests, but for the slow ones       make test-all   all of them
+#   make pages     the studio's page, in a browser
 #   make lint      what CI checks before the tests        make format     mend what can be mended
 #   make wheel     build it, install it alone, use it
 #   make docs      docs/manifest.md from the schema
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all wheel lint format docs bench corpus parity clean
+.PHONY: demo test test-all pages wheel lint format docs bench corpus parity clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -34,6 +35,11 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -q
+
+# Where there is no browser it is seen to first: they are not to go unrun.
+pages: $(VENV)/.pages
+	$(BIN)/python -m tests.studio.browsers
+	$(BIN)/python -m pytest -q -m browser tests/studio
 
 # What people get: a wheel alone, in an environment of its own, renders and reports.
 wheel:
@@ -95,6 +101,10 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[casting,draft,names,report,studio,test]'
+	@touch $@
+
+$(VENV)/.pages: $(VENV)/.test
+	$(PIP) install -e '.[pages]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml

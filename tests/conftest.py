@@ -37,7 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "browser" not in config.getoption("markexpr"):
+        for item in items:
+            if "browser" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="drives a browser: make pages"))
     order = {ROOT / name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
 

@@ -1,0 +1,115 @@
+// The server: asked and listened to. It alone knows about addresses, cookies and lost connections.
+
+import { emit } from "./store.js";
+
+/** What the server said, in its words. */
+export class Refused extends Error {
+  /** @param {number} status @param {any} body */
+  constructor(status, body) {
+    super(body?.error ?? `The studio answered ${status}.`);
+    this.name = "Refused";
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** The server is gone, or does not know this browser: the page's banner says so. */
+export class Unreachable extends Error {
+  name = "Unreachable";
+}
+
+/** "there", "gone" or "locked". */
+let link = "there";
+
+function setLink(now) {
+  if (now === link) return;
+  link = now;
+  emit("link", now);
+  if (now !== "there") setTimeout(probe, 1500);
+}
+
+async function probe() {
+  if (link === "there") return;
+  try {
+    await ask("/api/book");
+  } catch {
+    setTimeout(probe, document.hidden ? 10000 : 2500);
+    return;
+  }
+  listen();
+}
+
+/** @param {string} path @param {RequestInit} [how] @returns {Promise<Response>} */
+async function ask(path, how) {
+  let answer;
+  try {
+    answer = await fetch(path, { credentials: "same-origin", ...how });
+  } catch (error) {
+    if (how?.signal?.aborted) throw error;
+    setLink("gone");
+    throw new Unreachable("the studio's server is gone");
+  }
+  if (answer.status === 401) {
+    setLink("locked");
+    throw new Unreachable("the studio does not know this browser");
+  }
+  setLink("there");
+  if (answer.ok) return answer;
+  const body = await answer.json().catch(() => null);
+  throw new Refused(answer.status, body);
+}
+
+const sent = (method, body, type = "application/json") => ({
+  method,
+  headers: { "Content-Type": type },
+  body: type === "application/json" ? JSON.stringify(body) : body,
+});
+
+export const get = async (path) => (await ask(path)).json();
+export const post = async (path, body = {}) => (await ask(path, sent("POST", body))).json();
+export const bytes = async (path, signal) => (await ask(path, { signal })).arrayBuffer();
+
+/** A sound, or what the server says instead: {job}. */
+export async function heard(path, body) {
+  const answer = await ask(path, sent("POST", body));
+  const isSound = answer.headers.get("Content-Type")?.startsWith("audio/");
+  return isSound ? { sound: await answer.blob() } : answer.json();
+}
+
+/** @param {string} text of a list of pickups */
+export const sendList = async (text) =>
+  (await ask("/api/pickups", sent("POST", text, "text/plain; charset=utf-8"))).json();
+
+/** @param {File} file @param {string} words that it says, where they are known: it is judged with them */
+export async function sendClip(file, words) {
+  const name = file.name.replace(/[^\p{L}\p{N}._-]+/gu, "-");
+  const answer = await ask(
+    `/api/clips/${encodeURIComponent(name)}?transcript=${encodeURIComponent(words)}`,
+    {
+      ...sent("PUT", file, file.type || "application/octet-stream"),
+    },
+  );
+  return answer.json();
+}
+
+/** @type {EventSource | null} */
+let source = null;
+
+/** Hears what happens in the project until the page is closed. */
+export function listen() {
+  source?.close();
+  source = new EventSource("/api/events");
+  source.onopen = () => {
+    setLink("there");
+    emit("listening");
+  };
+  source.onmessage = (message) => {
+    const event = JSON.parse(message.data);
+    emit(`event:${event.type}`, event);
+  };
+  // While CONNECTING the browser tries again by itself; CLOSED, it was refused.
+  source.onerror = () => {
+    if (source?.readyState === EventSource.CLOSED) source = null;
+    setLink("gone");
+  };
+}

@@ -1,0 +1,297 @@
+// The cast: who speaks, with which voice; voices tried on lines of the book, changed, clips dropped in.
+
+import { attempt, sendEdit } from "./actions.js";
+import { get, heard, sendClip } from "./api.js";
+import { choice, field } from "./dialogs.js";
+import { byId, fill, h, icon, refill } from "./dom.js";
+import { goTo } from "./loading.js";
+import { complain, say } from "./messages.js";
+import { pane } from "./panes.js";
+import { playBlob, playUrl } from "./samples.js";
+import { colorOf, on } from "./store.js";
+import { counted, percent, shortened, span } from "./words.js";
+
+const box = byId("pane-cast");
+
+/** @type {any} What /api/cast says. */
+let cast = null;
+/** The speaker whose voice is open. */
+let open = "";
+
+async function load() {
+  const answer = await attempt(() => get("/api/cast"));
+  if (!answer) return;
+  cast = answer;
+  draw();
+}
+
+function draw() {
+  if (!cast) return;
+  const rows = [...cast.speakers].sort((one, other) => other.seconds - one.seconds).map(row);
+  refill(box, h("ul", { class: "cast" }, ...rows));
+}
+
+function row(speaker) {
+  const color = `c${colorOf(speaker.name)}`;
+  const bar = h("span", { class: `share ${color}` });
+  bar.style.width = `${Math.max(1, speaker.share * 100)}%`;
+  const isOpen = speaker.name === open;
+  const head = h(
+    "button",
+    {
+      class: "plain person",
+      "aria-expanded": String(isOpen),
+      "data-keep": `cast-${speaker.name}`,
+      onclick: () => turn(speaker.name),
+    },
+    h("span", { class: `name ${color}` }, speaker.name),
+    h(
+      "span",
+      { class: "voice" },
+      `${speaker.voice.text}${speaker.casting === "uncast" && speaker.voice.kind === "description" ? " (not cast yet)" : ""}`,
+    ),
+    h(
+      "span",
+      { class: "part" },
+      `${percent(speaker.share)} · ${counted(speaker.chunks, "chunk")} · ${span(speaker.seconds)}`,
+    ),
+    h("span", { class: "bar", "aria-hidden": "true" }, bar),
+  );
+  return h("li", {}, head, isOpen ? voice(speaker) : null);
+}
+
+function turn(name) {
+  open = open === name ? "" : name;
+  draw();
+}
+
+// -- one voice -------------------------------------------------------------------------------------
+
+/**
+ * @typedef {{ element: Node, voice: () => Promise<any>, hear?: () => unknown }} Form
+ * What a person fills in; `voice` is what the server is told, null where something is missing.
+ */
+
+function voice(speaker) {
+  const kinds = [
+    ["description", "Description"],
+    ["preset", "Preset"],
+    ["clip", "Clip"],
+  ];
+  const now = speaker.voice;
+  let kind = kinds.some(([name]) => name === now.kind) ? now.kind : "description";
+  const line = sampleLine(speaker);
+  /** @type {Record<string, Form>} */
+  const forms = { description: descriptionForm(now), preset: presetForm(now), clip: clipForm(now) };
+  const place = h("div", {}, forms[kind].element);
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const hear = h(
+    "button",
+    { type: "button", onclick: () => audition(speaker.name, line.text(), hear) },
+    icon("play"),
+    "Hear the line",
+  );
+  const sound = h(
+    "button",
+    { type: "button", onclick: () => forms[kind].hear() },
+    icon("play"),
+    "Hear the voice",
+  );
+  function turnTo(value) {
+    kind = value;
+    fill(place, forms[kind].element);
+    fill(trouble);
+    sound.hidden = !forms[kind].hear;
+  }
+  turnTo(kind);
+  async function give(event) {
+    event.preventDefault();
+    fill(trouble);
+    try {
+      const chosen = await forms[kind].voice();
+      if (!chosen) return;
+      await sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen });
+      load();
+    } catch (error) {
+      fill(trouble, error.message);
+    }
+  }
+  return h(
+    "form",
+    { class: "voice-form", onsubmit: give },
+    speaker.aliases.length
+      ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`)
+      : null,
+    line.element,
+    h("div", { class: "row" }, hear),
+    choice("Voice", "kind", kinds, kind, turnTo),
+    place,
+    trouble,
+    h(
+      "div",
+      { class: "row" },
+      sound,
+      h("button", { class: "main", type: "submit" }, "Give this voice"),
+    ),
+  );
+}
+
+/** The line that voices are tried on: one of the book's, which may be changed. */
+function sampleLine(speaker) {
+  const own = h("textarea", {
+    rows: 3,
+    value: speaker.samples[0]?.text ?? "",
+    spellcheck: "false",
+  });
+  const rows = speaker.samples.map((one) =>
+    h(
+      "li",
+      {},
+      h(
+        "button",
+        { type: "button", class: "link", title: "Go there", onclick: () => goTo(one.id) },
+        one.id,
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain sample",
+          title: "Try voices on this line",
+          onclick: () => (own.value = one.text),
+        },
+        shortened(one.text, 90),
+      ),
+    ),
+  );
+  return {
+    element: h(
+      "div",
+      {},
+      rows.length ? h("ul", { class: "samples" }, ...rows) : null,
+      field("Tried on", own),
+    ),
+    text: () => own.value.trim(),
+  };
+}
+
+/** @returns {Form} */
+function descriptionForm(now) {
+  const text = h("textarea", {
+    rows: 3,
+    value: now.description ?? "",
+    placeholder: "A woman of about thirty, low and clear, dry humour",
+  });
+  return {
+    element: field("What it is like", text, "The model casts it at the next render."),
+    voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
+  };
+}
+
+/** @returns {Form} */
+function presetForm(now) {
+  const options = cast.presets
+    .filter((one) => !one.trouble)
+    .map((one) =>
+      h(
+        "option",
+        { value: one.name },
+        one.description ? `${one.name}: ${one.description}` : one.name,
+      ),
+    );
+  const select = h("select", {}, ...options);
+  if (now.preset) select.value = now.preset;
+  return {
+    element: options.length
+      ? field("Preset", select)
+      : h("p", { class: "note" }, "There are no presets yet. In a terminal: narrator voices add"),
+    voice: async () => (select.value ? { preset: select.value } : null),
+    hear: () => select.value && playUrl(`/sound/voices/${encodeURIComponent(select.value)}`),
+  };
+}
+
+/** @returns {Form} */
+function clipForm(now) {
+  /** @type {File | null} */
+  let clip = null;
+  let path = now.reference ?? "";
+  const shown = h("p", { class: "note", role: "status" }, path || "No clip yet");
+  const file = h("input", {
+    type: "file",
+    accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg",
+    class: "vh",
+    onchange: () => file.files[0] && take(file.files[0]),
+  });
+  const words = h("textarea", {
+    rows: 3,
+    value: now.transcript ?? "",
+    placeholder: "Its words, exactly",
+  });
+  const drop = h(
+    "label",
+    { class: "drop" },
+    file,
+    icon("clip"),
+    h("span", {}, "Drop a clip here, or choose a file"),
+    h("small", {}, "5 to 20 seconds of one voice, nothing else"),
+  );
+  drop.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+  });
+  function take(one) {
+    clip = one;
+    words.value = "";
+    fill(shown, `${one.name}: now its words`);
+    words.focus();
+  }
+  /** It is judged with its words: how long they are, whether they fit. */
+  async function send() {
+    const answer = await sendClip(clip, words.value.trim());
+    path = answer.path;
+    clip = null;
+    fill(shown, `${answer.path}, ${answer.seconds.toFixed(1)} s`);
+    if (answer.remarks.length) say(answer.remarks.join("; "));
+  }
+  return {
+    element: h("div", {}, drop, shown, field("What it says", words)),
+    voice: async () => {
+      if (!clip && !path) say("Choose a clip first");
+      else if (asked(words, "Write down the clip's words first", true)) {
+        if (clip) await send();
+        return { reference: path, transcript: words.value.trim() };
+      }
+      return null;
+    },
+    hear: () => (clip ? playBlob(clip, "clip") : say("Choose a clip first")),
+  };
+}
+
+/** The value, or a word on what is missing. */
+function asked(control, words, value) {
+  if (control.value.trim()) return value;
+  say(words);
+  control.focus();
+  return null;
+}
+
+async function audition(speaker, text, button) {
+  button.disabled = true;
+  try {
+    const answer = await heard("/api/audition", { speaker, voice: {}, text });
+    if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
+    say("The draft voice reads it; the model's voices are heard in takes", "audition");
+  } catch (error) {
+    complain(error);
+  }
+  button.disabled = false;
+}
+
+on("pane", (name) => name === "cast" && load());
+on("book", () => pane() === "cast" && !box.contains(document.activeElement) && load());

@@ -1,0 +1,118 @@
+// Small windows over the page: opened, closed, and the sound that waits meanwhile.
+
+import { fill, h, icon } from "./dom.js";
+import { isPlaying, pause, play } from "./player.js";
+
+let number = 0;
+
+/**
+ * A window with a form. `onDone` is called when it is sent; it stays open where that throws, and says
+ * the error. Resolves when it is closed: true where it was done.
+ *
+ * @param {{
+ *   title: string, content: Node[], done?: string, onDone?: () => Promise<unknown> | unknown,
+ *   wide?: boolean, holdsSound?: boolean, more?: Node[]
+ * }} what
+ */
+export function open({ title, content, done, onDone, wide, holdsSound = true, more = [] }) {
+  const id = `dialog-${++number}`;
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const submit = done ? h("button", { class: "main", type: "submit" }, done) : null;
+  const form = h(
+    "form",
+    { method: "dialog", class: "sheet" },
+    h(
+      "header",
+      {},
+      h("h2", { id }, title),
+      h(
+        "button",
+        { type: "button", class: "plain", "aria-label": "Close", onclick: () => dialog.close() },
+        icon("close"),
+      ),
+    ),
+    h("div", { class: "content" }, ...content, trouble),
+    done || more.length ? h("footer", {}, ...more, submit) : null,
+  );
+  const dialog = h("dialog", { "aria-labelledby": id, class: wide ? "wide" : "" }, form);
+  const wasPlaying = holdsSound && isPlaying();
+  if (wasPlaying) pause();
+  const before = document.activeElement;
+  document.body.append(dialog);
+
+  return new Promise((resolve) => {
+    let isDone = false;
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      if (submit?.disabled) return;
+      if (submit) submit.disabled = true;
+      fill(trouble);
+      try {
+        await onDone?.();
+        isDone = true;
+        dialog.close();
+      } catch (error) {
+        fill(trouble, error.message);
+      }
+      if (submit) submit.disabled = false;
+    });
+    // Ctrl-Enter sends from within a textarea.
+    form.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    });
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog && !form.querySelector("textarea")) dialog.close();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      if (before instanceof HTMLElement && before.isConnected)
+        before.focus({ preventScroll: true });
+      if (wasPlaying) play();
+      resolve(isDone);
+    });
+    dialog.showModal();
+    (dialog.querySelector("[autofocus]") ?? submit)?.focus();
+  });
+}
+
+export const isOpen = () => Boolean(document.querySelector("dialog[open]"));
+
+/** A label with its control. @param {string} words @param {Node} control @param {string} [note] */
+export function field(words, control, note) {
+  return h(
+    "label",
+    { class: "field" },
+    h("span", {}, words),
+    control,
+    note ? h("small", {}, note) : null,
+  );
+}
+
+/**
+ * Radio buttons as one row.
+ * @param {string} legend @param {string} name
+ * @param {[string, string][]} choices values and words @param {string} chosen
+ * @param {(value: string) => void} [onChange]
+ */
+export function choice(legend, name, choices, chosen, onChange) {
+  const group = `${name}-${++number}`;
+  return h(
+    "fieldset",
+    { class: "choice" },
+    h("legend", {}, legend),
+    ...choices.map(([value, words]) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: group,
+          value,
+          checked: value === chosen,
+          onchange: () => onChange?.(value),
+        }),
+        h("span", {}, words),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,308 @@
+// What changes the book: words, how they are said, who says them; and flags. Each asks in a window,
+// and the server writes it to the project's own files.
+
+import { sendEdit } from "./actions.js";
+import { get, heard, post } from "./api.js";
+import { choice, field, open } from "./dialogs.js";
+import { fill, h, icon } from "./dom.js";
+import { loadBook, reloadChapter } from "./loading.js";
+import { complain, say } from "./messages.js";
+import { playBlob } from "./samples.js";
+import { chosenChunk, colorOf, emit, state } from "./store.js";
+import { shortened } from "./words.js";
+
+/** A note for who speaks or mends it. */
+export function flag() {
+  const chunk = chosenChunk();
+  if (!chunk) return;
+  const note = h("input", {
+    type: "text",
+    autofocus: true,
+    required: true,
+    placeholder: "said “bow” as in arrow",
+  });
+  return open({
+    title: `Flag ${chunk.id}`,
+    content: [quoted(chunk), field("What is wrong?", note)],
+    done: "Flag",
+    onDone: async () => {
+      await post("/api/flags", { chunk: chunk.id, note: note.value.trim() });
+      say(`${chunk.id} is flagged`);
+      reloadChapter();
+      loadBook();
+      emit("listed");
+    },
+  });
+}
+
+const quoted = (chunk) =>
+  h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220));
+
+const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
+
+// -- words -----------------------------------------------------------------------------------------
+
+/** The paragraph as it is written in its file. */
+export async function editWords() {
+  const chunk = chosenChunk();
+  if (!chunk) return;
+  let detail;
+  try {
+    detail = await detailOf(chunk);
+  } catch (error) {
+    complain(error);
+    return;
+  }
+  let { paragraph } = detail;
+  if (paragraph.error) {
+    complain(paragraph.error);
+    return;
+  }
+  const text = h("textarea", {
+    rows: rowsFor(paragraph.text),
+    spellcheck: "true",
+    lang: state.book.language,
+    autofocus: true,
+    value: paragraph.text,
+  });
+  const clash = h("div", { class: "clash" });
+  const hear = h(
+    "button",
+    { type: "button", onclick: () => hearDraft("", "", chunk.id, plain(text.value), hear) },
+    icon("play"),
+    "Hear a draft",
+  );
+  const lines =
+    paragraph.first === paragraph.last
+      ? `line ${paragraph.first}`
+      : `lines ${paragraph.first} to ${paragraph.last}`;
+  return open({
+    title: "Edit words",
+    wide: true,
+    content: [field(`${paragraph.file}, ${lines}`, text), clash],
+    more: [hear],
+    done: "Save",
+    onDone: async () => {
+      try {
+        await sendEdit({ kind: "text", chunk: chunk.id, sha: paragraph.sha, text: text.value });
+      } catch (error) {
+        if (error.status !== 409) throw error;
+        const now = await detailOf(chunk).catch(() => null);
+        const isThere = now?.paragraph && !now.paragraph.error;
+        const there = isThere ? now.paragraph : { ...paragraph, text: error.body.there ?? "" };
+        both(clash, there, text, () => (paragraph = there));
+        throw error;
+      }
+    },
+  });
+}
+
+/** What is spoken of a paragraph as it is written: without label, emphasis, pauses, braces. */
+function plain(text) {
+  const [, name] = /^[>\s]*([^:(\n]{1,60}?)\s*(?:\([^)]*\))?:/.exec(text) ?? [];
+  const isLabel =
+    name && state.book.speakers.some((one) => one.name.toLowerCase() === name.toLowerCase());
+  return (isLabel ? text.slice(text.indexOf(":") + 1) : text)
+    .replace(/\{[^{}|]*\|([^{}]*)\}/g, "$1")
+    .replace(/\{[^{}:]*:\s*([^{}]*)\}/g, "$1")
+    .replace(/\[pause[^\]]*\]|[*_>]/g, "")
+    .trim();
+}
+
+const rowsFor = (text) =>
+  Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
+
+/** The file's text and one's own, side by side, to choose between. */
+function both(clash, there, text, settle) {
+  const mine = text.value;
+  const use = (words, value) => () => {
+    settle();
+    text.value = value;
+    fill(clash, h("p", { class: "note" }, `${words} Save it, or go on editing.`));
+    text.focus();
+  };
+  const side = (title, value, words, action) =>
+    h(
+      "div",
+      {},
+      h("h3", {}, title),
+      h("pre", {}, value),
+      h("button", { type: "button", onclick: use(words, value) }, action),
+    );
+  fill(
+    clash,
+    side("In the file now", there.text, "This is what the file says.", "Take this one"),
+    side("Yours", mine, "This is yours.", "Keep mine"),
+  );
+}
+
+/** Speaks it with the draft voice, at once. */
+async function hearDraft(word, spoken, chunk, text, button) {
+  button.disabled = true;
+  try {
+    const { sound } = await heard("/api/say", { word, spoken, chunk, text });
+    if (sound) await playBlob(sound, "draft");
+  } catch (error) {
+    complain(error);
+  }
+  button.disabled = false;
+}
+
+// -- how a word is said ----------------------------------------------------------------------------
+
+/**
+ * @param {{ word?: string, chunk?: import("./store.js").Chunk | null }} [what] else the selected word,
+ * or one of the chosen chunk's
+ */
+export function sayItAs({ word, chunk = chosenChunk() } = {}) {
+  if (!chunk && !word) return;
+  const marked = String(getSelection() ?? "").trim();
+  const first = word ?? (chunk?.text.includes(marked) ? marked : "");
+  const written = h("input", {
+    type: "text",
+    required: true,
+    value: first,
+    autofocus: !first,
+    spellcheck: "false",
+  });
+  const spoken = h("input", {
+    type: "text",
+    required: true,
+    autofocus: Boolean(first),
+    spellcheck: "false",
+  });
+  let scope = "everywhere";
+  const hear = h(
+    "button",
+    {
+      type: "button",
+      onclick: () =>
+        hearDraft(written.value, spoken.value || written.value, chunk?.id ?? null, null, hear),
+    },
+    icon("play"),
+    "Hear it",
+  );
+  const content = [
+    !word && chunk ? wordButtons(chunk.text, written, spoken) : null,
+    field("The written word or name", written),
+    field("Say it as", spoken, "Spelled as it sounds: Sinjun, Tra-GEER"),
+    chunk
+      ? choice(
+          "Where",
+          "scope",
+          [
+            ["everywhere", "In the whole book (its lexicon)"],
+            ["here", `Here alone (${chunk.id})`],
+          ],
+          scope,
+          (value) => (scope = value),
+        )
+      : null,
+  ];
+  return open({
+    title: "Say it as",
+    content: content.filter(Boolean),
+    more: [hear],
+    done: "Save",
+    onDone: () =>
+      sendEdit({
+        kind: "say",
+        word: written.value.trim(),
+        spoken: spoken.value.trim(),
+        chunk: scope === "here" && chunk ? chunk.id : null,
+      }),
+  });
+}
+
+/** The words of a sentence as buttons: a click takes one, a second one beside it makes them two. */
+function wordButtons(text, written, spoken) {
+  const words = text.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.-]*/gu) ?? [];
+  const unique = [...new Set(words.map((one) => one.replace(/[.'’-]+$/u, "")))].slice(0, 60);
+  const buttons = unique.map((one) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: /^\p{Lu}/u.test(one) ? "name" : "",
+        onclick: () => {
+          const joined = `${written.value} ${one}`;
+          written.value = text.includes(joined) ? joined : one;
+          spoken.focus();
+        },
+      },
+      one,
+    ),
+  );
+  return h(
+    "div",
+    { class: "word-buttons", role: "group", "aria-label": "Words of this sentence" },
+    ...buttons,
+  );
+}
+
+// -- who says it -----------------------------------------------------------------------------------
+
+export function giveSpeaker() {
+  const chunk = chosenChunk();
+  if (!chunk) return;
+  const speakers = state.book.speakers;
+  let name = chunk.speakers[0];
+  const style = h("input", { type: "text", value: chunk.style, placeholder: "quietly" });
+  const which = whichWords(chunk.text);
+  const radios = speakers.map((speaker, i) =>
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "radio",
+        name: "speaker",
+        value: speaker.name,
+        checked: speaker.name === name,
+        autofocus: speaker.name === name,
+        onchange: () => (name = speaker.name),
+      }),
+      i < 9 ? h("kbd", {}, i + 1) : null,
+      h("span", { class: `c${speaker.color}` }, speaker.name),
+      h("small", {}, speaker.voice),
+    ),
+  );
+  const group = h("fieldset", { class: "speakers" }, h("legend", {}, "Who says it?"), ...radios);
+  group.addEventListener("keydown", (event) => {
+    const input =
+      /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
+    if (!input || event.ctrlKey || event.metaKey || event.altKey) return;
+    input.checked = true;
+    name = input.value;
+    input.focus();
+  });
+  return open({
+    title: `Speaker of ${chunk.id}`,
+    content: [quoted(chunk), which.element, group, field("How (style)", style)].filter(Boolean),
+    done: "Save",
+    onDone: () =>
+      sendEdit({
+        kind: "speaker",
+        chunk: chunk.id,
+        speaker: name,
+        style: style.value.trim() || null,
+        quotation: which.words() || null,
+      }),
+  });
+}
+
+const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+"|‘[^’]+’(?!\p{L})/gu;
+
+/** Where narration and quotations stand in one chunk: which of its words are meant. */
+function whichWords(text) {
+  const quotations = [...text.matchAll(QUOTED)]
+    .map(([words]) => words)
+    .filter((words) => words.length < text.length - 2);
+  if (!quotations.length) return { element: null, words: () => "" };
+  const select = h(
+    "select",
+    {},
+    ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))),
+    h("option", { value: "" }, "All of these words"),
+  );
+  return { element: field("Which words?", select), words: () => select.value };
+}

@@ -1,0 +1,220 @@
+// The chosen chunk: what it says, how it came about, its takes, and what can be done about it.
+
+import { attempt, review, speakAgain } from "./actions.js";
+import { get, post } from "./api.js";
+import { byId, h, icon, refill } from "./dom.js";
+import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
+import { loadBook, reloadChapter } from "./loading.js";
+import { kept, keep } from "./kept.js";
+import { playFrom, isPlaying } from "./player.js";
+import { heardNow } from "./samples.js";
+import { choose, chosenChunk, colorOf, emit, on, state } from "./store.js";
+import { list } from "./takes.js";
+import { clock, percent, stateWords } from "./words.js";
+
+const box = byId("pane-chunk");
+
+/** @type {any} What /api/chunks says of the chosen one. */
+let detail = null;
+let asked = 0;
+let timer = 0;
+
+/** Asks once the choice rests: while the sound goes on it moves from chunk to chunk. */
+function ask(wait = 90) {
+  clearTimeout(timer);
+  const chunk = chosenChunk();
+  if (!chunk) return;
+  if (detail?.id !== chunk.id) detail = null;
+  draw();
+  timer = setTimeout(async () => {
+    const mine = ++asked;
+    const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(chunk.id)}`));
+    if (mine !== asked || !answer || chosenChunk()?.id !== answer.id) return;
+    detail = answer;
+    state.retakes = answer.retakes !== false;
+    draw();
+    emit("inspected", detail);
+  }, wait);
+}
+
+export const inspected = () => detail;
+
+function draw() {
+  const chunk = chosenChunk();
+  if (!chunk) {
+    refill(box, h("p", { class: "empty" }, "Choose a sentence: here is what became of it."));
+    return;
+  }
+  refill(box, head(chunk), told(chunk), doings(chunk), flags(chunk), takes(chunk), origin(chunk));
+}
+
+function head(chunk) {
+  const color = `c${colorOf(chunk.speakers[0])}`;
+  const place = state.chosen;
+  return h(
+    "header",
+    { class: "chunk-head" },
+    h(
+      "p",
+      { class: "by" },
+      h(
+        "button",
+        {
+          class: "round small",
+          "data-keep": "from-here",
+          "aria-label": "Play from here",
+          title: "Play from here (Enter)",
+          onclick: () => playFrom(place),
+        },
+        icon("play"),
+      ),
+      h("strong", { class: "number" }, chunk.id),
+      h("span", { class: `speaker ${color}` }, chunk.speakers.join(" + ")),
+      chunk.style ? h("em", {}, chunk.style) : null,
+      h("span", { class: `state ${chunk.state.replace(" ", "-")}` }, stateWords(chunk.state)),
+    ),
+    h("blockquote", { class: color }, chunk.text),
+    state.held && isPlaying() && state.playing !== place
+      ? h(
+          "button",
+          { class: "link", "data-keep": "let-go", onclick: letGo },
+          "Go along with the sound",
+        )
+      : null,
+  );
+}
+
+function letGo() {
+  state.held = false;
+  choose(state.playing, { scroll: false });
+}
+
+/** What is to be known before it is heard. */
+function told(chunk) {
+  const lines = [];
+  if (chunk.why) lines.push(h("p", { class: "why" }, chunk.why));
+  else if (chunk.faults.length) lines.push(h("p", { class: "why" }, chunk.faults.join("; ")));
+  if (detail && detail.spoken && detail.spoken !== chunk.text) {
+    lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", {}, detail.spoken)));
+  }
+  if (chunk.sure !== null) {
+    lines.push(
+      h("p", { class: "note" }, `Who says this was decided with ${percent(chunk.sure)} certainty.`),
+    );
+  }
+  return lines.length ? h("div", { class: "told" }, ...lines) : null;
+}
+
+function doings(chunk) {
+  const count = h("input", {
+    type: "number",
+    min: 1,
+    max: 20,
+    value: kept("count", 1),
+    "aria-label": "How many new takes",
+    title: "How many new takes",
+    "data-keep": "count",
+    oninput: () => keep("count", Number(count.value) || 1),
+  });
+  const again = () => speakAgain(Math.max(1, Math.min(20, Number(count.value) || 1)));
+  const button = (words, picture, key, f, attributes = {}) =>
+    h(
+      "button",
+      { "data-keep": words, onclick: f, title: `${words} (${key})`, ...attributes },
+      icon(picture),
+      words,
+    );
+  return h(
+    "div",
+    { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` },
+    h(
+      "span",
+      { class: "joined" },
+      button(
+        "Speak again",
+        "again",
+        "s",
+        again,
+        state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" },
+      ),
+      count,
+    ),
+    button("Reviewed", "check", "r", () => review(false), {
+      "aria-pressed": String(chunk.reviewed),
+    }),
+    button("Flag", "flag", "f", () => flag()),
+    button("Edit words", "edit", "e", () => editWords()),
+    button("Say it as", "say", "w", () => sayItAs()),
+    button("Speaker", "who", "v", () => giveSpeaker()),
+  );
+}
+
+function flags(chunk) {
+  if (!chunk.flags.length) return null;
+  const rows = chunk.flags.map((one) => {
+    const tick = h("input", {
+      type: "checkbox",
+      checked: one.done,
+      "data-keep": `flag-${one.note}`,
+      onchange: () =>
+        attempt(async () => {
+          await post("/api/flags/done", { chunk: chunk.id, note: one.note, done: tick.checked });
+          reloadChapter();
+          loadBook();
+        }),
+    });
+    return h(
+      "li",
+      { class: one.done ? "done" : "" },
+      h("label", {}, tick, h("span", {}, one.note)),
+    );
+  });
+  return h("section", {}, h("h3", {}, "Flags"), h("ul", { class: "flags" }, ...rows));
+}
+
+function takes(chunk) {
+  const content = !detail
+    ? h("p", { class: "empty" }, "…")
+    : detail.tries.length
+      ? list(chunk.id, detail.tries)
+      : h("p", { class: "empty" }, "Not spoken yet.");
+  return h(
+    "section",
+    {},
+    h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null),
+    content,
+  );
+}
+
+function origin(chunk) {
+  const rows = [["Written in", chunk.source]];
+  if (chunk.start !== null)
+    rows.push(["Heard at", `${clock(chunk.start)} to ${clock(chunk.stop)}`]);
+  if (detail?.expected) rows.push(["Expected", `${detail.expected.toFixed(1)} s`]);
+  return h(
+    "dl",
+    { class: "origin" },
+    ...rows.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]),
+  );
+}
+
+// While somebody works here, the choice stays where it is although the sound goes on.
+function hold() {
+  if (isPlaying()) state.held = true;
+}
+box.addEventListener("pointerenter", hold);
+box.addEventListener("focusin", hold);
+box.addEventListener("pointerleave", () => {
+  if (!box.contains(document.activeElement)) state.held = false;
+});
+
+on("chosen", () => {
+  if (detail?.id === chosenChunk()?.id) draw();
+  else ask(isPlaying() ? 250 : 60);
+});
+on("playing", () => state.held && draw());
+on("chapter", () => ask(0));
+on("opened", () => (detail = null));
+on("event:job", (event) => {
+  if (event.event === "ended" && !heardNow()) ask(0);
+});

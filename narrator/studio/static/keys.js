@@ -1,0 +1,236 @@
+// Every key of the page, in one table: what it does, and what the list that `?` opens says of it.
+
+import {
+  nextDoubtful,
+  redo,
+  review,
+  reviewToHere,
+  speakAgain,
+  step,
+  undo,
+  unpin,
+} from "./actions.js";
+import { isOpen, open, field } from "./dialogs.js";
+import { decide, turnDoubt } from "./doubts.js";
+import { byId, h, isWriting } from "./dom.js";
+import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
+import { openRender } from "./jobs.js";
+import { kept } from "./kept.js";
+import { goTo, openChapter } from "./loading.js";
+import { closeError } from "./messages.js";
+import { closeOver, openSide, pane, showPane } from "./panes.js";
+import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js";
+import { focusProse } from "./prose.js";
+import { closeSearch, openSearch } from "./search.js";
+import { state } from "./store.js";
+import { hearKey, pinHeard } from "./takes.js";
+import { seconds } from "./words.js";
+import { zoom } from "./wave.js";
+
+/** @type {[string, [string, string[], (event: KeyboardEvent) => unknown][]][]} */
+const TABLE = [
+  [
+    "Listen",
+    [
+      ["Play, pause", ["Space"], () => toggle()],
+      ["Play from the chosen sentence", ["Enter"], () => playFrom(state.chosen)],
+      [
+        "Five seconds back, on",
+        ["ArrowLeft", "ArrowRight"],
+        (event) => seek(place() + (event.key === "ArrowLeft" ? -5 : 5)),
+      ],
+      [
+        "Slower, faster; as it is",
+        ["[", "]", "="],
+        (event) => (event.key === "=" ? setRate(1) : changeRate(event.key === "[" ? -1 : 1)),
+      ],
+      ["The wave from near", ["z"], () => zoom()],
+    ],
+  ],
+  [
+    "Go",
+    [
+      ["Next sentence", ["ArrowDown", "j"], () => step(1)],
+      ["Sentence before", ["ArrowUp", "k"], () => step(-1)],
+      [
+        "Next doubtful or flagged, the one before",
+        ["n", "N"],
+        (event) => nextDoubtful(event.key === "n" ? 1 : -1),
+      ],
+      [
+        "Next chapter, chapter before",
+        [".", ","],
+        (event) => turnChapter(event.key === "." ? 1 : -1),
+      ],
+      ["Go to a time or a chunk", ["g"], () => goToTime()],
+      ["Search the chapter", ["/"], () => openSearch()],
+    ],
+  ],
+  [
+    "Mend",
+    [
+      ["Hear a take, the newest first; of a quotation: who says it", ["1…9"], () => {}],
+      [
+        "Pin the take heard last, unpin",
+        ["p", "P"],
+        (event) => (event.key === "p" ? pinHeard() : unpin()),
+      ],
+      ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
+      ["Flag with a note", ["f"], () => flag()],
+      ["Reviewed, and on", ["r"], () => review()],
+      ["Reviewed up to here", ["h"], () => reviewToHere()],
+      ["Edit words", ["e"], () => editWords()],
+      ["Say it as", ["w"], () => sayItAs()],
+      ["Speaker", ["v"], () => giveSpeaker()],
+      ["Undo, do again", ["u", "U"], (event) => (event.key === "u" ? undo() : redo())],
+    ],
+  ],
+  [
+    "Show",
+    [
+      ["The chosen chunk", ["i"], () => showPane("chunk")],
+      ["Render", ["R"], () => openRender()],
+      ["Cast", ["c"], () => showPane("cast")],
+      ["Doubtful quotations", ["q"], () => showPane("doubts")],
+      ["Names", ["m"], () => showPane("names")],
+      ["Pickups", ["l"], () => showPane("lists")],
+      [
+        "Next quotation, the one before",
+        [">", "<"],
+        (event) => pane() === "doubts" && turnDoubt(event.key === ">" ? 1 : -1),
+      ],
+      ["These keys", ["?"], () => showKeys()],
+      ["Close, back to the text", ["Escape"], () => escape()],
+    ],
+  ],
+];
+
+/** @type {Map<string, (event: KeyboardEvent) => unknown>} */
+const actions = new Map(
+  TABLE.flatMap(([, rows]) =>
+    rows.flatMap(([, keys, run]) => keys.map((key) => [key === "Space" ? " " : key, run])),
+  ),
+);
+for (let digit = 1; digit <= 9; digit++) {
+  actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearKey(digit)));
+}
+
+// A button that was clicked keeps the focus: the space bar is to play then, not to press it again.
+// One that was reached by Tab is to be pressed.
+let isByMouse = false;
+addEventListener("pointerdown", () => (isByMouse = true), true);
+addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key === "Tab") isByMouse = false;
+  },
+  true,
+);
+
+function ownsKey(target, key) {
+  if (!(target instanceof HTMLElement) || isWriting(target)) return true;
+  if (key.startsWith("Arrow") || key === "Home" || key === "End") {
+    return target.matches("[role=tab], [role=slider], input, summary");
+  }
+  if (key !== " " && key !== "Enter") return false;
+  if (target.matches(".chunk")) return false;
+  if (!target.matches("button, a, summary, input, label, [role=tab]")) return false;
+  return key === "Enter" || !isByMouse;
+}
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || isOpen()) return;
+  const isTravel =
+    event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.altKey;
+  if (isTravel && !isWriting(event.target)) {
+    event.preventDefault();
+    if (event.shiftKey) redo();
+    else undo();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = actions.get(event.key);
+  if (!action || (ownsKey(event.target, event.key) && event.key !== "Escape")) return;
+  if (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key)) return;
+  event.preventDefault();
+  action(event);
+});
+// Chromium presses a button when the space bar comes up.
+addEventListener("keyup", (event) => {
+  if (event.key === " " && isByMouse && event.target instanceof HTMLButtonElement && !isOpen())
+    event.preventDefault();
+});
+
+function escape() {
+  if (closeError() || closeSearch()) return;
+  closeOver();
+  if (pane() !== "chunk") {
+    showPane("chunk", { focus: false, reveal: false });
+    openSide(false);
+  }
+  focusProse();
+}
+
+function turnChapter(by) {
+  const chapters = state.book?.chapters ?? [];
+  const at = chapters.findIndex((one) => one.number === state.chapter?.number);
+  if (chapters[at + by]) openChapter(chapters[at + by].number).then(focusProse);
+}
+
+export function goToTime() {
+  const input = h("input", {
+    type: "text",
+    autofocus: true,
+    required: true,
+    placeholder: "12:34 or 3.12",
+    autocomplete: "off",
+  });
+  return open({
+    title: "Go to",
+    content: [
+      field(
+        "A time of this chapter, a chunk, or a chapter and a time",
+        input,
+        "12:34 · 3.12 · 3 12:34",
+      ),
+    ],
+    done: "Go",
+    onDone: () => {
+      const [one, other] = input.value.trim().split(/\s+/);
+      if (/^\d+\.\d+$/.test(one)) return goTo(one);
+      const time = seconds(other ?? one);
+      if (time === null)
+        throw new Error("That is no time and no chunk. A time has minutes and seconds: 12:34.");
+      return openChapter(other ? Number(one) : state.chapter.number, { time });
+    },
+  });
+}
+
+const shown = (key) =>
+  ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
+
+export function showKeys() {
+  const groups = TABLE.map(([title, rows]) =>
+    h(
+      "section",
+      {},
+      h("h3", {}, title),
+      h(
+        "dl",
+        {},
+        ...rows.flatMap(([words, keys]) => [
+          h("dt", {}, ...keys.flatMap((key, i) => [i ? " " : "", h("kbd", {}, shown(key))])),
+          h("dd", {}, words),
+        ]),
+      ),
+    ),
+  );
+  return open({
+    title: "Keys",
+    wide: true,
+    holdsSound: false,
+    content: [h("div", { class: "keys" }, ...groups)],
+  });
+}
+
+byId("to-keys").addEventListener("click", showKeys);

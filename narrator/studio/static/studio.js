@@ -1,0 +1,107 @@
+// The page begins here: the book, the chapter where one was, and what belongs to no other module.
+
+import { redo, undo } from "./actions.js";
+import { listen } from "./api.js";
+import "./cast.js";
+import "./chapters.js";
+import { byId, fill } from "./dom.js";
+import { loadDoubts } from "./doubts.js";
+import "./inspector.js";
+import "./jobs.js";
+import "./keys.js";
+import { keptPlace } from "./kept.js";
+import { loadBook, openChapter } from "./loading.js";
+import "./look.js";
+import "./names.js";
+import "./pickups.js";
+import { playFrom } from "./player.js";
+import { choose, on, state } from "./store.js";
+import { focusProse, onActivate } from "./prose.js";
+import "./search.js";
+import "./transport.js";
+import "./wave.js";
+
+onActivate((place) => {
+  state.held = false;
+  choose(place, { scroll: false });
+  playFrom(place);
+});
+
+// -- which chapter ---------------------------------------------------------------------------------
+
+/** #3 is a chapter, #3.12 a chunk. */
+function fromAddress() {
+  const [, number, chunk] = /^#(\d+)(\.\d+)?$/.exec(location.hash) ?? [];
+  return number ? { number: Number(number), chunk: chunk ? number + chunk : undefined } : null;
+}
+
+addEventListener("hashchange", () => {
+  const there = fromAddress();
+  if (there && (there.chunk || there.number !== state.chapter?.number))
+    openChapter(there.number, there);
+});
+
+on("opened", () => {
+  if (fromAddress()?.number !== state.chapter.number)
+    history.pushState(null, "", `#${state.chapter.number}`);
+  title();
+});
+
+let isBegun = false;
+on("book", () => {
+  title();
+  drawTravel();
+  if (isBegun || !state.book.chapters.length) return;
+  isBegun = true;
+  const before = keptPlace(state.book);
+  const numbers = state.book.chapters.map((one) => one.number);
+  const there = fromAddress();
+  const number = [there?.number, before.chapter, numbers[0]].find((one) => numbers.includes(one));
+  const chunk = there?.chunk ?? (number === before.chapter ? before.chunk : undefined);
+  history.replaceState(null, "", `#${number}`);
+  const time = there?.chunk || number !== before.chapter ? undefined : before.time;
+  openChapter(number, { chunk, time }).then(focusProse);
+  loadDoubts();
+});
+
+function title() {
+  const { book, chapter } = state;
+  if (!book) return;
+  byId("title").textContent = book.title;
+  byId("author").textContent = book.author ?? "";
+  document.title = chapter ? `${chapter.title} — ${book.title}` : book.title;
+}
+
+// -- undo ------------------------------------------------------------------------------------------
+
+function drawTravel() {
+  for (const [id, edit, word, key] of [
+    ["undo", state.book.undo, "Undo", "u"],
+    ["redo", state.book.redo, "Do again", "Shift-u"],
+  ]) {
+    const button = byId(id);
+    button.disabled = !edit;
+    const words = edit ? `${word}: ${edit.what}` : `Nothing to ${word.toLowerCase()}`;
+    button.title = `${words} (${key})`;
+    button.setAttribute("aria-label", words);
+  }
+}
+byId("undo").addEventListener("click", undo);
+byId("redo").addEventListener("click", redo);
+
+// -- the connection --------------------------------------------------------------------------------
+
+const LINKS = {
+  gone: "The studio's server is gone. Start it again and open its link: this page, too, goes on by itself then.",
+  locked:
+    "The studio does not know this browser any more: open the link again that the terminal shows.",
+};
+on("link", (link) => {
+  const banner = byId("banner");
+  banner.hidden = link === "there";
+  fill(banner, LINKS[link] ?? "");
+  document.body.classList.toggle("cut-off", link !== "there");
+});
+
+listen();
+loadBook();

@@ -1,0 +1,109 @@
+// The buttons under the text: play, one on, one back, speed, loudness; and what it is that is heard.
+
+import { attempt, step } from "./actions.js";
+import { post } from "./api.js";
+import { byId, fill, h, icon } from "./dom.js";
+import { kept } from "./kept.js";
+import { loadBook, reloadChapter } from "./loading.js";
+import { say } from "./messages.js";
+import { openSide, showPane } from "./panes.js";
+import {
+  changeRate,
+  hasSound,
+  isPlaying,
+  length,
+  place,
+  rate,
+  setRate,
+  setVolume,
+  toggle,
+} from "./player.js";
+import { chosenChunk, on, state } from "./store.js";
+import { clock, stateWords } from "./words.js";
+
+const playButton = byId("play");
+
+function draw() {
+  const isOn = isPlaying();
+  fill(playButton, icon(isOn ? "pause" : "play"));
+  playButton.setAttribute("aria-label", isOn ? "Pause" : "Play");
+  playButton.classList.toggle("off", !hasSound());
+  byId("rate").textContent = `${rate()}×`;
+}
+
+function drawTime() {
+  byId("time").textContent = `${clock(place())} / ${clock(length())}`;
+}
+
+/** Which voice and which sound: always said. */
+function drawLabel() {
+  const { book, chapter } = state;
+  if (!book || !chapter) return;
+  const [voice, ...rest] = chapter.sound.label.split(":");
+  fill(byId("label"), rest.length ? h("b", {}, `${voice}:`) : voice, rest.join(":"));
+}
+
+/** On narrow screens the way to the panel says what is chosen. */
+function drawChosen() {
+  const chunk = chosenChunk();
+  byId("to-side-words").textContent = chunk
+    ? `${chunk.id} ${chunk.speakers[0]}${chunk.state === "good" ? "" : `, ${stateWords(chunk.state)}`}`
+    : "Details";
+}
+
+playButton.addEventListener("click", toggle);
+byId("before").addEventListener("click", () => step(-1));
+byId("after").addEventListener("click", () => step(1));
+byId("slower").addEventListener("click", () => changeRate(-1));
+byId("faster").addEventListener("click", () => changeRate(1));
+byId("rate").addEventListener("click", () => setRate(1));
+const volume = byId("volume");
+volume.value = kept("volume", 1);
+volume.addEventListener("input", () => setVolume(Number(volume.value)));
+
+for (const radio of document.querySelectorAll("#voice input")) {
+  radio.addEventListener("change", () => useVoice(radio.value === "draft"));
+}
+
+async function useVoice(draft) {
+  await attempt(async () => {
+    await post("/api/draft", { draft });
+    say(draft ? "The draft voice is shown" : "The model is shown");
+  });
+  await loadBook();
+  reloadChapter();
+}
+
+function drawVoice() {
+  const { draft, can } = state.book;
+  for (const radio of document.querySelectorAll("#voice input")) {
+    radio.checked = (radio.value === "draft") === draft;
+    const isThere = radio.value === "draft" ? can.draft : can.model;
+    radio.parentElement.title = isThere ? "" : (can.why_not ?? "");
+    radio.parentElement.classList.toggle("absent", !isThere);
+  }
+}
+
+on("player", draw);
+on("player", drawTime);
+on("time", drawTime);
+on("sought", drawTime);
+on("sound", () => {
+  draw();
+  drawTime();
+  drawLabel();
+});
+on("chapter", drawLabel);
+on("chapter", drawChosen);
+on("chosen", drawChosen);
+on("book", () => {
+  drawVoice();
+  drawLabel();
+});
+draw();
+
+/** Shows the chunk's panel, where screens are narrow too. */
+export function openChunk() {
+  showPane("chunk", { focus: false });
+  openSide(true);
+}

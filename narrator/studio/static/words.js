@@ -1,0 +1,53 @@
+// Figures as words: times, counts, shares.
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** Seconds as 2:43 or 1:02:43. @param {number} seconds */
+export function clock(seconds) {
+  const all = Math.max(0, Math.floor(seconds));
+  const [hours, minutes, rest] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60];
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+/** Seconds as people say them: 40 s, 3 min, 2 h 10 min. @param {number} seconds */
+export function span(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const rest = minutes % 60;
+  return rest ? `${Math.floor(minutes / 60)} h ${rest} min` : `${Math.floor(minutes / 60)} h`;
+}
+
+/** 1 chunk, 1,200 chunks. @param {number} number @param {string} thing */
+export const counted = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? "" : "s"}`;
+
+/** @param {number} number */
+export const grouped = (number) => number.toLocaleString("en-US");
+
+/** @param {number} share of 1 */
+export const percent = (share) =>
+  share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(share * 100)} %`;
+
+/** The first words of a text. @param {string} text @param {number} length */
+export const shortened = (text, length = 60) =>
+  text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text;
+
+/** "12:34", "1:02:03" or "754" -> seconds; null for other words. @param {string} words */
+export function seconds(words) {
+  if (!/^\d+(:[0-5]?\d){0,2}(\.\d+)?$/.test(words.trim())) return null;
+  return words
+    .trim()
+    .split(":")
+    .reduce((sum, part) => sum * 60 + Number(part), 0);
+}
+
+const STATES = {
+  good: "good",
+  doubtful: "doubtful",
+  missing: "not rendered yet",
+  "given up": "given up",
+  stale: "to be rendered again",
+};
+
+/** What a chunk's state is called. @param {string} state */
+export const stateWords = (state) => STATES[state] ?? state;

@@ -1,0 +1,43 @@
+"""The draft voice with moods, for a studio that tests start with this folder on its PYTHONPATH.
+
+Another seed gives another reading, a little faster or slower, and the first reading of a sentence
+with the word "stumbled" has a silence inside, which no check lets pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.engines.draft import espeak
+
+SILENCE = 3.0
+"""Seconds."""
+
+
+def read(request: Any, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    if request.seed == 0:
+        if "stumbled" not in request.text:
+            return samples
+        middle = samples.size // 2
+        silence = np.zeros(int(SILENCE * espeak.DraftEngine.sample_rate), np.float32)
+        return np.concatenate([samples[:middle], silence, samples[middle:]])
+    pace = 0.94 + 0.04 * (request.seed % 4)
+    places = np.arange(0, samples.size - 1, pace)
+    return np.interp(places, np.arange(samples.size), samples).astype(np.float32)
+
+
+def _outcome(request: Any, kind: bytes, payload: bytes) -> Any:
+    outcome = _plain(request, kind, payload)
+    speech = outcome.speech
+    if speech is None:
+        return outcome
+    return replace(outcome, speech=replace(speech, samples=read(request, speech.samples)))
+
+
+_plain = espeak._outcome
+espeak._outcome = _outcome
+espeak.DraftEngine.uses = ("seed",)

@@ -1,0 +1,328 @@
+"""The page, as a person uses it: in a browser, by mouse and keys, with a studio of its own process.
+
+Run by `make pages`; `make test` leaves it out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import av
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
+
+pytestmark = pytest.mark.browser
+
+DEMO = ROOT.parent / "projects" / "eleven-minutes-fast"
+SOON = 60_000.0
+"""Milliseconds after which a test has failed."""
+BOOK = """\
+title: Two Walks
+author: Nobody
+language: en-GB
+engine: {name: draft}
+output: {formats: [m4b]}
+speakers: {narrator: {}, Ada: {}, Ben: {}} # the cast
+chapters:
+  - {title: Out, file: out.md}
+  - {title: Home, file: home.md}
+"""
+OUT = """\
+# Out
+
+The road to Kirkcudbright was long. It was wet, and the wind blew from the sea.
+
+Ada: Not far now.
+
+Somebody stumbled over the very last stone of the long way, and said nothing.
+
+Ben: I am cold.
+"""
+HOME = "They came home.\n\nAda: At last, and with dry feet. Never again to Kirkcudbright!\n"
+
+
+@dataclass
+class Studio:
+    """A studio and the page of it."""
+
+    folder: Path
+    page: Page
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def chunk(self, name: str) -> Locator:
+        return self.page.locator(f'.chunk[data-chunk="{name}"]')
+
+    def choose(self, name: str) -> None:
+        """By a click, which plays it too: quiet again."""
+        self.chunk(name).locator(".words").click()
+        expect(self.page.locator("#pane-chunk .number")).to_have_text(name)
+        if self.page.locator("#play").get_attribute("aria-label") == "Pause":
+            self.press("Space")
+
+    def render(self) -> None:
+        """All that is to be rendered, by the button that the key leads to."""
+        self.press("R")
+        self.page.locator("#render-now").click()
+        expect(self.page.locator("#to-render")).to_have_text("Stop")
+        expect(self.page.locator("#to-render")).to_have_text("Render")
+        expect(self.page.locator("#status")).to_have_text("All is rendered")
+        self.press("Escape")
+
+    def time(self) -> float:
+        """Seconds that are heard of the chapter."""
+        return float(self.page.evaluate("document.getElementById('sound').currentTime"))
+
+    def asked(self, path: str) -> Any:
+        return self.page.request.get(path).json()
+
+
+def expect(what: Any) -> Any:
+    from playwright.sync_api import expect as expected
+
+    return expected(what)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright: make pages")
+    from tests.studio import browsers
+
+    path = browsers.browser()
+    if path is None:
+        pytest.skip("no browser here: make pages")
+    sync.expect.set_options(timeout=SOON)
+    with sync.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=browsers.switches())
+        yield found
+        found.close()
+
+
+def is_wrong(said: ConsoleMessage) -> bool:
+    """A sound that has just changed is not there any more; the page asks for the new one."""
+    is_late = "404" in said.text and re.search("/(peaks|sound)/", said.location["url"])
+    return said.type == "error" and not is_late
+
+
+@contextmanager
+def opened(chromium: Browser, folder: Path) -> Iterator[Studio]:
+    """The page of a book's studio, on which nothing went wrong."""
+    command = [sys.executable, "-m", "narrator", "studio", str(folder), "--draft", "--no-open"]
+    moods = str(ROOT / "studio" / "readings")
+    surroundings = {**os.environ, "PYTHONPATH": moods, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+    with (folder / "studio.log").open("w") as log:
+        studio = subprocess.Popen(
+            command, env=surroundings, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+        assert studio.stdout is not None
+        link = studio.stdout.readline().strip()
+        context = chromium.new_context(
+            base_url=link.partition("?")[0], viewport={"width": 1400, "height": 900}
+        )
+        page = context.new_page()
+        page.set_default_timeout(SOON)
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if is_wrong(said) else None)
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        try:
+            page.goto(link)
+            page.locator(".chunk").first.wait_for()
+            yield Studio(folder, page)
+            assert not wrong
+            assert not page.locator("#errors > *").all_inner_texts()
+        finally:
+            context.close()
+            studio.terminate()
+            studio.wait(60)
+            studio.stdout.close()
+
+
+@pytest.fixture
+def studio(chromium: Browser, tmp_path: Path) -> Iterator[Studio]:
+    """A book that nobody has rendered."""
+    (tmp_path / "book.yaml").write_text(BOOK)
+    (tmp_path / "out.md").write_text(OUT)
+    (tmp_path / "home.md").write_text(HOME)
+    with opened(chromium, tmp_path) as found:
+        yield found
+
+
+# -- what a person does ----------------------------------------------------------------------------
+
+
+def find_the_doubtful_one(studio: Studio) -> None:
+    studio.press("n")
+    expect(studio.page.locator(".chunk.chosen")).to_contain_text("stumbled")
+    expect(studio.page.locator("#pane-chunk .why")).to_contain_text("silence")
+
+
+def speak_again_and_choose(studio: Studio) -> int:
+    """Two more takes, compared by their keys; the number of the one that is pinned."""
+    takes = studio.page.locator("#pane-chunk .take")
+    takes.first.wait_for()
+    before = takes.count()
+    for more in (1, 2):
+        studio.press("s")
+        expect(takes).to_have_count(before + more)
+    for key in (1, 2):
+        studio.press(str(key))
+        expect(takes.nth(key - 1)).to_have_class(re.compile("heard"))
+    studio.press("p")
+    expect(takes.nth(1).get_by_role("button", name="Pinned")).to_be_visible()
+    expect(studio.page.locator(".chunk.chosen")).not_to_have_class(re.compile("doubtful|given-up"))
+    return int(takes.nth(1).get_attribute("data-number") or -1)
+
+
+def say_it_otherwise(studio: Studio, word: str, spoken: str) -> None:
+    studio.press("w")
+    studio.page.get_by_role("button", name=word, exact=True).click()
+    studio.page.keyboard.type(spoken)
+    studio.page.get_by_role("button", name="Hear it").click()
+    expect(studio.page.get_by_role("button", name="Hear it")).to_be_enabled()
+    studio.page.get_by_role("button", name="Save").click()
+    expect(studio.page.locator("#said")).to_contain_text(word)
+
+
+def give_to(studio: Studio, chunk: str, speaker: str) -> None:
+    studio.choose(chunk)
+    studio.press("v")
+    studio.page.get_by_role("radio", name=speaker).check()
+    studio.press("Enter")
+    expect(studio.chunk(chunk)).to_contain_text(f"{speaker}: ")
+
+
+# -- five stories ----------------------------------------------------------------------------------
+
+
+def test_a_demo_book_is_rendered_from_the_page_and_plays(chromium: Browser, tmp_path: Path) -> None:
+    shutil.copytree(DEMO, tmp_path / "demo", ignore=shutil.ignore_patterns("build"))
+    with opened(chromium, tmp_path / "demo") as studio:
+        page = studio.page
+        expect(page.locator("#label")).to_contain_text("nothing is rendered yet")
+        page.get_by_role("button", name="Render", exact=True).click()
+        expect(page.locator("#pane-render")).to_contain_text("chunks to speak")
+        page.get_by_role("radio", name="Chapter 1 alone").check()
+        page.locator("#render-now").click()
+        expect(page.get_by_role("progressbar").first).to_be_visible()
+        expect(page.locator(".chapter").first.locator(".tally")).to_have_text(
+            "rendered", timeout=4 * SOON
+        )
+        expect(page.locator("#label")).to_contain_text("the draft voice")
+        studio.chunk("1.3").locator(".words").click()
+        expect(studio.chunk("1.3")).to_have_attribute("aria-current", "true")
+        expect(studio.chunk("1.4")).to_have_attribute("aria-current", "true")
+        start = studio.asked("/api/chapters/1")["chunks"][3]["start"]
+        assert studio.time() > start - 0.1
+
+
+def test_a_flagged_sentence_is_found_spoken_again_compared_and_pinned(studio: Studio) -> None:
+    studio.render()
+    find_the_doubtful_one(studio)
+    studio.press("f")
+    studio.page.keyboard.type("a hole in the middle")
+    studio.press("Enter")
+    expect(studio.page.locator("#pane-chunk .flags")).to_contain_text("a hole in the middle")
+    chosen = speak_again_and_choose(studio)
+    tries = studio.asked("/api/chunks/1.4")["tries"]
+    assert [one["number"] for one in tries if one["pinned"] and one["in_use"]] == [chosen]
+    studio.page.get_by_role("checkbox", name="a hole in the middle").check()
+    expect(studio.page.locator(".chapter").first).not_to_contain_text("flagged")
+
+
+def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
+    studio.render()
+    studio.choose("1.2")
+    say_it_otherwise(studio, "Kirkcudbright", "Kur-koo-bree")
+    expect(studio.page.locator("#status")).to_contain_text("2 chunks to speak")
+    assert "Kirkcudbright: Kur-koo-bree" in (studio.folder / "book.yaml").read_text()
+    studio.render()
+    for chunk in ("1.2", "2.2"):
+        studio.page.locator(f'a[href="#{chunk[0]}"]').click()
+        studio.choose(chunk)
+        expect(studio.page.locator("#pane-chunk .spoken")).to_contain_text("Kur-koo-bree")
+        expect(studio.page.locator("#pane-chunk .state")).to_have_text("good")
+
+
+def test_a_line_is_given_to_another_speaker_undone_and_done_again(studio: Studio) -> None:
+    text = studio.folder / "out.md"
+    give_to(studio, "1.3", "Ben")
+    assert "Ben: Not far now." in text.read_text()
+    studio.press("u")
+    expect(studio.chunk("1.3")).to_contain_text("Ada: ")
+    assert text.read_text() == OUT
+    studio.press("Shift+U")
+    expect(studio.chunk("1.3")).to_contain_text("Ben: ")
+    assert "Ben: Not far now." in text.read_text()
+    assert (studio.folder / "book.yaml").read_text() == BOOK
+
+
+def test_the_finished_book_has_it_all(studio: Studio) -> None:
+    studio.render()
+    find_the_doubtful_one(studio)
+    pinned = speak_again_and_choose(studio)
+    say_it_otherwise(studio, "stone", "boulder")
+    studio.press("Control+z")
+    expect(studio.page.locator("#said")).to_contain_text("Undone")
+    give_to(studio, "1.3", "Ben")
+    studio.render()
+    row = next(one for one in studio.asked("/api/chapters/1")["chunks"] if one["id"] == "1.4")
+    tries = {one["number"]: one for one in studio.asked("/api/chunks/1.4")["tries"]}
+    (file,) = studio.folder.glob("build/book/*.m4b")
+    with av.open(str(file)) as book:
+        titles = [chapter["metadata"]["title"] for chapter in book.chapters()]
+    assert titles == ["Out", "Home"]
+    heard = spoken_in(file, row["start"], row["stop"])
+    likeness = {number: alike(heard, sound_of(studio, one["url"])) for number, one in tries.items()}
+    assert max(likeness, key=likeness.__getitem__) == pinned, likeness
+    assert likeness[pinned] > 0.9
+
+
+# -- sound -----------------------------------------------------------------------------------------
+
+RATE = 22_050
+
+
+def spoken_in(file: Path, start: float, stop: float) -> np.ndarray[Any, Any]:
+    """Samples of a file between two of its times."""
+    return decoded(file)[int(start * RATE) : int(stop * RATE)]
+
+
+def sound_of(studio: Studio, url: str) -> np.ndarray[Any, Any]:
+    path = studio.folder / "try.wav"
+    path.write_bytes(studio.page.request.get(url).body())
+    return decoded(path)
+
+
+def decoded(file: Path) -> np.ndarray[Any, Any]:
+    with av.open(str(file)) as sound:
+        resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
+        frames = [
+            part.to_ndarray()[0]
+            for frame in (*sound.decode(audio=0), None)
+            for part in resampler.resample(frame)
+        ]
+    return np.concatenate(frames)
+
+
+def alike(heard: np.ndarray[Any, Any], take: np.ndarray[Any, Any]) -> float:
+    """The greatest correlation of two sounds, over all shifts of them."""
+    size = 1 << (heard.size + take.size).bit_length()
+    both = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(take, size).conj(), size)
+    return float(np.abs(both).max() / (np.linalg.norm(heard) * np.linalg.norm(take)))
