@@ -249,7 +249,7 @@ def test_a_line_without_an_end_ends_its_client_alone(path):
 
 
 def test_who_does_not_read_is_sent_away(path):
-    large = Job(kind="unpin", draft=True, chunks=("1.1",) * 2000)
+    large = Job(kind="pin", draft=True, chunks=("x" * 15_000,))
     with (
         mock.patch.object(wire, "LONGEST", 20_000),
         again(path) as rendering,
