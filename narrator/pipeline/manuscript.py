@@ -24,7 +24,7 @@ from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
-from narrator.speech.plan import SILENT, Divided, Utterance, divided, utterances
+from narrator.speech.plan import SILENT, CutChapter, Utterance, divided, utterances
 from narrator.text import labels, script
 from narrator.text.kept import Kept
 from narrator.text.lines import Chapter, Foreign, LeftOut
@@ -53,7 +53,7 @@ class Readings:
     """What was read of a project before, for one who reads it again after each edit."""
 
     scripts: Kept[Chapter] = field(default_factory=Kept)
-    spoken: Kept[Divided] = field(default_factory=Kept)
+    spoken: Kept[CutChapter] = field(default_factory=Kept)
 
 
 def paragraphs(project: Project) -> tuple[Chapter, ...]:
@@ -101,7 +101,7 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
     try:
         apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
         before.spoken.begin((project.lexicon, apart))
-        spoken, silent = utterances(chapters, lexicon=lexicon, apart=apart, kept=before.spoken)
+        spoken, whole = utterances(chapters, lexicon=lexicon, apart=apart, kept=before.spoken)
     except Slow as error:
         raise ManifestError(_too_slow(project, error)) from None
     heard = {utterance.chapter for utterance in spoken}
@@ -116,10 +116,6 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
     ]
     if problems:
         raise ScriptError(problems)
-    whole = tuple(
-        replace(chapter, left_out=(*chapter.left_out, *silent[number]))
-        for number, chapter in enumerate(chapters)
-    )
     return Manuscript(project, whole, cast, spoken)
 
 

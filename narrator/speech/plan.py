@@ -22,7 +22,7 @@ from narrator.engines.voice import Cast, Mode, Voice
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
 from narrator.text.kept import Kept
-from narrator.text.lines import Chapter, LeftOut
+from narrator.text.lines import Chapter, LeftOut, Scene
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
 SILENT = "nothing to speak"
@@ -135,39 +135,54 @@ Divided = tuple[list["Utterance"], list[LeftOut]]
 """What of a chapter is spoken, and what is left out."""
 
 
+@dataclass(frozen=True, slots=True)
+class CutChapter:
+    """What the scenes of a chapter are spoken as."""
+
+    scenes: tuple[Scene, ...]
+    """Those that the chunks were cut from, their lines the same objects."""
+    spoken: Sequence[Utterance]
+    """Before they have ids and a chapter; their scenes are counted in the chapter."""
+    left_out: Sequence[LeftOut]
+
+
 def utterances(
     chapters: Sequence[Chapter],
     *,
     lexicon: Lexicon,
     apart: bool = False,
-    kept: Kept[Divided] | None = None,
-) -> tuple[tuple[Utterance, ...], Mapping[int, Sequence[LeftOut]]]:
+    kept: Kept[CutChapter] | None = None,
+) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`,
-    `kept` what chapters of these scenes were made of before.
+    `kept` what equal scenes were cut to before.
 
-    Second, by chapter, those with nothing to say ("…" between two speakers).
+    Second, the chapters that they were cut from, with those left out that have nothing to say ("…"
+    between two speakers).
     """
     found: list[Utterance] = []
-    silent: dict[int, Sequence[LeftOut]] = {}
+    whole: list[Chapter] = []
     before = 0
     kept = Kept() if kept is None else kept
     for number, chapter in enumerate(chapters):
-        own, silent[number] = kept.get(chapter.scenes, partial(_divided, chapter, lexicon, apart))
+        lasts = tuple(line.last for scene in chapter.scenes for line in scene.lines)
+        own = kept.get((chapter.scenes, lasts), partial(_cut, chapter.scenes, lexicon, apart))
         found += (
             replace(one, id=f"{number + 1}.{n}", chapter=number, scene=before + one.scene)
-            for n, one in enumerate(own, 1)
+            for n, one in enumerate(own.spoken, 1)
         )
         before += len(chapter.scenes)
-    return tuple(found), silent
+        left_out = (*chapter.left_out, *own.left_out)
+        whole.append(replace(chapter, scenes=own.scenes, left_out=left_out))
+    return tuple(found), tuple(whole)
 
 
-def _divided(chapter: Chapter, lexicon: Lexicon, apart: bool) -> Divided:
+def _cut(scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool) -> CutChapter:
     own = [
-        _utterance(scene, chunk, lexicon)
-        for scene, lines in enumerate(chapter.scenes)
-        for chunk in chunks.cut(lines, apart=apart)
+        _utterance(number, chunk, lexicon)
+        for number, scene in enumerate(scenes)
+        for chunk in chunks.cut(scene, apart=apart)
     ]
-    return divided(own, _silent)
+    return CutChapter(scenes, *divided(own, _silent))
 
 
 def _utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from narrator.errors import ScriptError
-from narrator.pipeline.manuscript import Readings, oddities, read
+from narrator.pipeline.manuscript import Manuscript, Readings, oddities, read
 from narrator.speech import plan
 from narrator.text.normalize import SpokenText, normalize
 from tests import books, walks
@@ -48,6 +48,29 @@ def test_a_mistyped_alias_is_answered_with_the_alias(tmp_path: Path) -> None:
     assert slip.endswith("did you mean “Doctor:”?")
 
 
+def is_cut_from_its_own_lines(manuscript: Manuscript) -> bool:
+    own = [{id(line) for s in one.scenes for line in s.lines} for one in manuscript.chapters]
+    return all(
+        id(piece.line) in own[one.chapter]
+        for one in manuscript.spoken
+        for piece in one.chunk.pieces
+    )
+
+
+def test_a_file_that_is_two_chapters_is_cut_from_the_lines_of_each(tmp_path: Path) -> None:
+    path = books.write(tmp_path, TWICE)
+    assert is_cut_from_its_own_lines(read(path))
+
+
+def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path: Path) -> None:
+    folder, before = walks.write(tmp_path), Readings()
+    read(folder / "book.yaml", before)
+    (folder / "out.md").write_text(walks.OUT.rstrip("\n") + "\n&nbsp;\n")
+    again = read(folder / "book.yaml", before)
+    last = again.spoken[1].chunk.pieces[0].line
+    assert last.last == read(folder / "book.yaml").spoken[1].chunk.pieces[0].line.last
+
+
 def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,5 +98,6 @@ def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
         again = read(path, before)
         counts.append(len(spoken))
         assert again == read(path)
+        assert is_cut_from_its_own_lines(again)
     assert counts[1] < counts[0]  # the other chapter was kept
     assert counts[3] > 0  # a word of the lexicon concerns all
