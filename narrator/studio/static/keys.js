@@ -177,7 +177,7 @@ function turnChapter(by) {
   if (chapters[at + by]) openChapter(chapters[at + by].number).then(focusProse);
 }
 
-export function goToTime() {
+function goToTime() {
   const input = h("input", {
     type: "text",
     autofocus: true,
@@ -209,7 +209,7 @@ export function goToTime() {
 const shown = (key) =>
   ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
 
-export function showKeys() {
+function showKeys() {
   const groups = TABLE.map(([title, rows]) =>
     h(
       "section",
