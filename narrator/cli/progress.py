@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.tally import Clock, Outlook, Spoken, Tally
+from narrator.pipeline.tally import Clock, Outlook, Spoken, Tally, left_of
 from narrator.sound.clock import clock
 
 EVERY = 10.0
@@ -91,11 +91,9 @@ def silence() -> Iterator[None]:
         _said_by.remove(line)
 
 
-def _left(share: float, spent: float) -> str:
+def _left(seconds: float | None) -> str:
     """The time left of something, once it can be said."""
-    if not 0 < share < 1 or spent < 2:
-        return ""
-    return f", {clock(spent / share * (1 - share))} left"
+    return "" if seconds is None else f", {clock(seconds)} left"
 
 
 LINES = 8
@@ -133,8 +131,7 @@ class _Progress(Tally):
     def far(self, what: str, done: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
         line = f"{clock(done)} of {clock(total)}" if what == "encode" else f"{done} of {total}"
-        spent = self.now() - self.making[1] if self.making else 0.0
-        return line + _left(done / max(1, total), spent)
+        return line + _left(self.making_left(done, total))
 
     def whole(self) -> str:
         """One line on the whole run."""
@@ -340,4 +337,5 @@ class StageLine(_InLog):
     def line(self) -> str:
         if self._status or not self._stage:
             return ""
-        return f"{self._stage}: {self._share:.0%}{_left(self._share, self._now() - self._began)}"
+        left = left_of(self._share, self._now() - self._began)
+        return f"{self._stage}: {self._share:.0%}{_left(left)}"

@@ -53,7 +53,10 @@ def render(
     owner: Owner, ticket: Ticket, reading: Reading, selection: Selection, engine: Engine,
     shown: Shown,
 ) -> Report:  # fmt: skip
-    """A render or an export, of who is `doing` it; others' pins and retakes are done beside it. Raises as `run.run`."""
+    """A render or an export, beside which pins and retakes of others are done.
+
+    Raises as `run.run`.
+    """
     others = Beside(owner, reading, engine, shown.starting)
     ticket.covers = _covering(ticket.job, reading, selection)
     try:

@@ -40,7 +40,7 @@ def read(path: Path) -> Reading:
     began = time.time_ns() - _TICK
     manuscript = manuscripts.read(path)
     states = {path: _state(path) for path in _files(manuscript)}
-    settled = all(state is None or max(state[2:]) < began for state in states.values())
+    settled = all(state is None or state[2] < began for state in states.values())
     return Reading(manuscript, states, settled)
 
 

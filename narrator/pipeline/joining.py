@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import selectors
@@ -161,7 +162,6 @@ def _joined(project: Project, process: subprocess.Popen[bytes] | None) -> Link |
     line = wire.reached(project.build)
     if line is None:
         return None
-    line.settimeout(None)
     try:
         return Link(line, project.path.name, process)
     except (EOFError, ValueError):
@@ -289,7 +289,8 @@ class _Following:
         self._link, self._job, self._shown = link, job, shown
         self._cancel, self._joined = cancel, joined
         self._id = ""
-        self._stopped = self._waits = False
+        self._stopped = self._queued = self._waits = False
+        self._patience = time.monotonic() + PATIENCE
         self.before: list[str] = []
         """Jobs that wait before ours."""
 
@@ -301,6 +302,7 @@ class _Following:
             while True:
                 event = self._link.read(0.25)
                 answer = self._hear(event) if event else None
+                self._say_that_we_wait()
                 if answer is None and self._cancel.is_set():
                     answer = self._leave()
                 if answer:
@@ -346,13 +348,19 @@ class _Following:
     def _moved(self, kind: str, id: str) -> None:
         """The queue has changed."""
         if kind == "queued" and id == self._id:
-            self._waits = True
-            if self._link.hello.get("running"):
-                self._shown.starting(f"waiting for process {self._link.pid}, which is at work")
-        elif kind == "queued" and not self._waits:
+            self._waits = self._queued = True
+        elif kind == "queued" and not self._queued:
             self.before.append(id)
+        elif kind == "started" and id == self._id:
+            self._waits = False
         elif kind != "queued" and id in self.before:
             self.before.remove(id)
+
+    def _say_that_we_wait(self) -> None:
+        """Once, where it takes long."""
+        if self._waits and time.monotonic() >= self._patience:
+            self._patience = math.inf
+            self._shown.starting(f"waiting for process {self._link.pid}, which is at work")
 
 
 def _answer(pid: int, event: Event) -> Answer:

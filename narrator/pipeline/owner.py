@@ -70,6 +70,7 @@ class Owner:
         """Held while what those who come are told is changed, and told to those who are there."""
         self._news = threading.Condition(self.mutex)
         self._running: Ticket | None = None
+        self._beside: list[Ticket] = []
         self._queue: list[Ticket] = []
         self._closing = False
         self._numbers = iter(range(1, 1 << 62))
@@ -130,9 +131,11 @@ class Owner:
 
     def put_back(self, ticket: Ticket) -> None:
         """What was taken and not done waits again, before all others."""
-        ticket.beside = False
         with self._news:
+            ticket.beside = False
+            self._beside.remove(ticket)
             self._queue.insert(0, ticket)
+            self.tell({"event": "queued", "job": ticket.row})
             self._news.notify_all()
 
     @contextlib.contextmanager
@@ -156,7 +159,9 @@ class Owner:
     def begun(self, ticket: Ticket, beside: bool = False) -> None:
         with self.mutex:
             ticket.beside, ticket.since = beside, time.time()
-            if not beside:
+            if beside:
+                self._beside.append(ticket)
+            else:
                 self._running = ticket
                 if self._closing:
                     ticket.cancel.set()
@@ -165,7 +170,9 @@ class Owner:
     def done(self, ticket: Ticket) -> None:
         """Tell everybody how a job ended, and those who joined it that theirs did, too."""
         with self.mutex:
-            if ticket is self._running:
+            if ticket.beside:
+                self._beside.remove(ticket)
+            elif ticket is self._running:
                 self._running = None
             self.tell(_ended(ticket, ticket.id))
             for client, id in ticket.joined:
@@ -223,6 +230,9 @@ class Owner:
         if running is not None and id in ("", running.id):
             running.cancel.set()
             return
+        for ticket in self._beside:
+            if ticket.id == id:
+                ticket.cancel.set()
         for ticket in [one for one in self._queue if one.id == id]:
             self._withdraw(ticket)
         if running is not None and (client, id) in running.joined:

@@ -121,6 +121,13 @@ def outlook_of(book: BookPlan) -> Outlook:
     return Outlook(tuple(chapter.title for chapter in book.chapters), total, left)
 
 
+def left_of(share: float, spent: float) -> float | None:
+    """Seconds that something takes yet, once it can be said."""
+    if not 0 < share < 1 or spent < 2:
+        return None
+    return spent / share * (1 - share)
+
+
 class Tally:
     """What is counted while a render goes on."""
 
@@ -172,6 +179,11 @@ class Tally:
             self.ended = self.ended or now
         if self.making is None or self.making[0] != what:
             self.making = (what, now)
+
+    def making_left(self, done: int, total: int) -> float | None:
+        """Seconds that the files' stage takes yet."""
+        spent = self.now() - self.making[1] if self.making else 0.0
+        return left_of(done / max(1, total), spent)
 
     def _ended(self, chunk: Spoken) -> None:
         if chunk.again:

@@ -89,8 +89,14 @@ class Telling:
     def exporting(self, what: str, done: int, total: int) -> None:
         self._tally.exporting(what, done, total)
         self._shown.exporting(what, done, total)
-        unit = "seconds" if what == "encode" else "files"
-        row = {"what": what, "done": done, "of": total, "unit": unit, "left": None, "speed": None}
+        row = {
+            "what": what,
+            "done": done,
+            "of": total,
+            "unit": "seconds" if what == "encode" else "files",
+            "left": self._tally.making_left(done, total),
+            "speed": None,
+        }
         self._progress(what, row, at_once=done == total)
 
     def _spoken(

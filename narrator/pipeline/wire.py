@@ -31,8 +31,8 @@ LONGEST = 1_000_000
 """Bytes of a line that a client may send, and of what may wait until it reads."""
 LINGER = 2.0
 """Seconds that clients have to read the last events."""
-_ANSWERS = 5.0
-"""Seconds within which an owner greets who comes."""
+_BUSY = 1.0
+"""Seconds in which an owner that many come to at one time may be reached."""
 _PREFIX = "narrator-"
 _NAME = "owner"
 _LONGEST_PATH = 100
@@ -45,9 +45,7 @@ _LONGEST_PATH = 100
 def announce(build: Path, place: Path) -> None:
     """Say in `build` where an owner listens, in the stead of one that has gone. Raises OSError."""
     path = build / ".owner"
-    gone, alive = announced(build), reached(build)
-    if alive is not None:
-        alive.close()
+    before = announced(build)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     said = {"pid": os.getpid(), "host": socket.gethostname(), "socket": str(place)}
@@ -57,8 +55,8 @@ def announce(build: Path, place: Path) -> None:
     with os.fdopen(number, "w", encoding="utf-8") as file:
         json.dump(said, file)
     temporary.replace(path)
-    if gone is not None and alive is None:
-        _clear(gone)
+    if before is not None and _is_gone(before):
+        _clear(before)
 
 
 def withdraw(build: Path, place: Path) -> None:
@@ -93,14 +91,41 @@ def reached(build: Path) -> socket.socket | None:
     place = announced(build)
     if place is None:
         return None
-    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        line.settimeout(_ANSWERS)
-        line.connect(os.fspath(place))
+        return _connected(place)
+    except OSError:
+        return None
+
+
+def _connected(place: Path) -> socket.socket:
+    """Raises OSError; ConnectionRefusedError or FileNotFoundError where nobody listens any more."""
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    until = time.monotonic() + _BUSY
+    try:
+        line.settimeout(_BUSY)
+        while True:
+            try:
+                line.connect(os.fspath(place))
+                break
+            except BlockingIOError:  # too many come at one time
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.01)
+        line.settimeout(None)
     except OSError:
         line.close()
-        return None
+        raise
     return line
+
+
+def _is_gone(place: Path) -> bool:
+    try:
+        _connected(place).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _clear(place: Path) -> None:
@@ -119,7 +144,7 @@ def _listening() -> tuple[socket.socket, Path]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(os.fspath(place))
-        listener.listen(CLIENTS)
+        listener.listen(4 * CLIENTS)
         listener.setblocking(False)
     except OSError:
         listener.close()

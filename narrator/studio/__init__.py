@@ -5,16 +5,23 @@ other programs and open pages, one reading of the book that all of its answers c
 ranges. What is decided of a book is decided in the rooms below: this room asks them. It renders
 nothing itself: that is done by whoever owns the project (`pipeline/joining.py`).
 
-    app.py       from start to stop: the port, the server's thread, errands in the main thread
-    guard.py     who may ask: token, cookie, Host, Origin; what every answer says of itself
-    bodies.py    what is sent here, bounded in size and time
-    server.py    the routes, and errors as answers
-    desk.py      the reading of the book that is looked at, and when it is read again
-    rows.py      the reading as JSON
-    sounds.py    a chapter's sound by ranges: as it was mastered, or its takes with their pauses
-    peaks.py     the waveform of a chapter
-    ranges.py    ranges of bytes
-    events.py    what pages are told as it happens
+    app.py          from start to stop: the port, the server's thread, errands in the main thread
+    guard.py        who may ask: token, cookie, Host, Origin; what every answer says of itself
+    server.py       the application, and errors as answers
+    looking.py      routes: the book, chapters, chunks, sound
+    mending.py      routes: jobs, edits, notes, lists
+    casting.py      routes: the cast, clips, words heard at once
+    bodies.py       what is sent here, bounded in size and time
+    desk.py         the reading of the book that is looked at, and when it is read again
+    glance.py       the takes of a chapter at one moment
+    rows.py         the reading as JSON
+    attribution.py  how sure it is who says what
+    jobs.py         a link to whoever owns the project, and what is heard of it
+    events.py       what pages are told as it happens
+    sounds.py       a chapter's sound by ranges: as it was mastered, or its takes with their pauses
+    peaks.py        the waveform of a chapter
+    ranges.py       ranges of bytes
+    pages.py        the page and the files beside it
 """
 
 from __future__ import annotations

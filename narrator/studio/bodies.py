@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from narrator.errors import UsageError
 
@@ -86,10 +86,6 @@ async def to_file(request: Request, path: Path, most: int) -> int:
         async for piece in pieces(request, most):
             size += await asyncio.to_thread(file.write, piece)
     return size
-
-
-GONE = ClientDisconnect
-"""Who sent it has gone."""
 
 
 # -- fields of what is asked -----------------------------------------------------------------------

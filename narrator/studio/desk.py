@@ -25,7 +25,7 @@ from narrator.delivery.layout import BookSound
 from narrator.errors import DamagedTake, NarratorError
 from narrator.pipeline import bookplan, edits, pickups, reviews
 from narrator.pipeline.bookplan import BookPlan, Selection
-from narrator.pipeline.manuscript import Manuscript, read
+from narrator.pipeline.manuscript import Manuscript, Readings, read
 from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
@@ -33,7 +33,7 @@ from narrator.speech.plan import Step
 from narrator.speech.store import Store
 from narrator.studio import glance
 from narrator.studio.events import Events
-from narrator.studio.glance import Seen
+from narrator.studio.glance import RENDERED, Seen
 from narrator.studio.sounds import PLAYED, Cache, FileBytes, WordsBytes
 from narrator.text import decided
 
@@ -130,6 +130,7 @@ class Desk:
         self.busy: str | None = None
         self._view: View | None = None
         self._manuscript: Manuscript | None = None
+        self._readings = Readings()
         self._stamps: _Stamps = {}
         self._works: _Stamps = {}
         self._noted: _Stamps = {}
@@ -242,12 +243,13 @@ class Desk:
             raise
 
     def _read(self) -> None:
-        # noted before: what changes while it is read is read again
-        self._manuscript = None
-        manuscript = read(self.path)
-        stamps = _stamps(_texts(manuscript.project))
+        before = _stamps(_texts(self._view.project)) if self._view else {}
+        manuscript = read(self.path, self._readings)
+        # what changed while it was read is read again
+        stamps = {**_stamps(_texts(manuscript.project)), **before}
         self._plan(manuscript)
-        self._manuscript, self._stamps = manuscript, stamps
+        self._manuscript = manuscript
+        self._stamps = {path: stamps[path] for path in _texts(manuscript.project)}
 
     def _plan(self, manuscript: Manuscript) -> None:
         works = _stamps(_works(manuscript.project))
@@ -326,12 +328,14 @@ class Desk:
         """What is heard of a chapter now, counted from 0; None where nothing is."""
         view = self.view
         steps = view.chapters.get(chapter, ())
-        stamp = (view.book, self.seen(chapter))
+        seen = self.seen(chapter)
+        stamp = (view.book, seen)
         with self._mutex:
             known = self._newest.get(chapter)
             if known and all(one is other for one, other in zip(known[0], stamp, strict=True)):
                 return self._kept(chapter, known[1])
-        found = self._mastered(view, chapter) or self._words(view, steps)
+        is_whole = all(one.state in RENDERED for one in seen.values())
+        found = (self._mastered(view, chapter) if is_whole else None) or self._words(view, steps)
         if found is None:
             return None
         with self._mutex:

@@ -13,6 +13,9 @@ from narrator.pipeline.bookplan import BookPlan
 from narrator.speech.plan import Step, fits, is_doubtful
 from narrator.speech.store import Record
 
+RENDERED = ("good", "doubtful")
+"""States in which a render leaves a chunk as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:

@@ -6,6 +6,7 @@ Knows no requests; changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from narrator.errors import Problem
@@ -18,7 +19,7 @@ from narrator.sound.assemble import Timeline
 from narrator.speech.plan import EXPLAINED, Reason, Step
 from narrator.studio.attribution import sure_of
 from narrator.studio.desk import ChapterSound, View
-from narrator.studio.glance import Seen
+from narrator.studio.glance import RENDERED, Seen
 from narrator.text.chunks import together
 
 COLOURS = 12
@@ -67,14 +68,14 @@ def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
         "number": number + 1,
         "title": view.book.chapters[number].title,
         "chunks": len(steps),
-        "rendered": sum(state in _RENDERED for state in states),
+        "rendered": sum(state in RENDERED for state in states),
         "doubtful": states.count("doubtful"),
         "missing": sum(state in ("missing", "given up") for state in states),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
         "seconds": round(sum(take.seconds for take in takes if take), 1),
         "expected": round(sum(step.expected for step in first), 1),
-        "current": bool(states) and all(state in _RENDERED for state in states),
+        "current": bool(states) and all(state in RENDERED for state in states),
     }
 
 
@@ -119,7 +120,7 @@ def voice_said(plan: BookPlan, name: str) -> str:
 
 def _todo(plan: BookPlan, takes: Takes) -> Row:
     """What a render would speak, without what was spoken since the plan was made."""
-    steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in _RENDERED]
+    steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     speed = speeds_of(plan.project).get(plan.engine.name)
     reasons: dict[Reason, int] = {}
@@ -160,7 +161,6 @@ def _warnings(view: View) -> list[Row]:
 
 # -- a chapter -------------------------------------------------------------------------------------
 
-_RENDERED = ("good", "doubtful")
 _RANK = ("missing", "given up", "stale", "doubtful", "good")
 
 
@@ -170,6 +170,7 @@ def chapter(view: View, number: int, sound: ChapterSound | None, seen: Mapping[s
     heard = _heard(sound.timeline) if sound else {}
     sure = sure_of(view.project, number, steps)
     scenes: dict[int, int] = {}
+    files = {path: places.within(path, view.book) for path in {_path_of(step) for step in steps}}
     rows, paragraph = [], -1
     for group in together(steps):
         first = group[0]
@@ -177,6 +178,7 @@ def chapter(view: View, number: int, sound: ChapterSound | None, seen: Mapping[s
         if piece.start == 0 and not piece.line.goes_on:
             paragraph += 1
         row = _chunk_line(view, group, heard, seen)
+        row["source"] = f"{files[piece.line.path]}:{piece.line.line}"
         row["paragraph"] = max(0, paragraph)
         row["sure"] = sure.get(first.id)
         row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
@@ -189,6 +191,10 @@ def chapter(view: View, number: int, sound: ChapterSound | None, seen: Mapping[s
         "sound": sound_line(view, number, sound),
         "chunks": rows,
     }
+
+
+def _path_of(step: Step) -> Path:
+    return step.chunk.pieces[0].line.path
 
 
 def sound_line(view: View, number: int, sound: ChapterSound | None) -> Row:
@@ -232,7 +238,6 @@ def _chunk_line(
         "style": first.style,
         "text": chunk.text,
         "heading": line.heading,
-        "source": f"{places.within(line.path, plan)}:{line.line}",
         "start": round(min(s for s, _ in places_heard), 3) if places_heard else None,
         "stop": round(max(s for _, s in places_heard), 3) if places_heard else None,
         "state": state,
@@ -249,7 +254,7 @@ def _chunk_line(
 
 def why_said(plan: BookPlan, step: Step, state: str) -> str:
     """Why a render would speak it again; empty where it would not."""
-    if state in _RENDERED:
+    if state in RENDERED:
         return ""
     why = plan.why[step.key]
     return str(why) if why.render else ""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -36,6 +36,7 @@ def app(routes: list[Route]) -> Starlette:
             bodies.TooLarge: _closing(413, "this is more than is taken here"),
             bodies.TooSlow: _closing(408, "what was sent did not come to its end"),
             bodies.NotTaken: _closing(415, "this is taken as application/json alone"),
+            ClientDisconnect: _closing(400, "who sent it has gone"),
             HTTPException: _http,
             Exception: _fault,
         },

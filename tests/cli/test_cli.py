@@ -20,6 +20,7 @@ import typer
 from narrator import cli
 from narrator.cli import rendering
 from narrator.cli.shared import PURPOSES, out
+from narrator.pipeline import joining
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
 from tests import books, faults, sounds
@@ -194,7 +195,8 @@ def test_check_shows_what_is_left_out_once_for_each_kind(narrator, tmp_path):
 
 def test_help_names_every_command_once_by_what_it_is_for(narrator):
     grouped = [name for names in PURPOSES.values() for name in names]
-    assert sorted(grouped) == sorted(typer.main.get_command(cli.app).commands)
+    commands = typer.main.get_command(cli.app).commands
+    assert sorted(grouped) == sorted(name for name, one in commands.items() if not one.hidden)
     _, said, _ = narrator("--help")
     listed = said.partition("\n\nStart:\n")[2]
     assert re.findall(r"^  (\w+)  ", listed, re.MULTILINE) == grouped
@@ -230,9 +232,10 @@ def test_new_refuses_a_folder_with_something_in_it(narrator, book):
     assert str(book.parent) in errors
 
 
-def test_a_second_render_at_the_same_time_is_told_so(narrator, book):
+def test_one_at_work_who_cannot_be_joined_is_told_of(narrator, book, monkeypatch):
     from filelock import FileLock
 
+    monkeypatch.setattr(joining, "PATIENCE", 0.1)
     (book.parent / "build").mkdir()
     with FileLock(book.parent / "build" / ".lock"):
         code, _, errors = narrator("render", book, "--draft")

@@ -1,0 +1,213 @@
+"""A render in a thread, which goes on when it is let, and those who come while it waits."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narrator.engines import Outcome, quiet
+from narrator.pipeline import bookplan, doing, inputs, joining
+from narrator.pipeline.jobs import Job
+from narrator.pipeline.joining import Answer, Link
+from narrator.pipeline.owner import Ticket
+from narrator.pipeline.run import Report
+from narrator.pipeline.tally import Tally
+from narrator.project import load
+from narrator.project.project import Project
+from tests.fakes import HumEngine, HumSession
+
+SOON = 30.0
+"""Seconds after which a test has failed."""
+
+
+class Screen(Tally):
+    """Notes what it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self.ticked = threading.Event()
+
+    def starting(self, what: str) -> None:
+        self.said.append(what)
+
+    def tick(self) -> None:
+        self.ticked.set()
+
+
+@dataclass
+class GatedSession(HumSession):
+    """Finishes nothing of a render until the gate is open; what is asked aside at once."""
+
+    def advance(self) -> Sequence[Outcome]:
+        engine = self.engine
+        assert isinstance(engine, GatedEngine)
+        if engine.free:
+            engine.free -= 1
+        elif not engine.gate.is_set():
+            aside = [one for one in self.waiting if one.key.startswith("aside")]
+            if not aside:
+                engine.gate.wait(0.01)
+                return []
+            self.waiting.remove(aside[0])
+            self.waiting.insert(0, aside[0])
+        return super().advance()
+
+
+@dataclass
+class GatedEngine(HumEngine):
+    slots: int = 64  # some are free
+    gate: threading.Event = field(default_factory=threading.Event)
+    free: int = 0
+    """Requests that it finishes before."""
+
+    def start(self, tell: Any = quiet) -> HumSession:
+        session = GatedSession(self, self.slots)
+        self.sessions.append(session)
+        return session
+
+
+@dataclass
+class Rendering:
+    """A render of this process's own, in a thread."""
+
+    path: Path
+    engine: GatedEngine = field(default_factory=GatedEngine)
+    chapters: tuple[str, ...] = ()
+    force: bool = False
+    screen: Screen = field(default_factory=Screen)
+    cancel: threading.Event = field(default_factory=threading.Event)
+    ticket: Ticket | None = None
+
+    def __enter__(self) -> Rendering:
+        for file in self.path.parent.rglob("*.*"):
+            if "build" not in file.parts:  # written a while ago
+                os.utime(file, (1e9, 1e9))
+        self._done = in_thread(self._run)
+        self._done.add_done_callback(lambda done: self.screen.ticked.set())
+        assert self.screen.ticked.wait(SOON)
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.engine.gate.set()
+        wait([self._done], SOON)
+
+    @property
+    def report(self) -> Report:
+        """Once it has ended. Raises what it raised."""
+        self.engine.gate.set()
+        return self._done.result(SOON)
+
+    def once_joined(self, act: Callable[[], object]) -> None:
+        """Do something as soon as somebody has joined."""
+
+        def wait() -> None:
+            assert self.ticket is not None
+            while not self.ticket.joined:
+                self.engine.gate.wait(0.01)
+            act()
+
+        threading.Thread(target=wait, daemon=True).start()
+
+    def _run(self) -> Report:
+        reading = inputs.read(self.path)
+        job = Job(kind="render", draft=True, chapters=self.chapters, force=self.force)
+        selection = bookplan.select(reading.manuscript, job.chapters, (), job.force)
+        project, joined = reading.manuscript.project, threading.Event()
+        with joining.engage(project, job, self.screen, self.cancel, joined) as owner:
+            assert not isinstance(owner, Answer)
+            self.ticket = owner.own(job, self.cancel)
+            with owner.doing(self.ticket):
+                return doing.render(
+                    owner, self.ticket, reading, selection, self.engine, self.screen
+                )
+
+
+@dataclass
+class Coming:
+    """Somebody who wants a job done, in a thread."""
+
+    path: Path
+    job: Job
+    screen: Screen = field(default_factory=Screen)
+    cancel: threading.Event = field(default_factory=threading.Event)
+    joined: threading.Event = field(default_factory=threading.Event)
+    owned: threading.Event = field(default_factory=threading.Event)
+    """Whether the project became its own."""
+
+    def __enter__(self) -> Coming:
+        self._done = in_thread(self._come)
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        wait([self._done], SOON)
+
+    @property
+    def answer(self) -> Answer | None:
+        """What it was answered, in the end. Raises what it raised."""
+        return self._done.result(SOON)
+
+    def _come(self) -> Answer | None:
+        project = project_of(self.path)
+        with joining.engage(project, self.job, self.screen, self.cancel, self.joined) as own:
+            if isinstance(own, Answer):
+                return own
+            self.owned.set()
+            return None
+
+    def waits(self) -> None:
+        """Once it does."""
+        with linked(self.path) as link:
+            while not link.hello["queue"]:
+                event = link.read(SOON)
+                assert event is not None
+                if event["event"] == "queued":
+                    return
+
+
+def in_thread(act: Callable[[], Any]) -> Future[Any]:
+    pool = ThreadPoolExecutor(1)
+    done = pool.submit(act)
+    pool.shutdown(wait=False)
+    return done
+
+
+def project_of(path: Path) -> Project:
+    return load.load(path)
+
+
+@contextlib.contextmanager
+def linked(path: Path) -> Iterator[Link]:
+    link = joining.join(project_of(path))
+    assert link is not None
+    with contextlib.closing(link):
+        yield link
+
+
+def ended(link: Link, id: str) -> dict[str, Any]:
+    """How a job ends."""
+    return until(link, "ended", id)
+
+
+def until(link: Link, kind: str, id: str) -> dict[str, Any]:
+    end = time.monotonic() + SOON
+    while True:
+        event = link.read(SOON)
+        assert event is not None, f"{kind} {id} is not told"
+        assert time.monotonic() < end, f"{kind} {id} is not told"
+        job = event.get("job")
+        if event["event"] == kind and (job["id"] if isinstance(job, dict) else job) == id:
+            return dict(event)
+
+
+def asked(path: Path, job: Job) -> dict[str, Any]:
+    """A job done by who owns the project, and how it ended."""
+    with linked(path) as link:
+        return ended(link, link.submit(job))

@@ -1,0 +1,284 @@
+"""One process owns a project, and does what others ask of it while it renders."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import stat
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from narrator.delivery import finish
+from narrator.pipeline import joining, wire
+from narrator.pipeline.jobs import Job
+from narrator.pipeline.owner import Owner
+from narrator.speech.store import Store
+from tests import books
+from tests.fakes import HumEngine
+from tests.owners import GatedEngine, Rendering, asked, ended, linked, project_of, until
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spoken")
+    books.speak(books.write(folder), HumEngine(name="draft"))
+    return folder
+
+
+@pytest.fixture
+def path(spoken, tmp_path):
+    """The manifest of a book whose takes are all there."""
+    shutil.copytree(spoken, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "book.yaml"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_delivered():
+    with mock.patch.object(finish, "finish", return_value=None):
+        yield
+
+
+def gated() -> GatedEngine:
+    return GatedEngine(name="draft")
+
+
+def again(path, **more) -> Rendering:
+    """All of it once more, which waits until it is let."""
+    return Rendering(path, gated(), force=True, **more)
+
+
+def parent_and_child(path):
+    steps = books.plan(path, HumEngine(name="draft")).steps
+    child = next(step for step in steps if step.parent)
+    return next(step for step in steps if step.key == child.parent), child
+
+
+# -- what others want while a render runs ----------------------------------------------------------
+
+
+def test_a_try_is_pinned_and_let_go_while_a_render_runs(path):
+    with again(path) as rendering:
+        pinned = asked(path, Job(kind="pin", draft=True, chunks=("1.1",), number=0))
+        assert not rendering.engine.gate.is_set()
+        held = Store.open(path.parent / "build" / "store").pins()
+        dropped = asked(path, Job(kind="unpin", draft=True, chunks=("1.1",)))
+    assert (pinned["exit"], pinned["summary"]) == (0, {"pinned": "1.1", "number": 0})
+    assert [pin.chunk for pin in held.values()] == ["1.1"]
+    assert dropped["summary"]["unpinned"] == {"1.1": True}
+    assert not Store.open(path.parent / "build" / "store").pins()
+
+
+def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_after_it(path):
+    parent, child = parent_and_child(path)
+    with again(path) as rendering:
+        made = asked(path, Job(kind="retake", draft=True, chunks=(parent.id,), count=2, seed=5))
+        assert not rendering.engine.gate.is_set()
+    [row] = made["summary"]["retaken"]
+    assert (made["exit"], row["pinned"]) == (0, 1)
+    assert [one["seed"] for one in row["tries"]] == [5, 5]
+    store = Store.open(path.parent / "build" / "store")
+    pinned = next(s for s in books.plan(path, rendering.engine).steps if s.place == parent.place)
+    last = [r for r in rendering.engine.requests if r.text == child.text][-1]
+    assert np.array_equal(last.prompt.state, store.state(pinned.key))
+    assert not books.todo(path, rendering.engine)
+    assert len(rendering.engine.sessions) == 2  # the second for what continues it
+
+
+def test_a_step_is_rendered_and_retaken_at_one_time(path):
+    with again(path) as rendering:
+        first = rendering.engine.requests[0]
+        step = next(s for s in books.plan(path, rendering.engine).steps if s.key == first.key)
+        made = asked(path, Job(kind="retake", draft=True, chunks=(step.id,)))
+    assert made["exit"] == 0
+    assert rendering.report.complete
+
+
+def test_what_was_edited_since_is_spoken_as_it_is_now(path):
+    with again(path) as rendering:
+        (path.parent / "text" / "one.md").write_text(books.ONE.replace("at seven", "at nine"))
+        made = asked(path, Job(kind="retake", draft=True, chunks=("1.2",)))
+        assert not rendering.engine.gate.is_set()
+    assert made["exit"] == 0
+    assert any("at nine" in request.text for request in rendering.engine.requests)
+
+
+def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
+    jobs = [
+        Job(kind="pin", draft=True, chunks=("99.1",), number=0),
+        Job(kind="retake", draft=True, chunks=("1.1",), parameters={"x": 1}),
+        Job(kind="pin", draft=True, chunks=("1.1",), number=0),
+    ]
+    with again(path) as rendering, linked(path) as link:
+        nothing, wrong = (ended(link, link.submit(job)) for job in jobs[:2])
+        (path.parent / "text" / "one.md").unlink()
+        torn = ended(link, link.submit(jobs[2]))
+    assert [one["exit"] for one in (nothing, wrong, torn)] == [2, 2, 2]
+    assert "no chunk '99.1'" in nothing["error"]
+    assert "sets nothing of the engine" in wrong["error"]
+    assert "one.md" in torn["error"]
+    assert rendering.report.complete
+
+
+def test_a_stopped_render_keeps_its_takes_and_leaves_what_waits_to_others(tmp_path):
+    path = books.write(tmp_path)
+    with Rendering(path, gated()) as rendering, linked(path) as link:
+        waits = link.submit(Job(kind="export", draft=True))
+        until(link, "queued", waits)
+        link.stop()
+        [over] = [event for event in link.events() if event["event"] == "ended"]
+        assert (over["job"], over["exit"]) == ("j1", 130)
+        assert over["summary"]["cancelled"]
+        assert list(link.unfinished) == [waits]
+        assert rendering.report.result.cancelled
+
+
+def test_jobs_wait_in_the_order_in_which_they_came_and_can_be_withdrawn(path):
+    with again(path), linked(path) as link:
+        ids = [link.submit(Job(kind="export", draft=True, chapters=(n,))) for n in "121"]
+        until(link, "queued", ids[-1])
+        with linked(path) as other:
+            assert [row["id"] for row in other.hello["queue"]] == ids
+            assert other.hello["running"]["kind"] == "render"
+        link.stop(ids[1])
+        assert ended(link, ids[1])["exit"] == 130
+        with linked(path) as other:
+            assert [row["id"] for row in other.hello["queue"]] == [ids[0], ids[2]]
+
+
+def test_what_somebody_waited_for_who_left_is_not_done(path):
+    with again(path), linked(path) as link:
+        with linked(path) as other:
+            id = other.submit(Job(kind="export", draft=True))
+            until(link, "queued", id)
+        assert ended(link, id)["exit"] == 130
+
+
+# -- where it is found -----------------------------------------------------------------------------
+
+
+def test_nobody_else_can_come_to_an_owner(path):
+    with again(path):
+        said = path.parent / "build" / ".owner"
+        place = wire.announced(path.parent / "build")
+        assert stat.S_IMODE(said.stat().st_mode) == 0o600
+        assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+        assert len(os.fsencode(place)) < 104
+    assert not said.exists()
+    assert not place.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"", b"{", b"[1]", b'{"socket": 3}', b"\xff" * 20_000,
+        json.dumps({"pid": 1, "host": socket.gethostname(), "socket": "/run/docker.sock"}).encode(),
+        json.dumps({"pid": 1, "host": "elsewhere", "socket": "/tmp/narrator-x/owner"}).encode(),
+    ],
+)  # fmt: skip
+def test_what_a_project_says_of_its_owner_is_not_believed(said, path):
+    (path.parent / "build" / ".owner").write_bytes(said)
+    assert joining.join(project_of(path)) is None
+    with again(path), linked(path) as link:
+        assert link.pid == os.getpid()
+
+
+def test_an_owner_that_has_gone_is_replaced(path):
+    gone = Owner(path.parent / "build")
+    with mock.patch.object(wire, "withdraw"):
+        gone.close()
+    place = wire.announced(path.parent / "build")
+    assert joining.join(project_of(path)) is None
+    with again(path), linked(path):
+        assert not place.parent.exists()
+    assert not (path.parent / "build" / ".owner").exists()
+
+
+def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
+    with mock.patch.object(wire, "_listening", side_effect=OSError(24, "too many")):
+        with again(path) as rendering:
+            assert joining.join(project_of(path)) is None
+        assert rendering.report.complete
+
+
+# -- clients that are broken -----------------------------------------------------------------------
+
+
+def come(path) -> socket.socket:
+    line = wire.reached(path.parent / "build")
+    assert line is not None
+    return line
+
+
+def gone(line: socket.socket) -> bool:
+    """Whether the owner has parted with who came."""
+    try:
+        while data := line.recv(65_536):
+            assert data
+    except ConnectionResetError:
+        pass
+    line.close()
+    return True
+
+
+def test_what_is_no_job_is_refused(path):
+    lines = [b"half", b"", b"nonsense", b"[" * 100_000, b"{}", b'{"do": "submit"}', b"\xff\xfe",
+             b'{"do": "submit", "id": "a", "job": {"kind": "boil"}}',
+             b'{"do": "submit", "id": "../..", "job": {"kind": "render"}}']  # fmt: skip
+    with again(path) as rendering, come(path) as line:
+        for said in lines[1:]:
+            line.sendall(said + b"\n")
+        line.sendall(lines[0])
+        heard = line.makefile("rb")
+        events = [json.loads(heard.readline()) for _ in range(len(lines) + 1)]
+        assert sum(event["event"] == "refused" for event in events) >= len(lines) - 2
+        heard.close()
+    assert rendering.report.complete
+
+
+def test_a_line_without_an_end_ends_its_client_alone(path):
+    with again(path) as rendering, come(path) as line:
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            line.sendall(b"x" * 100_000_000)
+        assert asked(path, Job(kind="unpin", draft=True, chunks=("1.1",)))["exit"] == 0
+    assert rendering.report.complete
+
+
+def test_who_does_not_read_is_sent_away(path):
+    large = Job(kind="unpin", draft=True, chunks=("1.1",) * 2000)
+    with (
+        mock.patch.object(wire, "LONGEST", 20_000),
+        again(path) as rendering,
+        come(path) as line,
+        linked(path) as link,
+    ):
+        for _ in range(30):  # what is told of them is more than a socket holds
+            ended(link, link.submit(large))
+        assert gone(line)
+    assert rendering.report.complete
+
+
+def come_in(path) -> socket.socket:
+    """As `come`, once the owner has room."""
+    while True:
+        line = come(path)
+        with contextlib.suppress(ConnectionResetError):
+            if line.recv(1):
+                return line
+        line.close()
+
+
+def test_a_thousand_clients_are_more_than_an_owner_takes(path):
+    with again(path) as rendering:
+        for _ in range(30):
+            for line in [come(path) for _ in range(wire.CLIENTS + 2)]:
+                line.close()
+        many = [come_in(path) for _ in range(wire.CLIENTS)]
+        assert gone(come(path))
+        for line in many:
+            line.close()
+    assert rendering.report.complete
