@@ -94,7 +94,7 @@ class Line:
     """Offset and number of each line of the source that begins within it."""
     last: int = field(default=0, compare=False)
     """Number of the last line of the source that its paragraph, or turn of one, stands in."""
-    begin: int = field(default=0, compare=False)
+    begin: int = 0
     """Offset of its text in that of its paragraph, or turn of one."""
 
     def number_at(self, at: int) -> int:

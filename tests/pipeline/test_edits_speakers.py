@@ -125,6 +125,13 @@ def test_one_that_is_nobodys_yet_is_given_to_somebody(tmp_path):
     assert rows == ROWS.replace("? | rule none 0.00 ?", "Mrs Hale | you").replace("\n", "\r\n")
 
 
+def test_the_narrator_may_read_in_another_way(tmp_path):
+    path = edited.write(tmp_path, NOVEL)
+    changed(path, "It rained", "narrator", "dry", meant="It rained. “Do I not?” said Ben.")
+    text = (tmp_path / "one.md").read_text()
+    assert "{narrator (dry): It rained. “Do I not?” said Ben.} “We shall" in text
+
+
 def test_a_quotation_is_the_narrators_again(tmp_path):
     path = edited.write(tmp_path, NOVEL, rows=ROWS)
     changed(path, "Do I not", "narrator")

@@ -2,8 +2,18 @@
 
     edits.apply(project, edits.text_edit(project, edits.paragraph(book, step), "…"))
 
-What makes an edit, changes of texts, files of speakers and book.yaml and their history, belongs
-here; builders write nothing, and an edit after which a project could not be read is refused.
+    edit.py       a change of files, as whole texts
+    history.py    applied, undone, redone; all or none, also after a kill
+    checked.py    whether the project can be read after it
+    texts.py      where a chapter's paragraphs stand in its file or in book.yaml
+    aligning.py   where a paragraph's characters stand among its marks
+    marking.py    braces, labels and said words put there
+    rows.py       a chapter's file of speakers
+    manifest.py   book.yaml
+    words.py, speakers.py, sayings.py, voices.py   what is edited
+
+Changes of texts, files of speakers and book.yaml, and their history, belong here. Builders write
+nothing, and an edit after which the project could not be read is refused.
 """
 
 from __future__ import annotations

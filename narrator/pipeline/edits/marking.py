@@ -1,8 +1,8 @@
 """Marks put into a chapter's text, or changed: braces that give words to somebody, labels, and what
 words are said as.
 
-Where a paragraph's words stand among its markup is guessed; what is written is read again, and
-counts where the chapter is the same but for what was meant. Knows no steps and no files.
+Where words stand among a paragraph's markup is guessed; what is written is read again, and counts
+where the chapter is the same but for what was meant. Knows no steps and no files.
 """
 
 from __future__ import annotations
@@ -10,24 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from narrator.errors import Problem, UsageError, UserError
+from narrator.pipeline.edits.aligning import aligned
 from narrator.pipeline.edits.texts import ChapterText, Place, Source
 from narrator.text.labels import LABEL, Attribution
 from narrator.text.lines import Given, Line, Say
 from narrator.text.markup import squeeze
 
-_TRIES = 8
-"""Places of the same words in a paragraph that are tried."""
-_MARKUP = (
-    r"(?:[*_`\\>]|</?[A-Za-z][^<>]*>|<!--.*?-->|!?\[(?:pause|music:|\^)[^\[\]]*\]|\^\[[^\[\]]*\]|\["
-    r"|\]\([^()]*\)|\]|\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*|\{|\||\}|(?<=\|)(?:[^{}|\\]|\\.)*(?=\}))"
-)
-"""What may stand between two characters that follow each other in a text."""
-_BEFORE = r"(?:[*_`]|<[A-Za-z][^<>]*>|\[(?!pause|music:|\^)|\{(?=[^{}|]+\|))*"
-_AFTER = r"(?:[*_`]|</[A-Za-z][^<>]*>|\]\([^()]*\)|\|(?:[^{}|\\]|\\.)*\})*"
-"""Markup that may begin before words and end after them."""
 _HEAD = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
 _PREFIX = re.compile(r"(?:[^\S\n]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*")
 _NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
@@ -146,29 +136,17 @@ def _in_vain(text: ChapterText, line: Line, what: str) -> UsageError:
     return UsageError(where)
 
 
-# -- where words stand among markup ----------------------------------------------------------------
-
-
 def _spans(source: str, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Where words of a paragraph may stand in its source, the likeliest first."""
-    words = text[start:stop]
-    found = list(islice(_pattern(words).finditer(source), 4 * _TRIES))
-    place = len(re.findall(re.escape(words), text[:start]))
-    for mark in sorted(found, key=lambda mark: abs(found.index(mark) - place))[:_TRIES]:
-        (start, stop), (begin, end) = mark.span("words"), mark.span()
-        yield from dict.fromkeys([(start, stop), (begin, end), (start, end), (begin, stop)])
-
-
-def _pattern(words: str) -> re.Pattern[str]:
-    """The words with whatever markup between their characters, and what is around them."""
-    parts = [rf"(?:\s|{_MARKUP}|&[#\w]+;)+" if c.isspace() else _character(c) for c in words]
-    inner = rf"{_MARKUP}*?".join(parts)
-    return re.compile(rf"{_BEFORE}(?P<words>{inner}){_AFTER}", re.DOTALL)
-
-
-def _character(character: str) -> str:
-    plain = re.escape(character)
-    return plain if character.isalnum() else rf"(?:\\?{plain}|&[#\w]+;)"
+    """Where words of a paragraph may stand in its source: with the marks around them, or without,
+    at either end."""
+    found = aligned(source, text)
+    if found is None:
+        return
+    left, right = found[start][0], found[stop - 1][1]
+    before = source[found[start - 1][1] if start else 0 : left]
+    after = source[right : found[stop][0] if stop < len(text) else len(source)]
+    wide = left - len(re.split(r"\s", before)[-1]), right + len(re.split(r"\s", after)[0])
+    yield from dict.fromkeys([(left, right), wide, (left, wide[1]), (wide[0], right)])
 
 
 # -- read again ------------------------------------------------------------------------------------

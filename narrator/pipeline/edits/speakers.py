@@ -93,7 +93,9 @@ class _Speakers:
     def answer(self, pieces: Sequence[_Piece]) -> bool:
         """Give quotations of narration to the speakers, if that is what is meant. Raises
         UsageError where the narrator says several of them."""
-        if not self.text.is_file:
+        narrated = self.named == (self.text.project.narrator,)
+        is_manner = narrated and self.style and all(line.is_narration for _, _, line in pieces)
+        if is_manner or not self.text.is_file:
             return False
         quotations = stretches.quoted(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
@@ -111,7 +113,6 @@ class _Speakers:
         if self.style:
             self._in_braces(rows, groups)
             return True
-        narrated = self.named == (self.text.project.narrator,)
         column = decided.NOBODY if narrated else decided.column(self.named)
         for group in groups:
             self.file = _so_far(rows, self.file).answered(group, column)
