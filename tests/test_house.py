@@ -279,7 +279,7 @@ def test_what_is_declared_is_imported() -> None:
 def test_what_tests_import_is_declared() -> None:
     # what is not collected (`make parity`, benchmarks) has an environment of its own
     collected = [p for p in sources("tests") if p.stem.startswith("test_") or p.stem == "conftest"]
-    assert distributions(collected) <= declared(*EXTRAS, "test")
+    assert distributions(collected) <= declared(*EXTRAS, "test", "pages")
 
 
 def test_no_call_takes_whatever_it_is_given() -> None:

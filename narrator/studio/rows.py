@@ -96,7 +96,7 @@ def speakers(plan: BookPlan) -> list[Row]:
     return [
         {
             "name": name,
-            "color": ranked.index(name) % COLOURS,
+            "color": _colour(ranked.index(name)),
             "chunks": int(counts[name][0]),
             "seconds": round(counts[name][1], 1),
             "share": round(counts[name][1] / whole, 4),
@@ -105,6 +105,11 @@ def speakers(plan: BookPlan) -> list[Row]:
         }
         for name in shown
     ]
+
+
+def _colour(rank: int) -> int:
+    """The first is whoever narrates, and nobody else's."""
+    return 1 + (rank - 1) % (COLOURS - 1) if rank else 0
 
 
 def voice_said(plan: BookPlan, name: str) -> str:

@@ -78,7 +78,7 @@ class Studio:
 
     def render(self) -> None:
         """All that is to be rendered, by the button that the key leads to."""
-        self.press("R")
+        self.press("Shift+R")
         self.page.locator("#render-now").click()
         expect(self.page.locator("#to-render")).to_have_text("Stop")
         expect(self.page.locator("#to-render")).to_have_text("Render")

@@ -3,7 +3,7 @@
 import { emit } from "./store.js";
 
 /** What the server said, in its words. */
-export class Refused extends Error {
+class Refused extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     super(body?.error ?? `The studio answered ${status}.`);
@@ -14,7 +14,7 @@ export class Refused extends Error {
 }
 
 /** The server is gone, or does not know this browser: the page's banner says so. */
-export class Unreachable extends Error {
+class Unreachable extends Error {
   name = "Unreachable";
 }
 

@@ -294,4 +294,4 @@ async function audition(speaker, text, button) {
 }
 
 on("pane", (name) => name === "cast" && load());
-on("book", () => pane() === "cast" && !box.contains(document.activeElement) && load());
+on("book", () => pane() === "cast" && !open && load());

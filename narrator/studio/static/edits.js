@@ -79,7 +79,7 @@ export async function editWords() {
   return open({
     title: "Edit words",
     wide: true,
-    content: [field(`${paragraph.file}, ${lines}`, text), clash],
+    content: [field(`${paragraph.file}, ${lines}`, text, "Ctrl-Enter saves"), clash],
     more: [hear],
     done: "Save",
     onDone: async () => {
@@ -245,7 +245,7 @@ function wordButtons(text, written, spoken) {
 export function giveSpeaker() {
   const chunk = chosenChunk();
   if (!chunk) return;
-  const speakers = state.book.speakers;
+  const speakers = nearest(state.chosen);
   let name = chunk.speakers[0];
   const style = h("input", { type: "text", value: chunk.style, placeholder: "quietly" });
   const which = whichWords(chunk.text);
@@ -277,17 +277,49 @@ export function giveSpeaker() {
   });
   return open({
     title: `Speaker of ${chunk.id}`,
-    content: [quoted(chunk), which.element, group, field("How (style)", style)].filter(Boolean),
+    content: [
+      quoted(chunk),
+      which.element,
+      speakers.length > 12 ? finder(radios, speakers) : null,
+      group,
+      field("How (style)", style),
+    ].filter(Boolean),
     done: "Save",
     onDone: () =>
       sendEdit({
         kind: "speaker",
         chunk: chunk.id,
         speaker: name,
-        style: style.value.trim() || null,
+        style: style.value.trim() === chunk.style ? null : style.value.trim(),
         quotation: which.words() || null,
       }),
   });
+}
+
+/** Shows of a large cast those whose names have some letters. */
+function finder(labels, speakers) {
+  const input = h("input", {
+    type: "text",
+    oninput: () =>
+      labels.forEach((label, i) => {
+        label.hidden = !speakers[i].name.toLowerCase().includes(input.value.trim().toLowerCase());
+      }),
+  });
+  return field("Find a name", input);
+}
+
+/** The cast, those who speak nearest to a place first. @param {number} place */
+function nearest(place) {
+  const near = new Map();
+  state.chapter.chunks.forEach((chunk, at) => {
+    for (const name of chunk.speakers) {
+      near.set(name, Math.min(near.get(name) ?? Infinity, Math.abs(at - place)));
+    }
+  });
+  const far = (speaker) => near.get(speaker.name) ?? Infinity;
+  return [...state.book.speakers].sort((one, other) =>
+    far(one) === far(other) ? other.chunks - one.chunks : far(one) - far(other),
+  );
 }
 
 const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+"|‘[^’]+’(?!\p{L})/gu;

@@ -8,7 +8,7 @@ import { loadBook, reloadChapter } from "./loading.js";
 import { kept, keep } from "./kept.js";
 import { playFrom, isPlaying } from "./player.js";
 import { heardNow } from "./samples.js";
-import { choose, chosenChunk, colorOf, emit, on, state } from "./store.js";
+import { choose, chosenChunk, colorOf, on, state } from "./store.js";
 import { list } from "./takes.js";
 import { clock, percent, stateWords } from "./words.js";
 
@@ -33,11 +33,8 @@ function ask(wait = 90) {
     detail = answer;
     state.retakes = answer.retakes !== false;
     draw();
-    emit("inspected", detail);
   }, wait);
 }
-
-export const inspected = () => detail;
 
 function draw() {
   const chunk = chosenChunk();

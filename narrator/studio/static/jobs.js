@@ -90,7 +90,7 @@ export function openRender() {
   byId("render-now")?.focus();
 }
 
-export async function stop() {
+async function stop() {
   await attempt(() => post("/api/jobs/stop"));
   say("It stops once what is being spoken is safe");
 }

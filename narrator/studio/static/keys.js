@@ -41,8 +41,8 @@ const TABLE = [
       ],
       [
         "Slower, faster; as it is",
-        ["[", "]", "="],
-        (event) => (event.key === "=" ? setRate(1) : changeRate(event.key === "[" ? -1 : 1)),
+        ["[", "]", "-", "+", "="],
+        (event) => (event.key === "=" ? setRate(1) : changeRate("[-".includes(event.key) ? -1 : 1)),
       ],
       ["The wave from near", ["z"], () => zoom()],
     ],
@@ -55,7 +55,7 @@ const TABLE = [
       [
         "Next doubtful or flagged, the one before",
         ["n", "N"],
-        (event) => nextDoubtful(event.key === "n" ? 1 : -1),
+        (event) => nextDoubtful(!event.shiftKey ? 1 : -1),
       ],
       [
         "Next chapter, chapter before",
@@ -73,7 +73,7 @@ const TABLE = [
       [
         "Pin the take heard last, unpin",
         ["p", "P"],
-        (event) => (event.key === "p" ? pinHeard() : unpin()),
+        (event) => (!event.shiftKey ? pinHeard() : unpin()),
       ],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
       ["Flag with a note", ["f"], () => flag()],
@@ -82,7 +82,7 @@ const TABLE = [
       ["Edit words", ["e"], () => editWords()],
       ["Say it as", ["w"], () => sayItAs()],
       ["Speaker", ["v"], () => giveSpeaker()],
-      ["Undo, do again", ["u", "U"], (event) => (event.key === "u" ? undo() : redo())],
+      ["Undo, do again", ["u", "U"], (event) => (!event.shiftKey ? undo() : redo())],
     ],
   ],
   [
@@ -138,6 +138,14 @@ function ownsKey(target, key) {
   return key === "Enter" || !isByMouse;
 }
 
+/** The key's letter, whatever caps lock says; of other alphabets the Latin one of its place. */
+function keyOf({ key, code, shiftKey }) {
+  if (/^[A-Z]$/.test(key) && !shiftKey) return key.toLowerCase();
+  if (key.length > 1 || /^[\x20-\x7e]$/.test(key)) return key;
+  const [, letter] = /^Key([A-Z])$/.exec(code) ?? [];
+  return letter ? (shiftKey ? letter : letter.toLowerCase()) : key;
+}
+
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || isOpen()) return;
   const isTravel =
@@ -149,7 +157,7 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const action = actions.get(event.key);
+  const action = actions.get(keyOf(event));
   if (!action || (ownsKey(event.target, event.key) && event.key !== "Escape")) return;
   if (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key)) return;
   event.preventDefault();
@@ -177,7 +185,7 @@ function turnChapter(by) {
   if (chapters[at + by]) openChapter(chapters[at + by].number).then(focusProse);
 }
 
-export function goToTime() {
+function goToTime() {
   const input = h("input", {
     type: "text",
     autofocus: true,
@@ -209,7 +217,7 @@ export function goToTime() {
 const shown = (key) =>
   ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
 
-export function showKeys() {
+function showKeys() {
   const groups = TABLE.map(([title, rows]) =>
     h(
       "section",

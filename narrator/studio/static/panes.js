@@ -35,7 +35,7 @@ export function openSide(yes) {
   if (yes) openNav(false);
 }
 
-export function openNav(yes) {
+function openNav(yes) {
   nav.classList.toggle("open", yes);
   byId("to-nav").setAttribute("aria-expanded", String(yes));
   if (yes) openSide(false);

@@ -23,9 +23,7 @@ let cue = -1;
 /** The last address that could not be read. */
 let failed = "";
 
-export const RATES = [
-  0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3,
-];
+const RATES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3];
 
 export const isPlaying = () => !audio.paused;
 export const rate = () => audio.defaultPlaybackRate;

@@ -237,7 +237,7 @@ function restyle(place) {
 // -- scrolling -------------------------------------------------------------------------------------
 
 /** @param {number} place @param {boolean} [always] also where it can be seen already */
-export function show(place, always = false) {
+function show(place, always = false) {
   const group = groupOf(place);
   if (!group) return;
   fillGroup(group);
@@ -253,7 +253,7 @@ export function show(place, always = false) {
 
 let scrolledByPage = 0;
 
-export function follow(yes) {
+function follow(yes) {
   isFollowing = yes;
   keep("follow", yes);
   back.hidden = yes || state.playing < 0;

@@ -47,7 +47,7 @@ function tell() {
 }
 
 /** @param {number} by 1 or -1 */
-export function nextFound(by) {
+function nextFound(by) {
   if (!found.length) return;
   const next =
     by > 0

@@ -6,7 +6,6 @@ import { byId, fill, h, icon } from "./dom.js";
 import { kept } from "./kept.js";
 import { loadBook, reloadChapter } from "./loading.js";
 import { say } from "./messages.js";
-import { openSide, showPane } from "./panes.js";
 import {
   changeRate,
   hasSound,
@@ -101,9 +100,3 @@ on("book", () => {
   drawLabel();
 });
 draw();
-
-/** Shows the chunk's panel, where screens are narrow too. */
-export function openChunk() {
-  showPane("chunk", { focus: false });
-  openSide(true);
-}

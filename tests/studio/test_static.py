@@ -1,0 +1,73 @@
+"""What the page is made of: files that fit together, load nothing else and make no markup of text.
+
+Read as text: no browser is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import narrator.studio
+
+ROOM = Path(narrator.studio.__file__).parent
+STATIC = ROOM / "static"
+PAGE = (ROOM / "templates" / "studio.html").read_text("utf-8")
+MODULES = {path.name: path.read_text("utf-8") for path in STATIC.glob("*.js")}
+STYLE = (STATIC / "style.css").read_text("utf-8")
+
+IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"\./([\w.]+)";', re.MULTILINE)
+EXPORT = re.compile(r"^export (?:async )?(?:const|let|class|function\*?) (\w+)", re.MULTILINE)
+
+
+def imports(text: str) -> dict[str, set[str]]:
+    """Names by the module that they are from."""
+    return {module: set(re.findall(r"\w+", names)) for names, module in IMPORT.findall(text)}
+
+
+def test_the_page_is_light() -> None:
+    files = [*STATIC.iterdir(), *(ROOM / "templates").iterdir()]
+    assert sum(path.stat().st_size for path in files) < 400_000
+
+
+def test_modules_import_what_others_export_and_in_no_circle() -> None:
+    for name, text in MODULES.items():
+        for module, wanted in imports(text).items():
+            assert wanted <= set(EXPORT.findall(MODULES[module])), f"{name} from {module}"
+    TopologicalSorter({name: imports(text) for name, text in MODULES.items()}).prepare()
+
+
+def test_what_is_exported_is_imported() -> None:
+    for name, text in MODULES.items():
+        used = {one for other in MODULES.values() for one in imports(other).get(name, ())}
+        assert set(EXPORT.findall(text)) <= used, name
+
+
+def test_text_is_never_markup() -> None:
+    ways = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|Function\(")
+    for name, text in MODULES.items():
+        assert not ways.search(text), name
+
+
+def test_nothing_is_loaded_from_elsewhere_or_written_into_the_page() -> None:
+    for text in (PAGE, STYLE, *MODULES.values()):
+        addresses = set(re.findall(r"https?://[^\s\"'`)]+", text))
+        assert addresses <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=", PAGE)
+    assert not re.search(r"@import|url\(", STYLE)
+
+
+def test_what_modules_look_for_is_in_the_page() -> None:
+    ids = set(re.findall(r'\bid="([\w-]+)"', PAGE))
+    icons = {name.removeprefix("i-") for name in ids if name.startswith("i-")}
+    for name, text in MODULES.items():
+        made = set(re.findall(r'\bid: "([\w-]+)"', text))
+        assert set(re.findall(r'\bbyId\("([\w-]+)"\)', text)) <= ids | made, name
+        assert set(re.findall(r'\bicon\("([\w-]+)"\)', text)) <= icons, name
+
+
+def test_every_color_of_a_speaker_is_in_the_style() -> None:
+    for color in range(1, 12):
+        assert f"--c{color}: light-dark(" in STYLE
+        assert f".c{color} {{ --who: var(--c{color}); }}" in STYLE
