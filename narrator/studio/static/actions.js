@@ -53,8 +53,8 @@ export async function speakAgain(count = 1) {
     say("This voice reads a text in one way: another take would be the same");
     return;
   }
-  const done = await submit({ kind: "retake", chunks: [chunk.id], count });
-  if (done) say(`${chunk.id} will be spoken again${count > 1 ? `, ${count} times` : ""}`);
+  say(`${chunk.id} is to be spoken again${count > 1 ? `, ${count} times` : ""}`, "job");
+  await submit({ kind: "retake", chunks: [chunk.id], count });
 }
 
 /** @param {number} number of the try */

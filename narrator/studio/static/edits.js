@@ -262,7 +262,7 @@ export function giveSpeaker() {
         onchange: () => (name = speaker.name),
       }),
       i < 9 ? h("kbd", {}, i + 1) : null,
-      h("span", { class: `c${speaker.color}` }, speaker.name),
+      h("span", { class: `c${colorOf(speaker.name)}` }, speaker.name),
       h("small", {}, speaker.voice),
     ),
   );

@@ -23,6 +23,8 @@ let queue = [];
 /** What was tried again or given up lately. @type {{ chunk: string, words: string }[]} */
 let news = [];
 let scope = "book";
+/** Whether a render has been asked for, and nobody has said yet that it begins. */
+let isAsking = false;
 
 const KINDS = {
   render: "Rendering",
@@ -116,11 +118,11 @@ function atRest() {
       id: "render-now",
       class: "main wide",
       "data-keep": "render-now",
-      disabled: !isThere,
+      disabled: !isThere || isAsking,
       onclick: render,
     },
     icon("render"),
-    todo.chunks ? `Render${cost(todo) ? ` (about ${span(todo.cost)})` : ""}` : "Write the files",
+    isAsking ? "Starting …" : renderWords(todo),
   );
   return h(
     "section",
@@ -152,9 +154,16 @@ function atRest() {
   );
 }
 
+const renderWords = (todo) =>
+  todo.chunks ? `Render${cost(todo) ? ` (about ${span(todo.cost)})` : ""}` : "Write the files";
+
 async function render() {
   const chapters = scope === "chapter" && state.chapter ? [String(state.chapter.number)] : [];
+  isAsking = true;
+  draw();
   if (await submit({ kind: "render", chapters })) say("Rendering begins", "job");
+  isAsking = false;
+  draw();
 }
 
 const STOPPED = 130;

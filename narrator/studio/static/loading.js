@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { complain } from "./messages.js";
-import { choose, emit, on, placeOf, setChapter, state } from "./store.js";
+import { choose, emit, on, placeOf, setBook, setChapter, state } from "./store.js";
 
 /** A function that runs once at a time, and once more where it was asked meanwhile. */
 function once(work, pause) {
@@ -33,7 +33,7 @@ function once(work, pause) {
 }
 
 export const loadBook = once(async () => {
-  state.book = await get("/api/book");
+  setBook(await get("/api/book"));
   emit("book");
 }, 400);
 

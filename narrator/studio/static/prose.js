@@ -310,7 +310,7 @@ function redrawParagraph(place) {
 
 let colors = "";
 on("book", () => {
-  const now = state.book.speakers.map((one) => `${one.name}:${one.color}`).join();
+  const now = state.book.speakers.map(({ name }) => `${name}:${colorOf(name)}`).join();
   if (colors && now !== colors) build();
   colors = now;
 });

@@ -14,6 +14,9 @@
  * }} Chapter
  */
 
+/** Of speakers, with that of ink. */
+export const COLORS = 12;
+
 export const state = {
   /** @type {any} What /api/book says. */
   book: null,
@@ -81,6 +84,24 @@ export const isFlagged = (chunk) => chunk.flags.some((flag) => !flag.done);
 /** @param {Chunk} chunk */
 export const isDoubtful = (chunk) => chunk.state === "doubtful" || chunk.state === "given up";
 
+/** @type {Map<string, number>} Who has which colour for as long as the page is open. */
+const colors = new Map();
+
+/** The server gives colours by share, which edits change: here they stay. @param {any} book */
+export function setBook(book) {
+  state.book = book;
+  for (const { name, color } of book.speakers) {
+    if (!colors.has(name)) colors.set(name, color ? free(color) : color);
+  }
+}
+
+/** A colour that nobody has, the wanted one if it can be. @param {number} wanted */
+function free(wanted) {
+  const taken = new Set(colors.values());
+  if (!taken.has(wanted)) return wanted;
+  for (let color = 1; color < COLORS; color++) if (!taken.has(color)) return color;
+  return wanted;
+}
+
 /** The number of a speaker's colour; 0 is that of ink. @param {string} name */
-export const colorOf = (name) =>
-  state.book?.speakers.find((speaker) => speaker.name === name)?.color ?? 0;
+export const colorOf = (name) => colors.get(name) ?? 0;

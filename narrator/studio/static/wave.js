@@ -6,7 +6,7 @@ import { byId, h } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { reloadChapter } from "./loading.js";
 import { hasSound, isPlaying, length, place, seek } from "./player.js";
-import { isDoubtful, isFlagged, colorOf, on, state } from "./store.js";
+import { COLORS, colorOf, isDoubtful, isFlagged, on, state } from "./store.js";
 import { clock } from "./words.js";
 
 const slider = byId("wave");
@@ -62,7 +62,7 @@ function colors() {
     return getComputedStyle(probe).color;
   };
   const all = {
-    speakers: Array.from({ length: 12 }, (_, i) => read(i ? `c${i}` : "wave")),
+    speakers: Array.from({ length: COLORS }, (_, i) => read(i ? `c${i}` : "wave")),
     rule: read("rule"),
     doubt: read("doubt"),
     flag: read("flag"),
