@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from narrator.engines import Outcome, quiet
-from narrator.pipeline import bookplan, doing, inputs, joining
-from narrator.pipeline.jobs import Job
-from narrator.pipeline.joining import Answer, Link
-from narrator.pipeline.owner import Ticket
+from narrator.pipeline import bookplan
+from narrator.pipeline.owning import doing, inputs, joining
+from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.joining import Answer, Link
+from narrator.pipeline.owning.owner import Ticket
+from narrator.pipeline.owning.tally import Tally
 from narrator.pipeline.run import Report
-from narrator.pipeline.tally import Tally
 from narrator.project import load
 from narrator.project.project import Project
 from tests.fakes import HumEngine, HumSession

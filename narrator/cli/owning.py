@@ -14,14 +14,14 @@ from narrator.cli.shared import Book, app, err, out
 from narrator.errors import EngineUnavailable, NarratorError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.owner import Owner
+    from narrator.pipeline.owning.owner import Owner
 
 
 @app.command(hidden=True)
 def own(book: Book = Path("book.yaml")) -> None:
     """Do the jobs that are asked for, one after another, until standard input ends."""
-    from narrator.pipeline import doing, wire
-    from narrator.pipeline.owner import Owner
+    from narrator.pipeline.owning import doing, wire
+    from narrator.pipeline.owning.owner import Owner
     from narrator.project.place import manifest_at
 
     root = manifest_at(book).parent

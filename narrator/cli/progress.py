@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.tally import Clock, Outlook, Spoken, Tally, left_of
+from narrator.pipeline.owning.tally import Clock, Outlook, Spoken, Tally, left_of
 from narrator.sound.clock import clock
 
 EVERY = 10.0

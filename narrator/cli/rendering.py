@@ -46,7 +46,7 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
-    from narrator.pipeline.joining import Answer
+    from narrator.pipeline.owning.joining import Answer
     from narrator.pipeline.run import Report
     from narrator.speech.render import Result
     from narrator.speech.store import Store
@@ -100,8 +100,9 @@ def _run(
     force: bool,
     as_json: bool,
 ) -> None:
-    from narrator.pipeline import bookplan, doing, inputs, joining, run
-    from narrator.pipeline.jobs import Job
+    from narrator.pipeline import bookplan, run
+    from narrator.pipeline.owning import doing, inputs, joining
+    from narrator.pipeline.owning.jobs import Job
 
     cancel, joined = threading.Event(), threading.Event()
     stop_on_signals(cancel, joined)

@@ -30,8 +30,8 @@ from narrator.cli.shared import (
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.jobs import Job
-    from narrator.pipeline.owner import Owner, Ticket
+    from narrator.pipeline.owning.jobs import Job
+    from narrator.pipeline.owning.owner import Owner, Ticket
     from narrator.pipeline.retakes import Try
     from narrator.project.project import Project
 
@@ -121,8 +121,9 @@ def retake(
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
-    from narrator.pipeline import bookplan, doing, inputs
-    from narrator.pipeline.jobs import Job
+    from narrator.pipeline import bookplan
+    from narrator.pipeline.owning import doing, inputs
+    from narrator.pipeline.owning.jobs import Job
 
     names, where = parted(chunks, book)
     if not names:
@@ -159,7 +160,7 @@ def _done(
     do: Callable[[Owner, Ticket, LineProgress], None],
 ) -> Mapping[str, Any]:
     """What a job came to, done here or by who owns the project. Raises Exit where that failed."""
-    from narrator.pipeline import joining
+    from narrator.pipeline.owning import joining
 
     with (
         LineProgress(err) as progress,
@@ -197,7 +198,7 @@ def pin(
     draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
-    from narrator.pipeline.jobs import Job
+    from narrator.pipeline.owning.jobs import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
     name, where = one_chunk([word for word in chunk if word not in numbers], book)
@@ -209,7 +210,8 @@ def pin(
 
 
 def _marked(job: Job, where: Path) -> Mapping[str, Any]:
-    from narrator.pipeline import bookplan, doing, inputs
+    from narrator.pipeline import bookplan
+    from narrator.pipeline.owning import doing, inputs
 
     with stage(err, "reading the manuscript"):
         reading = inputs.read(where)
@@ -238,7 +240,7 @@ def unpin(
     ] = False,
 ) -> None:
     """Let the manifest decide again how chunks sound."""
-    from narrator.pipeline.jobs import Job
+    from narrator.pipeline.owning.jobs import Job
 
     names, where = parted(chunks or (), book)
     if not (lost or names):

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from narrator.errors import EnvironmentFailed
-from narrator.pipeline import joining
-from narrator.pipeline.jobs import Event, Job, row
-from narrator.pipeline.joining import Link
+from narrator.pipeline.owning import joining
+from narrator.pipeline.owning.jobs import Event, Job, row
+from narrator.pipeline.owning.joining import Link
 from narrator.studio.desk import Desk
 
 _LOOK = 1.0

@@ -25,7 +25,7 @@ from narrator.pipeline import attribution, edits, pickups, places, questions, re
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.jobs import Job
+from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio import bodies

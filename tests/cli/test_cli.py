@@ -20,7 +20,7 @@ import typer
 from narrator import cli
 from narrator.cli import rendering
 from narrator.cli.shared import PURPOSES, out
-from narrator.pipeline import joining
+from narrator.pipeline.owning import joining
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
 from tests import books, faults, sounds

@@ -11,8 +11,9 @@ import pytest
 from narrator.delivery import finish
 from narrator.engines import Speech
 from narrator.errors import Locked
-from narrator.pipeline import joining, session
-from narrator.pipeline.jobs import Job
+from narrator.pipeline import session
+from narrator.pipeline.owning import joining
+from narrator.pipeline.owning.jobs import Job
 from tests import books, forks
 from tests.fakes import hum
 from tests.owners import SOON, Coming, GatedEngine, Rendering, ended, linked, project_of, until

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from narrator.delivery import finish
-from narrator.pipeline import joining, wire
-from narrator.pipeline.jobs import Job
-from narrator.pipeline.owner import Owner
+from narrator.pipeline.owning import joining, wire
+from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.owner import Owner
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from narrator.errors import EnvironmentFailed
-from narrator.pipeline import joining
-from narrator.pipeline.jobs import Job
+from narrator.pipeline.owning import joining
+from narrator.pipeline.owning.jobs import Job
 from tests import studios
 from tests.studios import Opened, Visitor
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, NarratorError
-from narrator.pipeline import jobs, wire
-from narrator.pipeline.jobs import STOPPED, Asked, Event, Job
-from narrator.pipeline.wire import Client
+from narrator.pipeline.owning import jobs, wire
+from narrator.pipeline.owning.jobs import STOPPED, Asked, Event, Job
+from narrator.pipeline.owning.wire import Client
 
 MOST_WAITING = 1000
 """Jobs in the queue."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.jobs import Event
-from narrator.pipeline.owner import Owner, Ticket
-from narrator.pipeline.tally import Shown, Spoken, Tally, outlook_of
+from narrator.pipeline.owning.jobs import Event
+from narrator.pipeline.owning.owner import Owner, Ticket
+from narrator.pipeline.owning.tally import Shown, Spoken, Tally, outlook_of
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 

@@ -12,16 +12,17 @@ from typing import Any
 
 from narrator.engines import Engine
 from narrator.errors import UsageError
-from narrator.pipeline import beside, bookplan, inputs, retakes, run
-from narrator.pipeline.beside import Beside
+from narrator.pipeline import bookplan, retakes, run
 from narrator.pipeline.bookplan import Selection
-from narrator.pipeline.inputs import Reading
-from narrator.pipeline.jobs import Job
-from narrator.pipeline.owner import Owner, Ticket
+from narrator.pipeline.owning import beside, inputs
+from narrator.pipeline.owning.beside import Beside
+from narrator.pipeline.owning.inputs import Reading
+from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.owner import Owner, Ticket
+from narrator.pipeline.owning.tally import Shown
+from narrator.pipeline.owning.telling import Telling
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
-from narrator.pipeline.tally import Shown
-from narrator.pipeline.telling import Telling
 from narrator.project.project import Project
 from narrator.speech.store import Store
 

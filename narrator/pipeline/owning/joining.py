@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from narrator.errors import EnvironmentFailed, Locked
-from narrator.pipeline import wire
-from narrator.pipeline.jobs import STOPPED, Event, Job
-from narrator.pipeline.owner import Owner
+from narrator.pipeline.owning import wire
+from narrator.pipeline.owning.jobs import STOPPED, Event, Job
+from narrator.pipeline.owning.owner import Owner
+from narrator.pipeline.owning.tally import Outlook, Shown, Spoken
 from narrator.pipeline.session import locked
-from narrator.pipeline.tally import Outlook, Shown, Spoken
 from narrator.project.project import Project
 
 GREETED = 5.0

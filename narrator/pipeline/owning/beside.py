@@ -16,9 +16,9 @@ from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
 from narrator.pipeline import bookplan, retakes
 from narrator.pipeline.bookplan import BookPlan, Selection
-from narrator.pipeline.inputs import Reading
-from narrator.pipeline.jobs import STOPPED, Job
-from narrator.pipeline.owner import Owner, Ticket
+from narrator.pipeline.owning.inputs import Reading
+from narrator.pipeline.owning.jobs import STOPPED, Job
+from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.project.project import Project
 
 
