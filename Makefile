@@ -71,6 +71,8 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/draft.py
 	$(BIN)/python tests/bench/book.py
 	$(BIN)/python tests/bench/long.py
+	$(BIN)/python tests/bench/kernels.py
+	$(BIN)/python tests/bench/shapes.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 

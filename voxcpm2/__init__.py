@@ -26,13 +26,14 @@ from voxcpm2 import generate as _generate
 from voxcpm2.audio import Source
 from voxcpm2.config import Config
 from voxcpm2.errors import AudioError, CheckpointError, ConfigError, RequestError, VoxCPM2Error
-from voxcpm2.generate import Batch, Cancel, Decoding, Noise, Request, Row
+from voxcpm2.generate import DECODINGS, Batch, Cancel, Decoding, Noise, Request, Row
 from voxcpm2.load import Checkpoint
 from voxcpm2.load import load as _load_checkpoint
 from voxcpm2.prompt import Prompt
 from voxcpm2.speech import Speech
 
 __all__ = [
+    "DECODINGS",
     "AudioError",
     "Batch",
     "CheckpointError",

@@ -1,5 +1,9 @@
 """The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
 
+Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
+sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU may round the inputs of
+its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0.)
+
 Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
 So there is one code path: a whole decode is a stream with a single push, and pushes of any length
 give the same samples. Modules are named as the checkpoint's keys; arrays inside are (batch, time,
@@ -45,13 +49,17 @@ class Tails:
         return x
 
 
-def _fused(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
-    """Compile for a GPU only: on a CPU it is slower here and needs a C++ compiler at run time."""
-    compiled = mx.compile(function)
+def _on_gpu() -> bool:
+    return mx.default_device().type == mx.DeviceType.gpu
 
-    def call(*args: mx.array | int) -> mx.array:
-        on_gpu = mx.default_device().type == mx.DeviceType.gpu
-        return compiled(*args) if on_gpu else function(*args)
+
+def _fused(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """One kernel for all shapes, on a GPU only: on a CPU it is slower compiled, and needs a C++
+    compiler at run time."""
+    compiled = mx.compile(function, shapeless=True)
+
+    def call(*arrays: mx.array) -> mx.array:
+        return compiled(*arrays) if _on_gpu() else function(*arrays)
 
     return call
 
@@ -70,7 +78,13 @@ _PI_LOW = math.pi - _PI_HIGH
 
 
 def _sin_squared(z: mx.array) -> mx.array:
-    """sin(z)**2 to 1e-7. MLX calls libm for each sine on a CPU; this takes a fifth of the time."""
+    """sin(z)**2 to 1e-7. MLX calls libm for each sine on a CPU; this takes a fifth of the time.
+
+    On a GPU the sine is its own, which MLX asks for in full precision: with the polynomial, what
+    is one kernel would be three.
+    """
+    if _on_gpu():
+        return mx.square(mx.sin(z))
     turns = mx.round(z * (1 / math.pi))
     z = (z - turns * _PI_HIGH) - turns * _PI_LOW
     u = z * z
@@ -86,12 +100,13 @@ def _snake(x: mx.array, alpha: mx.array) -> mx.array:
 
 
 @_fused
-def _weighted_taps(x: mx.array, weight: mx.array, bias: mx.array, dilation: int) -> mx.array:
-    """Sum over k of x[:, t + k * dilation] * weight[k], plus bias."""
-    length = x.shape[1] - (weight.shape[0] - 1) * dilation
-    y = x[:, :length] * weight[0] + bias
-    for k in range(1, weight.shape[0]):
-        y = y + x[:, k * dilation : k * dilation + length] * weight[k]
+def _weighted(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
+    """Sum of the inputs times the weights, as many as there are inputs, plus bias."""
+    half = len(inputs_and_weights) // 2
+    inputs, weights = inputs_and_weights[:half], inputs_and_weights[half:]
+    y = inputs[0] * weights[0] + bias
+    for x, weight in zip(inputs[1:], weights[1:], strict=True):
+        y = y + x * weight
     return y
 
 
@@ -142,8 +157,11 @@ class DepthwiseConv(_Layer):
         self.bias = tensors["bias"]
 
     def __call__(self, x: mx.array, tails: Tails) -> mx.array:
-        x = tails.prepend(self, x, (self.weight.shape[0] - 1) * self.dilation)
-        return _weighted_taps(x, self.weight, self.bias, self.dilation)
+        kernel, length = self.weight.shape[0], x.shape[1]
+        x = tails.prepend(self, x, (kernel - 1) * self.dilation)
+        taps = [x[:, k * self.dilation : k * self.dilation + length] for k in range(kernel)]
+        # `split` gives views of the weights, where an index would be a kernel for each.
+        return _weighted(self.bias, *taps, *mx.split(self.weight, kernel))
 
 
 class Conv(_Layer):
@@ -391,8 +409,7 @@ def _chain(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.array:
 
 def _cached(numbers: int) -> int:
     """How many steps of so many numbers each to take at once."""
-    on_gpu = mx.default_device().type == mx.DeviceType.gpu
-    return sys.maxsize if on_gpu else max(1, CACHED // numbers)
+    return sys.maxsize if _on_gpu() else max(1, CACHED // numbers)
 
 
 def _in_parts(run: Callable[[mx.array], mx.array], x: mx.array, size: int) -> mx.array:

@@ -6,6 +6,7 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from voxcpm2.config import Config
+from voxcpm2.minicpm4 import elementwise
 
 
 class FSQ(nn.Module):
@@ -19,6 +20,14 @@ class FSQ(nn.Module):
         self.out_proj = nn.Linear(config.fsq_dim, width)
 
     def __call__(self, x: mx.array) -> mx.array:
-        """(..., H) -> (..., H). Rounds in float32, half to even, as upstream."""
-        levels = mx.tanh(self.in_proj(x).astype(mx.float32)) * self._scale
-        return self.out_proj((mx.round(levels) / self._scale).astype(x.dtype))
+        """(..., H) -> (..., H). Rounds in float32, half to even, as upstream.
+
+        In bfloat16 the steps that are rounded to could not be told from their neighbours' halves.
+        """
+        return self.out_proj(_rounded(self.in_proj(x), self._scale))
+
+
+@elementwise
+def _rounded(x: mx.array, scale: float) -> mx.array:
+    levels = mx.tanh(x.astype(mx.float32)) * scale
+    return (mx.round(levels) / scale).astype(x.dtype)

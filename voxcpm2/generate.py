@@ -2,11 +2,15 @@
 
 A `Batch` holds up to `slots` rows. Each step feeds the rows that go on, admits waiting ones, makes
 one patch for every row, and lets go of those that have finished. Everything random or counted
-belongs to the row, so a row's result does not depend on its company. It knows no layers.
+belongs to the row, so that its company changes no more than last bits: how many rows there are, and
+how they are padded, chooses kernels and the order of their sums. On a GPU in half precision that
+can turn a rounding, and with it all that follows; the same request in a batch of the same shape is
+the same there. It knows no layers.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import secrets
 from collections import OrderedDict, deque
@@ -22,8 +26,10 @@ from voxcpm2.audio_vae import CHUNK, AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
 from voxcpm2.errors import RequestError
+from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network, Prefix, State
 from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
+from voxcpm2.rehearsal import Rehearsals
 from voxcpm2.speech import Speech, StopReason
 
 # Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
@@ -31,6 +37,9 @@ from voxcpm2.speech import Speech, StopReason
 LONGEST, RATIO, SPARE = 4096, 6, 10
 LARGEST = 1000
 """Of guidance and temperature; what is sensible lies far below, what overflows far above."""
+
+DECODINGS = 2
+"""Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
 
@@ -147,8 +156,7 @@ class Row:
         step = len(self.patches)
         if self.request.noise is None:
             # Seed and step are the two words of the generator's key.
-            key = mx.random.key(self.attempt_seed << 32 | step)
-            noise = mx.random.normal(shape, key=key)
+            noise = _normal(shape)(mx.random.key(self.attempt_seed << 32 | step))
         else:
             noise = mx.array(np.asarray(self.request.noise(step, shape), np.float32))
             if noise.shape != shape:
@@ -186,6 +194,18 @@ class Row:
         self.attempt += 1
         self.patches, self.stop_reason = [], None
         return True
+
+
+@functools.cache
+def _normal(shape: tuple[int, int]) -> Callable[[mx.array], mx.array]:
+    """A key -> normal numbers of that shape, float32; on a GPU two kernels in place of nine."""
+    plain = functools.partial(_normal_numbers, shape)
+    compiled = mx.compile(plain)
+    return lambda key: compiled(key) if on_gpu() else plain(key)
+
+
+def _normal_numbers(shape: tuple[int, int], key: mx.array) -> mx.array:
+    return mx.random.normal(shape, key=key)
 
 
 class Prefixes:
@@ -233,6 +253,8 @@ class Batch:
         self._state: State | None = None
         self._patch: mx.array | None = None  # made in the step before, not yet fed
         self._plan: Plan | None = None  # made anew when rows come or go
+        self._rehearsals = Rehearsals(network)
+        self.steps = 0  # that have been made
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._running)
@@ -256,7 +278,7 @@ class Batch:
 
     def decoding(self, row: Row, stream: Any = None) -> Decoding:
         """What turns a row that `step` returned into speech, on an MLX stream of its own."""
-        return Decoding(self.vae, row, stream)
+        return Decoding(self, row, stream)
 
     def step(self) -> list[Row]:
         """`advance` without the decoding."""
@@ -275,11 +297,14 @@ class Batch:
             rows = [(row.request.steps, row.request.cfg) for row in self._running]
             self._plan = self._network.feat_decoder.plan(rows)
         # Whether a row stops is known before its last patch is made. The flags are evaluated on
-        # their own and read while the solver runs: the one read per step costs no idle time.
+        # their own and read while the solver runs: the one read per step costs no idle time. The
+        # solver is built before that begins, while a GPU is still at the step before: evaluating
+        # waits for what is queued, and what is built after it is built while the GPU waits.
         stops = self._network.stops(self._state)
-        mx.async_eval(stops)
         self._patch = self._network.sample(self._state, mx.stack(noise), self._plan)
+        mx.async_eval(stops)
         mx.async_eval(self._patch)
+        self._rehearsals.one(self.slots, max(row.request.steps for row in self._running))
         flags: Any = stops.tolist()
         for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
             row.take(patch, stop)
@@ -290,6 +315,7 @@ class Batch:
                 self._waiting.appendleft(row)
             else:
                 ended.append(row)
+        self.steps += 1
         return ended
 
     def _drop_cancelled(self) -> list[Row]:
@@ -336,18 +362,24 @@ class Batch:
         shape = (0, self._network.config.patch_size, self._network.config.feat_dim)
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
-        return row.became(latents, decode(self.vae, latents, row.context))
+        samples = decode(self.vae, latents, row.context)
+        _settle(mx.default_stream(mx.default_device()))
+        return row.became(latents, samples)
 
 
 class Decoding:
     """A finished row on its way to samples, window by window.
 
     A window is begun, not waited for: on a stream of its own it runs beside the batch's next step,
-    and a window a step keeps its memory small. The samples equal `Batch.advance`'s.
+    and a window a step keeps its memory small; `DECODINGS` should be on their way at once. The
+    samples are those of `Batch.advance`, but for last bits.
     """
 
-    def __init__(self, vae: AudioVAE, row: Row, stream: Any = None) -> None:
-        self._stream = mx.default_stream(mx.default_device()) if stream is None else stream
+    def __init__(self, batch: Batch, row: Row, stream: Any = None) -> None:
+        vae = batch.vae
+        self._main = mx.default_stream(mx.default_device())
+        self._stream = self._main if stream is None else stream
+        self._batch, self._made = batch, batch.steps
         self._row = row
         shape = row.context.shape[1:]
         self._skipped = len(row.context) * shape[0] * vae.config.out_hop
@@ -376,12 +408,30 @@ class Decoding:
         mx.async_eval(self._parts[-1], self._latents)
 
     def speech(self) -> Speech:
-        """What the row became, as soon as all windows are done."""
+        """What the row became, as soon as all windows are done, and are known to have been.
+
+        Raises RuntimeError where the patches or the windows turn out not to have been computed.
+        """
         while self.left:
             self.push()
+        _settle(self._stream)
+        # The step after the row's last one waited for its patches, and the one after that has asked
+        # whether that failed: then there is nothing to wait for.
+        if self._batch.steps < self._made + 2:
+            _settle(self._main)
         parts = [np.array(part)[0] for part in self._parts]
         samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
         return self._row.became(np.array(self._latents), samples)
+
+
+def _settle(stream: Any) -> None:
+    """Wait for a GPU's stream, and raise what it failed on.
+
+    On Metal an array may look evaluated whose memory was never written: that its command failed is
+    told by a later evaluation on the stream, or here.
+    """
+    if on_gpu():
+        mx.synchronize(stream)
 
 
 def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:

@@ -79,10 +79,27 @@ class LocDiT(nn.Module):
 
         x and cond (N, patch_size, feat_dim), mu (N, 2, Hd) or in 1.x (N, 1, Hd), time (N, Hd).
         """
-        time = time[:, None]
-        head = [mu + time] if self._adds_time else [mu, time]
+        return self.velocity(self.known(mu, time, cond), x)
+
+    def known(self, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
+        """The tokens before the noisy patch, (..., n, Hd): they do not depend on it.
+
+        Arguments as in a call; in place of N any shapes that broadcast.
+        """
         before = self.cond_proj(cond.astype(mu.dtype))
-        noisy = self.in_proj(x.astype(mu.dtype))
-        tokens = mx.concatenate([*head, before, noisy], axis=1)
-        y = self.decoder(tokens, wanted=slice(-self._patch, None))
-        return self.out_proj(y).astype(mx.float32)
+        time = time[..., None, :]
+        parts = [mu + time, before] if self._adds_time else [mu, time, before]
+        shape = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
+        return mx.concatenate(
+            [mx.broadcast_to(part, (*shape, *part.shape[-2:])) for part in parts], axis=-2
+        )
+
+    def velocity(self, known: mx.array, x: mx.array) -> mx.array:
+        """The velocity at x, float32 (N, patch_size, feat_dim): N of what is `known` in any shape
+        that that of x broadcasts to."""
+        shape = known.shape
+        noisy = self.in_proj(x.astype(known.dtype))
+        noisy = mx.broadcast_to(noisy, (*shape[:-2], *noisy.shape[-2:]))
+        tokens = mx.concatenate([known, noisy], axis=-2)
+        y = self.decoder(tokens.reshape(-1, *tokens.shape[-2:]), wanted=slice(-self._patch, None))
+        return self.out_proj(y).astype(mx.float32)  # the solver's; see `cfm`

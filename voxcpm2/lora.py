@@ -19,6 +19,7 @@ from mlx.utils import tree_unflatten
 
 from voxcpm2 import files
 from voxcpm2.errors import CheckpointError, shown
+from voxcpm2.linear import LoRALinear
 
 # Upstream's configuration where lora_config.json is missing.
 _DEFAULT = {"enable_lm": True, "enable_dit": True, "enable_proj": False, "r": 8, "alpha": 16}
@@ -83,20 +84,6 @@ def merge(network: nn.Module, adapter: Adapter) -> None:
         a, b = (matrix.astype(mx.float32) for matrix in adapter.layers[name])
         weight = linear.weight.astype(mx.float32) + adapter.scale * (b @ a)
         linear.weight = weight.astype(linear.weight.dtype)
-
-
-class LoRALinear(nn.Module):
-    """A linear layer, plain or quantised, and its LoRA beside it."""
-
-    def __init__(self, linear: nn.Module, a: mx.array, b: mx.array, scale: float) -> None:
-        super().__init__()
-        self.linear = linear
-        dtype = (linear.scales if "scales" in linear else linear.weight).dtype
-        self.lora_A, self.lora_B = a.astype(dtype), b.astype(dtype)
-        self._scale = scale
-
-    def __call__(self, x: mx.array) -> mx.array:
-        return self.linear(x) + (x @ self.lora_A.T @ self.lora_B.T) * self._scale
 
 
 def _options(file: Path) -> dict[str, Any]:

@@ -7,20 +7,52 @@ handful of positions. It knows no text, no audio and no sampling.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from voxcpm2.cache import KVCache
 from voxcpm2.config import RopeConfig, TransformerConfig
+from voxcpm2.linear import added, joined
 
-Rotation = tuple[mx.array, mx.array]  # cos and sin, float32, (B or 1, T, 1, head_dim / 2)
+Rotation = tuple[mx.array, mx.array]
+"""(cos, sin) and (-sin, cos), each (B or 1, T, 1, 2, head_dim / 2) float32."""
 ALL = slice(None)
+FEW, TOGETHER = 8, 32
+"""Metal's attention for up to FEW queries takes TOGETHER of a group's heads; see `folds`."""
 
 
-def rope_table(config: RopeConfig, head_dim: int, positions: np.ndarray) -> Rotation:
+def on_gpu() -> bool:
+    """Whether what is computed now is computed on a GPU, where each launch costs."""
+    return mx.default_device().type == mx.DeviceType.gpu
+
+
+def on_cuda() -> bool:
+    """Whether that GPU is NVIDIA's, where MLX keeps what it made for each new shape."""
+    return on_gpu() and mx.cuda.is_available()
+
+
+def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """One kernel for shapes of all sizes on a GPU.
+
+    On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
+    aborts at the end of a process whose other threads ran what was compiled.
+    """
+    compiled = mx.compile(function, shapeless=True)
+
+    @functools.wraps(function)
+    def call(*arrays: mx.array | float) -> mx.array:
+        return compiled(*arrays) if on_gpu() else function(*arrays)
+
+    return call
+
+
+def rope_table(
+    config: RopeConfig, head_dim: int, positions: np.ndarray
+) -> tuple[mx.array, mx.array]:
     """cos and sin of `positions` (T,), each (T, head_dim / 2) float32.
 
     The order of the float32 products is upstream's: at position 8000 another order is off by 1e-3.
@@ -40,151 +72,19 @@ def rope_table(config: RopeConfig, head_dim: int, positions: np.ndarray) -> Rota
 
 
 def rotate(x: mx.array, rotation: Rotation) -> mx.array:
-    """Turn (B, T, heads, head_dim), halves paired, in float32; returns x's dtype."""
-    cos, sin = rotation
-    first, second = mx.split(x.astype(mx.float32), 2, axis=-1)
-    turned = mx.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
-    return turned.astype(x.dtype)
+    """Turn (B, T, heads, head_dim), halves paired; returns x's dtype.
 
-
-class KVCache:
-    """Keys and values of every layer of one stack, for B rows of different length.
-
-    Rows end together: row b fills columns `starts[b]` to `length`, left of that is padding. Space
-    is made in buckets of `BUCKET` columns, and padding that all rows share is cut off, so the size
-    follows the longest row alive and not the time that the batch has run.
+    In float32 whatever x is, as upstream: rounded to bfloat16, the cosines of far positions are off
+    by more than those of neighbours differ. Of halves a and b it is a (cos, sin) + b (-sin, cos),
+    so that nothing is split or put together again.
     """
-
-    BUCKET = 256
-
-    def __init__(
-        self, keys: list[mx.array], values: list[mx.array], starts: list[int], length: int
-    ) -> None:
-        self.keys = keys  # per layer (B, kv_heads, columns, head_dim)
-        self.values = values
-        self.starts = starts
-        self.length = length
-
-    @classmethod
-    def for_rows(
-        cls,
-        config: TransformerConfig,
-        dtype: mx.Dtype,
-        counts: Sequence[int],
-        prefixes: Sequence[KVCache | None],
-    ) -> KVCache:
-        """Space for `counts[b]` new positions in row b, after what `prefixes[b]` holds already.
-
-        The new positions will be computed as one left-padded block of max(counts) columns. Where
-        a row has fewer, its prefix reaches into the block; `update` spares it.
-        """
-        held = [0 if prefix is None else prefix.length for prefix in prefixes]
-        end = max(count + n for count, n in zip(counts, held, strict=True))
-        columns = _buckets(end)
-
-        def place(layer: int, kind: str) -> mx.array:
-            rows = []
-            for prefix, count, n in zip(prefixes, counts, held, strict=True):
-                if prefix is None:
-                    shape = (1, config.num_kv_heads, columns, config.head_dim)
-                    rows.append(mx.zeros(shape, dtype))
-                else:
-                    known = getattr(prefix, kind)[layer][..., :n, :]
-                    rows.append(_pad(known, end - count - n, columns))
-            return mx.concatenate(rows)
-
-        return cls(
-            [place(layer, "keys") for layer in range(config.num_layers)],
-            [place(layer, "values") for layer in range(config.num_layers)],
-            [end - count - n for count, n in zip(counts, held, strict=True)],
-            end - max(counts),
-        )
-
-    @property
-    def columns(self) -> int:
-        """Columns allocated."""
-        return self.keys[0].shape[2]
-
-    def open(self, count: int) -> None:
-        """Take the next `count` columns; every layer then writes them by `update`."""
-        if self.length + count > self.columns:
-            self._move(0, _buckets(self.length + count))
-        self.length += count
-
-    def positions(self, count: int) -> mx.array:
-        """Rotary positions of the last `count` columns, (B, count); padding counts as 0."""
-        columns = np.arange(self.length - count, self.length)
-        return mx.array(np.maximum(columns - np.array(self.starts)[:, None], 0))
-
-    def mask(self, count: int) -> mx.array | str | None:
-        """Who may see whom, for queries in the last `count` columns: causal, and never padding."""
-        if not any(self.starts):
-            return "causal" if count > 1 else None
-        query = np.arange(self.length - count, self.length)[:, None]
-        key = np.arange(self.length)
-        seen = (key <= query) & (key >= np.array(self.starts)[:, None, None])
-        seen |= key == query  # padding sees itself: a softmax over nothing would be NaN
-        return mx.array(seen[:, None])
-
-    def update(
-        self, layer: int, keys: mx.array, values: mx.array, valid: mx.array | None = None
-    ) -> tuple[mx.array, mx.array]:
-        """Write (B, kv_heads, count, head_dim) into the open columns; returns all up to there.
-
-        Where `valid` (B, 1, count, 1) is false a column keeps what it held: a prefix, or nothing.
-        """
-        first = self.length - keys.shape[2]
-        for held, new in ((self.keys[layer], keys), (self.values[layer], values)):
-            if valid is not None:
-                new = mx.where(valid, new, held[..., first : self.length, :])
-            held[..., first : self.length, :] = new
-        return self.keys[layer][..., : self.length, :], self.values[layer][..., : self.length, :]
-
-    def filter(self, rows: list[int]) -> None:
-        """Keep these rows, in this order, and cut off what padding they share."""
-        chosen = mx.array(rows)
-        self.keys = [array[chosen] for array in self.keys]
-        self.values = [array[chosen] for array in self.values]
-        self.starts = [self.starts[row] for row in rows]
-        shared = min(self.starts)
-        if shared:
-            self._move(-shared, _buckets(self.length - shared))
-
-    def extend(self, other: KVCache) -> None:
-        """Append the other cache's rows; `other` is used up."""
-        length = max(self.length, other.length)
-        for cache in (self, other):
-            cache._move(length - cache.length, _buckets(length))
-        self.keys = [mx.concatenate(list(pair)) for pair in zip(self.keys, other.keys, strict=True)]
-        self.values = [
-            mx.concatenate(list(pair)) for pair in zip(self.values, other.values, strict=True)
-        ]
-        self.starts += other.starts
-
-    def snapshot(self) -> KVCache:
-        """A copy of exactly what is held, for use as a prefix."""
-        keys = [mx.contiguous(array[..., : self.length, :]) for array in self.keys]
-        values = [mx.contiguous(array[..., : self.length, :]) for array in self.values]
-        return KVCache(keys, values, list(self.starts), self.length)
-
-    def _move(self, shift: int, columns: int) -> None:
-        """Shift the contents right (left where negative), into `columns` columns."""
-        first, last = max(0, -shift), self.length
-        self.length += shift
-        self.starts = [start + shift for start in self.starts]
-        for arrays in (self.keys, self.values):
-            arrays[:] = [
-                _pad(array[..., first:last, :], max(0, shift), columns) for array in arrays
-            ]
+    halves = x.reshape(*x.shape[:-1], 2, -1)
+    return _turned(halves[..., :1, :], halves[..., 1:, :], *rotation).reshape(x.shape)
 
 
-def _buckets(columns: int) -> int:
-    return -(-columns // KVCache.BUCKET) * KVCache.BUCKET
-
-
-def _pad(array: mx.array, left: int, columns: int) -> mx.array:
-    right = columns - left - array.shape[2]
-    return mx.pad(array, [(0, 0), (0, 0), (left, right), (0, 0)])
+@elementwise
+def _turned(a: mx.array, b: mx.array, of_a: mx.array, of_b: mx.array) -> mx.array:
+    return (a.astype(mx.float32) * of_a + b.astype(mx.float32) * of_b).astype(a.dtype)
 
 
 def silu(x: mx.array) -> mx.array:
@@ -193,7 +93,7 @@ def silu(x: mx.array) -> mx.array:
     On a CPU, where MLX's exp costs as much as the matrix products around it, it is h + h * tanh(h)
     with h = x / 2 and tanh as Eigen's ratio of polynomials: within 2e-7 of |x|.
     """
-    if mx.default_device() == mx.gpu:
+    if on_gpu():
         return nn.silu(x)
     half = x.astype(mx.float32) * 0.5
     z = mx.clip(half, -7.90531110763549805, 7.90531110763549805)
@@ -218,6 +118,12 @@ _TANH = (
 )
 
 
+@elementwise
+def swiglu(gate: mx.array, up: mx.array) -> mx.array:
+    """silu(gate) * up."""
+    return silu(gate) * up
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """What the layers share in one pass through a stack."""
@@ -227,6 +133,27 @@ class Pass:
     cache: KVCache | None
     valid: mx.array | None  # (B, 1, T, 1), false where a column is left padding
     wanted: slice  # the positions whose output is read
+
+
+def attend(q: mx.array, k: mx.array, v: mx.array, mask: mx.array | str | None) -> mx.array:
+    """Attention of q (B, heads, T, head_dim) to k and v (B, kv_heads, L, head_dim) -> (B, T, -1).
+
+    `folds` says when the queries of a group's heads are taken for one head's.
+    """
+    batch, heads, length, width = q.shape
+    if mask is None and folds(length, heads // k.shape[1]):
+        q = q.reshape(batch, k.shape[1], -1, width)
+    y = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=mask)
+    return y.reshape(batch, heads, length, width).swapaxes(1, 2).reshape(batch, length, -1)
+
+
+def folds(length: int, group: int) -> bool:
+    """Whether unmasked heads are better one head with more queries: LocEnc's five positions.
+
+    Metal has a kernel for up to FEW queries, TOGETHER in a group, and one for more; what neither
+    takes is four kernels. Where all see all, whose query it is makes no difference.
+    """
+    return length <= FEW and length * group > TOGETHER
 
 
 class Attention(nn.Module):
@@ -239,22 +166,33 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(c.hidden_size, c.num_kv_heads * c.head_dim, bias=False)
         self.v_proj = nn.Linear(c.hidden_size, c.num_kv_heads * c.head_dim, bias=False)
         self.o_proj = nn.Linear(c.num_heads * c.head_dim, c.hidden_size, bias=False)
+        self._qkv: nn.Module | None = None
 
-    def __call__(self, x: mx.array, shared: Pass, layer: int) -> mx.array:
+    def join(self) -> None:
+        """Make one product of three."""
+        self._qkv = joined([self.q_proj, self.k_proj, self.v_proj])
+
+    def project(
+        self, x: mx.array, rotation: Rotation | None
+    ) -> tuple[mx.array, mx.array, mx.array]:
+        """Queries, keys and values of (B, T, width), each (B, heads, T, head_dim)."""
         c, (batch, length, _) = self._config, x.shape
-        queries = x[:, shared.wanted]
-        q = self.q_proj(queries).reshape(batch, -1, c.num_heads, c.head_dim)
-        k = self.k_proj(x).reshape(batch, length, c.num_kv_heads, c.head_dim)
-        v = self.v_proj(x).reshape(batch, length, c.num_kv_heads, c.head_dim)
-        if shared.rotation is not None:
-            cos, sin = shared.rotation
-            q = rotate(q, (cos[:, shared.wanted], sin[:, shared.wanted]))
-            k = rotate(k, shared.rotation)
-        q, k, v = (array.transpose(0, 2, 1, 3) for array in (q, k, v))
-        if shared.cache is not None:
-            k, v = shared.cache.update(layer, k, v, shared.valid)
-        y = mx.fast.scaled_dot_product_attention(q, k, v, scale=c.head_dim**-0.5, mask=shared.mask)
-        return self.o_proj(y.transpose(0, 2, 1, 3).reshape(batch, -1, c.num_heads * c.head_dim))
+        if self._qkv is None:
+            made = mx.concatenate([self.q_proj(x), self.k_proj(x), self.v_proj(x)], axis=-1)
+        else:
+            made = self._qkv(x)
+        made = made.reshape(batch, length, -1, c.head_dim)
+        turning = c.num_heads + c.num_kv_heads
+        qk, v = made[:, :, :turning], made[:, :, turning:].swapaxes(1, 2)
+        if rotation is None:
+            qk = qk.swapaxes(1, 2)
+        elif folds(length, c.num_heads // c.num_kv_heads):
+            # What is rotated is written anew: here in an order that can be folded as it lies.
+            of_a, of_b = rotation
+            qk = rotate(qk.swapaxes(1, 2), (of_a.swapaxes(1, 2), of_b.swapaxes(1, 2)))
+        else:
+            qk = rotate(qk, rotation).swapaxes(1, 2)
+        return qk[:, : c.num_heads], qk[:, c.num_heads :], v
 
 
 class MLP(nn.Module):
@@ -265,9 +203,17 @@ class MLP(nn.Module):
         self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+        self._gate_up: nn.Module | None = None
 
-    def __call__(self, x: mx.array) -> mx.array:
-        return self.down_proj(silu(self.gate_proj(x)) * self.up_proj(x))
+    def join(self) -> None:
+        """Make one product of two."""
+        self._gate_up = joined([self.gate_proj, self.up_proj])
+
+    def middle(self, x: mx.array) -> mx.array:
+        """What `down_proj` takes."""
+        if self._gate_up is None:
+            return swiglu(self.gate_proj(x), self.up_proj(x))
+        return swiglu(*mx.split(self._gate_up(x), 2, axis=-1))
 
 
 class Layer(nn.Module):
@@ -281,10 +227,26 @@ class Layer(nn.Module):
         self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.mlp = MLP(config)
 
+    def join(self) -> None:
+        self.self_attn.join()
+        self.mlp.join()
+
+    def enter(self, x: mx.array, rotation: Rotation | None) -> tuple[mx.array, mx.array, mx.array]:
+        """Up to attention: its queries, keys and values."""
+        return self.self_attn.project(self.input_layernorm(x), rotation)
+
+    def leave(self, x: mx.array, y: mx.array) -> mx.array:
+        """From attention's result `y` on, with `x` the layer's input there."""
+        x = added(self.self_attn.o_proj, y, x, self._scale)
+        middle = self.mlp.middle(self.post_attention_layernorm(x))
+        return added(self.mlp.down_proj, middle, x, self._scale)
+
     def __call__(self, x: mx.array, shared: Pass, layer: int) -> mx.array:
-        y = self.self_attn(self.input_layernorm(x), shared, layer)
-        x = x[:, shared.wanted] + self._scale * y
-        return x + self._scale * self.mlp(self.post_attention_layernorm(x))
+        q, k, v = self.enter(x, shared.rotation)
+        if shared.cache is not None:
+            k, v = shared.cache.update(layer, k, v, shared.valid)
+        y = attend(q[:, :, shared.wanted], k, v, shared.mask)
+        return self.leave(x[:, shared.wanted], y)
 
 
 class MiniCPM4(nn.Module):
@@ -302,12 +264,20 @@ class MiniCPM4(nn.Module):
             self.embed_tokens = nn.Embedding(vocab_size, config.hidden_size)
         self.layers = [Layer(config) for _ in range(config.num_layers)]
         self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
-        # The underscore keeps the table out of the parameters: checkpoints do not store it.
-        self._rotation = (
-            None
-            if config.rope is None
-            else rope_table(config.rope, config.head_dim, np.arange(positions))
-        )
+        self._joined = False
+        # (positions, 4, head_dim / 2): both of `Rotation` in one look-up. The underscore keeps the
+        # table out of the parameters: checkpoints do not store it.
+        self._table: mx.array | None = None
+        if config.rope is not None:
+            cos, sin = rope_table(config.rope, config.head_dim, np.arange(positions))
+            self._table = mx.stack([cos, sin, -sin, cos], axis=1)
+
+    def join(self) -> None:
+        """Join the products of one input, once. The weights may not change afterwards."""
+        if not self._joined:
+            self._joined = True
+            for layer in self.layers:
+                layer.join()
 
     def __call__(
         self,
@@ -325,17 +295,14 @@ class MiniCPM4(nn.Module):
         length = x.shape[1]
         mask: mx.array | str | None = None
         if cache is not None:
+            self.join()
             cache.open(length)
-            mask = cache.mask(length)
+            mask = cache.mask(length, self.config.num_heads)
         if valid is not None:
             valid = valid[:, None, :, None]
-        rotation = self._rotation
-        if rotation is not None:
-            at = slice(length) if cache is None else cache.positions(length)
-            cos, sin = (table[at] for table in rotation)
-            shape = (1 if cache is None else x.shape[0], length, 1, -1)
-            rotation = cos.reshape(shape), sin.reshape(shape)
-        everything = Pass(rotation, mask, cache, valid, ALL)
+        everything = Pass(self._rotation(length, cache), mask, cache, valid, ALL)
+        if length == 1 and cache is not None and on_gpu():
+            return self._step(x, everything)
         for index, layer in enumerate(self.layers[:-1]):
             x = layer(x, everything, index)
         # Nobody reads the last layer's other positions. (A causal "wanted" is always a tail.)
@@ -344,3 +311,49 @@ class MiniCPM4(nn.Module):
         last = replace(everything, mask=mask, wanted=wanted)
         x = self.layers[-1](x, last, len(self.layers) - 1)
         return self.norm(x)
+
+    def _rotation(self, length: int, cache: KVCache | None) -> Rotation | None:
+        if self._table is None:
+            return None
+        if cache is None:
+            table = self._table[None, :length]
+        else:
+            table = self._table[cache.positions(length)]
+        table = table[:, :, None]
+        return table[..., :2, :], table[..., 2:, :]
+
+    def _step(self, x: mx.array, shared: Pass) -> mx.array:
+        """One new position a row. All but cache and attention is compiled, for a number of rows."""
+        assert shared.cache is not None
+        first, *others = self._pieces
+        q, k, v = first(x, shared.rotation)
+        for layer, piece in enumerate(others):
+            k, v = shared.cache.update(layer, k, v)
+            x, *entered = piece(x, attend(q, k, v, shared.mask), shared.rotation)
+            if entered:
+                q, k, v = entered
+        return x
+
+    @functools.cached_property
+    def _pieces(self) -> list[Callable[..., tuple[mx.array, ...]]]:
+        """What lies before, between and after the layers' attention."""
+
+        def first(x: mx.array, rotation: Rotation | None) -> tuple[mx.array, ...]:
+            return self.layers[0].enter(x, rotation)
+
+        def between(layer: Layer, following: Layer) -> Callable[..., tuple[mx.array, ...]]:
+            def piece(x: mx.array, y: mx.array, rotation: Rotation | None) -> tuple[mx.array, ...]:
+                x = layer.leave(x, y)
+                return x, *following.enter(x, rotation)
+
+            return piece
+
+        def last(x: mx.array, y: mx.array, _: Rotation | None) -> tuple[mx.array, ...]:
+            return (self.norm(self.layers[-1].leave(x, y)),)
+
+        pairs = zip(self.layers[:-1], self.layers[1:], strict=True)
+        return [
+            mx.compile(first, inputs=self.layers[0].state),
+            *(mx.compile(between(*pair), inputs=[each.state for each in pair]) for pair in pairs),
+            mx.compile(last, inputs=[self.layers[-1].state, self.norm.state]),
+        ]

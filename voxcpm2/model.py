@@ -11,19 +11,26 @@ those are `generate.py`'s. A step of a batch is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
 from voxcpm2.fsq import FSQ
 from voxcpm2.locenc import LocEnc
-from voxcpm2.minicpm4 import KVCache, MiniCPM4, silu
+from voxcpm2.minicpm4 import MiniCPM4, on_cuda, on_gpu, silu
 from voxcpm2.prompt import Tokens
+
+COLUMNS, PATCHES = 32, 16
+"""What a prefill's columns and LocEnc's patches are rounded up to on CUDA: MLX makes and keeps a
+plan of attention for each exact shape there, and gives up after 512 (`tests/bench/shapes.py`).
+Elsewhere nothing is kept, and padding is work for nothing."""
 
 
 @dataclass(slots=True)
@@ -79,16 +86,34 @@ class Network(nn.Module):
             self.fusion_concat_proj = nn.Linear(2 * width, width)
         self.stop_proj = nn.Linear(width, width)
         self.stop_head = nn.Linear(width, 2, bias=False)
+        self._joined = False
 
     @property
     def dtype(self) -> mx.Dtype:
         """What activations are computed in."""
         return self.base_lm.norm.weight.dtype
 
+    def join(self) -> None:
+        """Make the weights ready: products of one input joined, the stop head's in float32.
+
+        Done by the first `prefill`, unless it was before; no weight may change afterwards.
+        """
+        if self._joined:
+            return
+        self._joined = True
+        for stack in (self.base_lm, self.residual_lm, self.feat_encoder.encoder):
+            stack.join()
+        self.feat_decoder.estimator.decoder.join()
+        for head in (self.stop_proj, self.stop_head):
+            head.set_dtype(mx.float32)  # once, where each step would
+            mx.eval(head.parameters())
+
     def prefill(self, rows: Sequence[Tokens], prefixes: Sequence[Prefix | None]) -> State:
         """Read rows of any length and mode, left-padded to one block, each after its prefix."""
+        self.join()
         counts = [len(row) for row in rows]
-        block = max(counts)
+        columns, heard = (COLUMNS, PATCHES) if on_cuda() else (1, 1)
+        block = rounded(max(counts), columns)
         ids = np.zeros((len(rows), block), np.int32)
         audio = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
         patches = np.concatenate([row.latents for row in rows])
@@ -97,6 +122,8 @@ class Network(nn.Module):
             ids[b, block - len(row) :] = row.ids
             audio[b, block - len(row) :][row.audio] = 1 + seen + np.arange(len(row.latents))
             seen += len(row.latents)
+        unread = np.zeros((rounded(seen, heard) - seen, *patches.shape[1:]), np.float32)
+        patches = np.concatenate([patches, unread])
         # One encoder call for all patches of all rows; a zero in front serves the text positions.
         nothing = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
         encoded = mx.concatenate([nothing, self._encode(mx.array(patches))]) if seen else nothing
@@ -108,7 +135,7 @@ class Network(nn.Module):
 
         def space(lm: MiniCPM4, kind: str) -> KVCache:
             known = [None if prefix is None else getattr(prefix, kind) for prefix in prefixes]
-            return KVCache.for_rows(lm.config, self.dtype, counts, known)
+            return KVCache.for_rows(lm.config, self.dtype, counts, known, multiple=columns)
 
         base, residual = space(self.base_lm, "base"), space(self.residual_lm, "residual")
         y = self.base_lm(mx.where(is_audio, e, embedded), cache=base, valid=valid)
@@ -118,11 +145,15 @@ class Network(nn.Module):
             row.latents[-1] if row.audio[-1] else np.zeros(patches.shape[1:], np.float32)
             for row in rows
         ]
+        for cache in (base, residual):
+            cache.trim()  # a step is faster without a mask, and a prefix has no padding
         return State(base, residual, y[:, -1], r[:, -1], mx.array(np.stack(last)))
 
     def feed(self, state: State, patch: mx.array) -> None:
         """Let every row of `state` hear its new patch, (B, patch_size, feat_dim)."""
-        e = self._encode(patch)[:, None]
+        # Traced here alone: a step's row counts are few, a prefill's counts of patches are not.
+        encode = self._compiled_encode if on_gpu() else self._encode
+        e = encode(patch)[:, None]
         h = self.fsq_layer(self.base_lm(e, cache=state.base))
         r = self.residual_lm(self._fuse(h, e), cache=state.residual)
         state.h, state.r, state.cond = h[:, 0], r[:, 0], patch
@@ -132,7 +163,10 @@ class Network(nn.Module):
         return mx.argmax(self.stop_logits(state.h), axis=-1) == 1
 
     def stop_logits(self, h: mx.array) -> mx.array:
-        """(B, H) -> (B, 2) float32, of going on and of stopping."""
+        """(B, H) -> (B, 2) float32, of going on and of stopping.
+
+        In float32, as upstream's: one flag ends a take, and the two logits may be near.
+        """
         return self.stop_head(silu(self.stop_proj(h.astype(mx.float32))))
 
     def sample(self, state: State, noise: mx.array, plan: Plan) -> mx.array:
@@ -148,6 +182,11 @@ class Network(nn.Module):
 
     def _encode(self, patches: mx.array) -> mx.array:
         return self.enc_to_lm_proj(self.feat_encoder(patches))
+
+    @functools.cached_property
+    def _compiled_encode(self) -> Callable[[mx.array], mx.array]:
+        parts = [self.feat_encoder.state, self.enc_to_lm_proj.state]
+        return mx.compile(self._encode, inputs=parts)
 
     def _fuse(self, h: mx.array, e: mx.array) -> mx.array:
         """The residual LM's input, from the base LM's output and the patch's encoding."""

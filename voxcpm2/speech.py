@@ -19,5 +19,5 @@ class Speech:
     latents: np.ndarray  # of the new patches, (n, patch_size, latent_dim) float32
     stop_reason: StopReason  # the model's own stop, the length cap, or the caller's cancel
     token_count: int  # of the text that was asked for, description included
-    seed: int  # of the attempt that is returned: it alone gives the same speech again
+    seed: int  # of the attempt that is returned: alone, on this machine, it says the same again
     attempts: int

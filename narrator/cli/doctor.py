@@ -114,6 +114,9 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     for name, model in models.items():
         yield _model(name, model)
     yield _memory(machine.memory(), device, models["model"])
+    if device.kind in ("Metal", "CUDA") and models["model"].path is not None:
+        tell("running a step of the model's sizes")
+        yield from _step(models["model"].path)
     yield _encoders()
     yield _draft()
     yield _casting(tell)
@@ -182,6 +185,21 @@ def _memory(memory: Memory, device: Device, model: Model) -> Diagnosis:
     if device.kind != "CUDA" and memory.available is not None and wanted > memory.available:
         return Diagnosis("memory", "warn", said, f"close other programs; or {less}")
     return Diagnosis("memory", "ok", said)
+
+
+def _step(path: Path) -> Iterator[Diagnosis]:
+    """What a render does first on a GPU: kernels are compiled and run, with nothing to say.
+
+    Worth a line where it fails.
+    """
+    from narrator.engines import voxcpm2
+
+    try:
+        voxcpm2.tried(path)
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        todo = "a driver or MLX that does not fit: install both anew, or render with --draft"
+        yield Diagnosis("a step", "fail", f"the model does not run here: {said}", todo)
 
 
 def _encoders() -> Diagnosis:

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from narrator.cli import doctor
-from narrator.engines import machine, models, reader
+from narrator.engines import machine, models, reader, voxcpm2
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
@@ -206,6 +206,16 @@ def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypat
     assert "./voice" in found["lora"]["said"]
     hubs.checkpoint(book.parent / "mine")
     assert checks(narrator, book)[1]["model"]["state"] == "ok"
+
+
+def test_a_gpu_that_does_not_run_the_model_fails(narrator, fit, monkeypatch):
+    def odd(path):
+        raise RuntimeError("[compile] no compiler\nand more")
+
+    monkeypatch.setattr(voxcpm2, "tried", odd)
+    code, found = checks(narrator)
+    assert (code, found["a step"]["state"]) == (3, "fail")
+    assert found["a step"]["said"] == "the model does not run here: [compile] no compiler"
 
 
 # -- the machine itself

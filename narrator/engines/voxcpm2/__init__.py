@@ -35,6 +35,18 @@ def models_of(
         yield "lora", models.find_lora(settings.lora, root=root, tell=tell)
 
 
+def tried(path: Path) -> float:
+    """Seconds in which this machine makes a step of the model at `path` ready, and runs it.
+
+    Of its sizes, but with a layer a stack and no weights. Raises whatever stops it.
+    """
+    from voxcpm2.config import Config
+    from voxcpm2.load import read_config
+    from voxcpm2.rehearsal import tried
+
+    return tried(Config.from_dict(read_config(path)))
+
+
 KIND = EngineKind(
     name="voxcpm2",
     settings=VoxCPM2Settings,

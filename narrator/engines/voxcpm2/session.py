@@ -1,10 +1,11 @@
 """VoxCPM2 at work: requests become rows of one batch, rows become takes.
 
 A row that has finished is decoded beside the steps of those that go on, so that the model never
-waits. Which requests share a batch changes no take: everything random or counted belongs to the
-row. Noise is drawn from the request's seed, its text and its attempt (`noise_seed`): equal texts of
-one seed draw equal noise, and differ by what they continue. Prompts are taken as they are given:
-who makes them ends them on a short pause.
+waits. Everything random or counted belongs to the row, so that which requests share a batch changes
+no more than last bits; on a GPU those can turn a take, and what was stored is the take. Noise is
+drawn from the request's seed, its text and its attempt (`noise_seed`): equal texts of one seed draw
+equal noise, and differ by what they continue. Prompts are taken as they are given: who makes them
+ends them on a short pause.
 """
 
 from __future__ import annotations
@@ -138,7 +139,9 @@ class VoxCPM2Session:
 
     def _work(self, began: float) -> bool:
         """One step, decoding beside it; returns whether a slot became free."""
-        for _, decoding in self._decoding:
+        import voxcpm2
+
+        for _, decoding in self._decoding[: voxcpm2.DECODINGS]:  # others wait: windows are large
             decoding.push()
         done = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
         ended: list[voxcpm2.Row] = []

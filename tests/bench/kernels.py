@@ -1,0 +1,287 @@
+"""Kernels that a step launches on a GPU, by part, and the time that its graph takes to build.
+
+    python tests/bench/kernels.py [--rows 1 8] [--rounds 5]
+
+Graphs are lazy, so that those of the shipped sizes are built and counted on any machine, without
+weights and without evaluating anything; the package is told that there is a GPU. Rules: views are
+free, a pad is two, a concatenation as many as its inputs, a norm one, attention one where the
+backend has a kernel for it and else what it falls back to, a compiled region one. Rows are ragged
+where there are several, which costs a mask. On a machine with a GPU, random weights of the shipped
+sizes are made and the parts timed there, beside what was predicted. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_map
+
+from tests.voxcpm2.gpu import pretended
+from voxcpm2 import generate, minicpm4
+from voxcpm2.audio_vae import CHUNK, AudioVAE
+from voxcpm2.cache import KVCache, rounded
+from voxcpm2.cfm import Plan
+from voxcpm2.config import Config, TransformerConfig
+from voxcpm2.model import Network, State
+
+SHIPPED = Path(__file__).parent.parent / "golden" / "shipped_config.json"
+Backend = Literal["metal", "cuda"]
+POSITIONS = 300
+"""Held by the longest row."""
+FREE = set(
+    "Reshape Transpose Slice Split ExpandDims Squeeze Broadcast Depends Unflatten Flatten "
+    "AsStrided Copy StopGradient BroadcastAxes View".split()
+)
+PREDICTED = {
+    "Apple M1": (190.0, 63.0),
+    "Apple M4 Pro": (63.0, 18.0),
+    "Apple M3 Ultra": (22.0, 6.0),
+    "RTX 4090": (45.0, 5.6),
+    "H100": (45.0, 5.0),
+}
+"""Milliseconds a patch: of one row, and a row's of eight to sixteen. Arithmetic, never measured."""
+
+
+def kernels(*arrays: mx.array) -> int:
+    """What evaluating these would launch."""
+    file = io.StringIO()
+    mx.export_to_dot(file, *arrays)
+    graph = file.getvalue()
+    nodes = re.findall(r'\{ (\d+) \[label ="([^"]+)", shape=rectangle', graph)
+    inputs = Counter(re.findall(r"-> (\d+)\b", graph))
+    joins = {node for node, label in nodes if label == "Concatenate"}
+    cost = sum(inputs[node] for node in joins)
+    for _, label in nodes:
+        if label not in FREE and label != "Concatenate":
+            cost += 2 if label == "Pad" else 1
+    return cost
+
+
+@contextlib.contextmanager
+def fused(backend: Backend) -> Iterator[None]:
+    """Norms and attention as one node each, where the backend has one kernel for them."""
+    plain = mx.fast.scaled_dot_product_attention
+
+    def norm(x: mx.array, weight: mx.array, eps: float) -> mx.array:
+        return mx.cumsum(x, axis=-1)
+
+    def attention(q: mx.array, k: mx.array, v: mx.array, *, scale: float, mask: Any) -> mx.array:
+        masked = isinstance(mask, mx.array)
+        if not one_kernel(backend, q, k, masked):
+            return plain(q, k, v, scale=scale, mask=mask)
+        needs = [k, v]
+        if masked:
+            needs.append(mx.broadcast_to(mask, (*q.shape[:3], k.shape[2])))
+        return mx.depends([mx.sort(q, axis=-1)], needs)[0]
+
+    with (
+        mock.patch.object(mx.fast, "rms_norm", norm),
+        mock.patch.object(mx.fast, "scaled_dot_product_attention", attention),
+    ):
+        yield
+
+
+def one_kernel(backend: Backend, q: mx.array, k: mx.array, masked: bool) -> bool:
+    """As the backends' `has_fused_kernel`, of MLX 0.32."""
+    length, width, group = q.shape[2], q.shape[3], q.shape[1] // k.shape[1]
+    if backend == "cuda":
+        return (length > 1 and q.dtype != mx.float32) or (length < 4 and not masked)
+    if length > 8:
+        return width in (64, 72, 80, 96, 128, 192, 256)
+    return width in (64, 96, 128, 256) and length <= k.shape[2] and length * group <= 32
+
+
+def hollow(shape: Sequence[int], dtype: mx.Dtype = mx.bfloat16) -> mx.array:
+    """Zeros that take no memory, and are no part of a graph."""
+    made = mx.broadcast_to(mx.zeros((1,) * len(shape), dtype), tuple(shape))
+    mx.eval(made)
+    return made
+
+
+def emptied(module: nn.Module, dtype: mx.Dtype) -> None:
+    def one(array: mx.array) -> mx.array:
+        real = mx.issubdtype(array.dtype, mx.floating)
+        return hollow(array.shape, dtype if real else array.dtype)
+
+    module.update(tree_map(one, module.parameters()))
+
+
+def hollow_join(layers: Sequence[nn.Module]) -> nn.Module:
+    whole = nn.Linear(1, 1, bias=False)
+    rows = sum(layer.weight.shape[0] for layer in layers)
+    whole.weight = hollow((rows, layers[0].weight.shape[1]))
+    return whole
+
+
+def hollow_network() -> Network:
+    """The shipped sizes in bfloat16."""
+    network = Network(Config.from_dict(json.loads(SHIPPED.read_text())))
+    emptied(network, mx.bfloat16)
+    with mock.patch.object(minicpm4, "joined", hollow_join):
+        network.join()
+    return network
+
+
+def state(config: Config, rows: int) -> State:
+    """Rows between two steps, each with a beginning of its own."""
+
+    def cache(stack: TransformerConfig) -> KVCache:
+        shape = (rows, stack.num_kv_heads, rounded(POSITIONS, KVCache.BUCKET), stack.head_dim)
+        keys, values = ([hollow(shape) for _ in range(stack.num_layers)] for _ in range(2))
+        return KVCache(keys, values, [37 * row % POSITIONS for row in range(rows)], POSITIONS)
+
+    h, r = (hollow((rows, config.base_lm.hidden_size)) for _ in range(2))
+    cond = hollow((rows, config.patch_size, config.feat_dim), mx.float32)
+    return State(cache(config.base_lm), cache(config.residual_lm), h, r, cond)
+
+
+def plan(network: Network, rows: int) -> Plan:
+    made = network.feat_decoder.plan([(10, 2.0)] * rows)
+    mx.eval(made.widths, made.cfg)
+    return Plan(hollow(made.time.shape), made.widths, made.cfg)
+
+
+def parts(network: Network, rows: int, backend: Backend) -> dict[str, int]:
+    """Kernels of a step of so many rows."""
+    c = network.config
+    width, before, here = c.base_lm.hidden_size, state(c, rows), plan(network, rows)
+    patch = hollow((rows, c.patch_size, c.feat_dim), mx.float32)
+    e, noise = hollow((rows, 1, width)), hollow((rows, c.feat_dim, c.patch_size), mx.float32)
+    normal = generate._normal((c.feat_dim, c.patch_size))
+
+    def held(cache: KVCache) -> list[mx.array]:
+        return [*cache.keys, *cache.values]
+
+    return {
+        "LocEnc": kernels(network._encode(patch)),
+        "base LM": kernels(network.base_lm(e, cache=before.base), *held(before.base)),
+        "FSQ, fusion": kernels(network._fuse(network.fsq_layer(e), e)),
+        "residual LM": kernels(
+            network.residual_lm(e, cache=before.residual), *held(before.residual)
+        ),
+        "stops": kernels(network.stops(before)),
+        "solver": kernels(network.sample(before, noise, here)),
+        "noise": kernels(mx.stack([normal(mx.random.key(n)) for n in range(rows)])),
+    }
+
+
+def counted(rows: Sequence[int], backends: Sequence[Backend]) -> dict[str, dict[str, int]]:
+    network, found = hollow_network(), {}
+    for backend in backends:
+        for count in rows:
+            with pretended(backend, compiled=True), fused(backend):
+                made = parts(network, count, backend)
+            found[f"{backend} {count}"] = {**made, "all": sum(made.values())}
+    return found
+
+
+def window() -> int:
+    """Kernels of a window of the codec's decoder."""
+    vae = AudioVAE(Config.from_dict(json.loads(SHIPPED.read_text())).vae)
+    emptied(vae, mx.float32)
+    with pretended(compiled=True):
+        return kernels(vae.decode(hollow((1, CHUNK, vae.config.latent_dim), mx.float32)))
+
+
+def milliseconds(work: Callable[[], Any], rounds: int) -> float:
+    def once() -> float:
+        began = time.perf_counter()
+        work()
+        return 1000 * (time.perf_counter() - began)
+
+    return min(once() for _ in range(rounds))
+
+
+def building(rows: Sequence[int], rounds: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of Python and MLX until a step's graph stands: the first time, and then."""
+    network, found = hollow_network(), {}
+    with pretended(compiled=True):
+        for count in rows:
+            c = network.config
+            patch = hollow((count, c.patch_size, c.feat_dim), mx.float32)
+            noise = hollow((count, c.feat_dim, c.patch_size), mx.float32)
+            here, between = plan(network, count), state(c, count)
+
+            def solve(between: State = between, noise: mx.array = noise, p: Plan = here) -> None:
+                network.sample(between, noise, p)
+
+            def feed(patch: mx.array = patch, count: int = count) -> None:
+                network.feed(state(network.config, count), patch)
+
+            first = milliseconds(lambda f=feed, s=solve: (f(), s()), 1)
+            found[str(count)] = {
+                "first": first,
+                "feed": milliseconds(feed, rounds),
+                "solver": milliseconds(solve, rounds),
+            }
+    return found
+
+
+def timed(rows: Sequence[int], rounds: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of the parts on this machine's GPU, with random weights."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import model as model_bench
+
+    made = model_bench.random_model(json.loads(SHIPPED.read_text()), mx.bfloat16)
+    ours = model_bench.Ours(made, "abcdefgh" * 4, 8)
+    found = {}
+    for count in rows:
+        times = {}
+        for name, stage in ours.stages(count).items():
+            mx.eval(stage())
+            times[name] = milliseconds(lambda run=stage: mx.eval(run()), rounds)
+        times["step"] = times["LM step"] + times["solver"]
+        found[str(count)] = times
+    return found
+
+
+def predicted() -> tuple[float, float] | None:
+    name = str(mx.device_info().get("device_name") or mx.device_info().get("architecture"))
+    return next((times for part, times in PREDICTED.items() if part in name), None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    found: dict[str, Any] = {"bench": "kernels", "device": str(mx.default_device())}
+    if mx.default_device().type == mx.DeviceType.gpu:
+        found["times_ms"] = timed(options.rows, options.rounds)
+        for count, times in found["times_ms"].items():
+            shown = ", ".join(f"{name} {value:.1f}" for name, value in times.items())
+            print(f"{count} rows, ms: {shown}")
+        found["predicted_ms"] = predicted()
+        print(f"predicted, one row and a row of eight: {found['predicted_ms'] or 'nothing'}")
+        mx.set_default_device(mx.cpu)  # what follows counts and builds, and evaluates nothing
+    found["kernels"] = counted(options.rows, ["metal", "cuda"])
+    columns = list(found["kernels"])
+    print(f"{'kernels a step':16}" + "".join(f"{name:>10}" for name in columns))
+    for part in found["kernels"][columns[0]]:
+        print(f"{part:16}" + "".join(f"{found['kernels'][name][part]:10}" for name in columns))
+    found["window"] = window()
+    print(f"and {found['window']} for a window of the codec's decoder")
+    found["building_ms"] = building(options.rows, options.rounds)
+    print(f"{'ms to build':16}{'first':>10}{'feed':>10}{'solver':>10}")
+    for count, times in found["building_ms"].items():
+        print(f"{count + ' rows':16}" + "".join(f"{value:10.1f}" for value in times.values()))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

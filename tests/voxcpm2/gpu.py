@@ -1,0 +1,50 @@
+"""A GPU that is not there: the package takes its GPU branches, and computes on the CPU."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Iterator
+from typing import Any, Literal
+from unittest import mock
+
+import mlx.core as mx
+
+from voxcpm2 import audio_vae, minicpm4
+
+Kind = Literal["metal", "cuda"]
+
+
+class _Device:
+    type = mx.DeviceType.gpu
+
+
+class _Core(types.ModuleType):
+    """`mlx.core`, but for what it says of the device."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("mlx.core")
+        self.cuda = types.SimpleNamespace(is_available=lambda: kind == "cuda")
+
+    @staticmethod
+    def default_device() -> Any:
+        return _Device()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(mx, name)
+
+
+@contextlib.contextmanager
+def pretended(kind: Kind = "metal", *, compiled: bool = False) -> Iterator[None]:
+    """The two modules that ask for the device are told that it is a GPU.
+
+    What would be compiled is run as it is unless `compiled`: a C++ compiler takes a minute for it.
+    """
+    core = _Core(kind)
+    if not compiled:
+        mx.disable_compile()
+    try:
+        with mock.patch.object(minicpm4, "mx", core), mock.patch.object(audio_vae, "mx", core):
+            yield
+    finally:
+        mx.enable_compile()

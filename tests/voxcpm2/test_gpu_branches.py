@@ -1,0 +1,176 @@
+"""What only a GPU runs, run on the CPU: compiled layers, folded heads, joined products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from tests.voxcpm2.gpu import Kind, pretended
+from voxcpm2 import Batch, Prompt, Request, Row, VoxCPM2, rehearsal
+from voxcpm2.cfm import solver_rows
+from voxcpm2.config import Config, RopeConfig
+from voxcpm2.load import load
+from voxcpm2.minicpm4 import attend, folds, rope_table, rotate
+from voxcpm2.prompt import Text, build
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind", "compiled"),
+    [
+        ("base", "metal", False),
+        ("base", "cuda", False),
+        ("v1", "cuda", False),
+        pytest.param("base", "metal", True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_batch_says_there_what_it_says_here(
+    golden: Any, variant: str, kind: Kind, compiled: bool
+) -> None:
+    """Rows of all modes; on CUDA blocks, patches and the solver's rows are padded."""
+
+    def spoken() -> list[np.ndarray]:
+        model = VoxCPM2(load(golden(variant).checkpoint, dtype="float32"))
+        shape = (model.config.patch_size, model.config.feat_dim)
+        said, heard = (latents(seed, n, shape) for seed, n in ((1, 5), (2, 3)))
+        voice = {} if model.config.first_generation else {"reference": heard}
+        batch = model.batch(slots=3)
+        calls: list[dict[str, Any]] = [
+            {"text": "Hello world."},
+            {"text": "the warm sun", "prompt": Prompt("Then the rain falls. ", said)},
+            {"text": "Hello.", "steps": 2, **voice},
+            {"text": "the lazy dog", "prompt": Prompt("Hello.", said), **voice},
+        ]
+        rows = {}
+        for n, call in enumerate(calls):
+            request = Request(**{"steps": 3, **call}, seed=n, min_len=4, max_len=5 + n)
+            rows[batch.add(request)] = n
+        found: dict[int, np.ndarray] = {}
+        while len(batch):
+            found |= {rows[row]: speech.samples for row, speech in batch.advance()}
+        return [found[n] for n in sorted(found)]
+
+    here = spoken()
+    with pretended(kind, compiled=compiled):
+        there = spoken()
+    assert len(there) == 4
+    for a, b in zip(here, there, strict=True):
+        assert a.shape == b.shape
+        assert np.abs(a - b).max() < 1e-3
+
+
+def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint: Any) -> None:
+    network = checkpoint("base").network
+    tokens = build([Text([5, 6, 7])], (4, 16))
+    columns = []
+    lm = type(network.base_lm).__call__
+
+    def watched(self: Any, x: mx.array, **given: Any) -> mx.array:
+        columns.append(x.shape[1])
+        return lm(self, x, **given)
+
+    with pretended("cuda"), mock.patch.object(type(network.base_lm), "__call__", watched):
+        state = network.prefill([tokens], [None])
+    assert set(columns) == {32}
+    assert state.base.starts == state.residual.starts == [0]
+    assert state.base.length == len(tokens)
+
+
+def test_the_solver_has_few_numbers_of_rows_on_cuda() -> None:
+    assert [solver_rows(n) for n in (1, 3, 5, 8, 9)] == [1, 3, 5, 8, 9]
+    with pretended("metal"):
+        assert solver_rows(3) == 3
+    with pretended("cuda"):
+        assert [solver_rows(n) for n in (1, 2, 3, 5, 8, 9, 17)] == [1, 2, 4, 8, 8, 16, 24]
+
+
+class TestWhatAGpuFailsOn:
+    """That a command failed may be told after its result looks ready: nothing is given before."""
+
+    @pytest.fixture
+    def finished(self, models: Callable[[str], VoxCPM2]) -> tuple[Batch, Row]:
+        batch = models("base").batch(1)
+        row = batch.add(Request("Hello.", seed=1, steps=2, min_len=3, max_len=3))
+        while not batch.step():
+            pass
+        return batch, row
+
+    def test_windows_that_were_not_computed(self, finished: tuple[Batch, Row]) -> None:
+        beside = mx.new_stream(mx.default_device())
+
+        def failed(stream: Any) -> None:
+            if stream == beside:
+                raise RuntimeError("insufficient memory")
+
+        decoding = finished[0].decoding(finished[1], beside)
+        with (
+            pretended(),
+            mock.patch.object(mx, "synchronize", failed),
+            pytest.raises(RuntimeError, match="insufficient memory"),
+        ):
+            decoding.speech()
+
+    @pytest.mark.parametrize("steps", [0, 2])
+    def test_patches_that_were_not_computed(self, finished: tuple[Batch, Row], steps: int) -> None:
+        """They are asked for, unless steps have gone well since."""
+        batch, row = finished
+        waited = []
+        decoding = batch.decoding(row, mx.new_stream(mx.default_device()))
+        batch.add(Request("Hello.", seed=1, steps=2, min_len=4))
+        for _ in range(steps):
+            batch.step()
+        with pretended(), mock.patch.object(mx, "synchronize", waited.append):
+            decoding.speech()
+        assert len(waited) == (1 if steps else 2)
+
+
+def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> None:
+    traced = []
+    with pretended(), mock.patch.object(rehearsal, "step", lambda _, *given: traced.append(given)):
+        rehearsals = rehearsal.Rehearsals(checkpoint("base").network)
+        for _ in range(4):
+            rehearsals.one(3, 10)
+        rehearsals.one(4, 10)
+    assert traced == [(3, 10), (2, 10), (1, 10), (4, 10)]
+    rehearsals.one(9, 10)  # not on a CPU
+    assert len(traced) == 4
+
+
+def test_a_step_can_be_tried_without_weights(golden: Any) -> None:
+    assert rehearsal.tried(Config.from_dict(golden("base").config)) > 0
+
+
+def latents(seed: int, count: int, shape: tuple[int, int]) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, *shape), np.float32)
+
+
+def test_folded_heads_attend_as_they_did() -> None:
+    q = mx.random.normal((3, 16, 5, 64), key=mx.random.key(1))
+    k, v = (mx.random.normal((3, 2, 5, 64), key=mx.random.key(n)) for n in (2, 3))
+    assert folds(5, 8)
+    assert not folds(4, 8)  # one kernel on Metal as it is
+    assert not folds(11, 8)
+    expected = mx.fast.scaled_dot_product_attention(q, k, v, scale=64**-0.5)
+    expected = expected.swapaxes(1, 2).reshape(3, 5, -1)
+    np.testing.assert_allclose(attend(q, k, v, None), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
+def test_rotation_is_upstreams_to_the_last_bit(dtype: mx.Dtype) -> None:
+    config = RopeConfig(10000.0, (1.0,) * 32, 1.0, 8192)
+    cos, sin = (t[None, :, None] for t in rope_table(config, 64, np.arange(7990, 8000)))
+    x = mx.random.normal((2, 10, 3, 64), key=mx.random.key(1)).astype(dtype)
+    first, second = mx.split(x.astype(mx.float32), 2, axis=-1)
+    turned = [first * cos - second * sin, second * cos + first * sin]
+    expected = mx.concatenate(turned, axis=-1).astype(dtype)
+    of_a, of_b = mx.stack([cos, sin], axis=-2), mx.stack([-sin, cos], axis=-2)
+    assert mx.array_equal(rotate(x, (of_a, of_b)), expected)
+    with pretended():
+        found = rotate(x, (of_a, of_b)).astype(mx.float32)
+    assert mx.abs(found - expected.astype(mx.float32)).max() < (
+        1e-6 if dtype == mx.float32 else 0.1
+    )

@@ -1,0 +1,92 @@
+"""Layers of one input in one product: the same numbers, names and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+import pytest
+
+from voxcpm2.linear import LoRALinear, Separate, added, joined
+
+OUTPUTS = (64, 32, 96)
+
+
+def plain(seed: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(64, outputs, bias=False)
+    layer.weight = mx.random.normal((outputs, 64), key=mx.random.key(seed))
+    return layer
+
+
+def quantised(seed: int, outputs: int, bits: int = 8) -> nn.Module:
+    return nn.QuantizedLinear.from_linear(plain(seed, outputs), 32, bits)
+
+
+def adapted(layer: nn.Module, outputs: int, scale: float = 2.0) -> LoRALinear:
+    a, b = (
+        mx.random.normal(shape, key=mx.random.key(outputs + n))
+        for n, shape in enumerate([(4, 64), (outputs, 4)])
+    )
+    return LoRALinear(layer, a, b, scale)
+
+
+def made(kind: str) -> list[nn.Module]:
+    match kind:
+        case "plain":
+            return [plain(n, outputs) for n, outputs in enumerate(OUTPUTS)]
+        case "quantised":
+            return [quantised(n, outputs) for n, outputs in enumerate(OUTPUTS)]
+        case "with LoRA":
+            return [adapted(plain(n, outputs), outputs) for n, outputs in enumerate(OUTPUTS)]
+        case "with LoRA on some, quantised":
+            first, *others = made("quantised")
+            return [first, *map(adapted, others, OUTPUTS[1:])]
+        case "of different bits":
+            return [quantised(n, outputs, 4 + 4 * (n % 2)) for n, outputs in enumerate(OUTPUTS)]
+        case "of different LoRA":
+            return [adapted(plain(n, out), out, n + 1.0) for n, out in enumerate(OUTPUTS)]
+    raise AssertionError(kind)
+
+
+def side_by_side(layers: Sequence[nn.Module], x: mx.array) -> np.ndarray:
+    return np.array(mx.concatenate([layer(x) for layer in layers], axis=-1))
+
+
+@pytest.mark.parametrize(
+    "kind", ["plain", "quantised", "with LoRA", "with LoRA on some, quantised"]
+)
+def test_one_product_in_place_of_several(kind: str) -> None:
+    layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
+    expected = side_by_side(layers, x)
+    one = joined(layers)
+    assert not isinstance(one, Separate)
+    np.testing.assert_allclose(np.array(one(x)), expected, atol=1e-4)
+    # and the layers are what they were
+    np.testing.assert_allclose(side_by_side(layers, x), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["of different bits", "of different LoRA"])
+def test_what_is_not_alike_stays_apart(kind: str) -> None:
+    layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
+    one = joined(layers)
+    assert isinstance(one, Separate)
+    np.testing.assert_array_equal(np.array(one(x)), side_by_side(layers, x))
+
+
+def test_no_weight_is_held_twice() -> None:
+    layers = [nn.Linear(512, 512, bias=False) for _ in range(3)]
+    mx.eval([layer.parameters() for layer in layers])
+    before = mx.get_active_memory()
+    one = joined(layers)
+    assert mx.get_active_memory() - before < 1e5
+    assert one.weight.nbytes == 3 * 512 * 512 * 4
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+@pytest.mark.parametrize("layer", [plain(1, 64), quantised(1, 64), adapted(plain(1, 64), 64)])
+def test_a_sum_in_the_product_is_the_sum(layer: nn.Module, scale: float) -> None:
+    x, to = (mx.random.normal((2, 3, 64), key=mx.random.key(n)) for n in (1, 2))
+    expected = np.array(to + scale * layer(x))
+    np.testing.assert_allclose(np.array(added(layer, x, to, scale)), expected, atol=1e-4)

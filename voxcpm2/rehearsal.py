@@ -1,0 +1,73 @@
+"""A step that is made up: what is traced and compiled for it need not be when it is real.
+
+On a GPU each new number of rows is traced once, a third of a second, and each kind of kernel is
+compiled when it first runs. It knows no texts and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import mlx.core as mx
+
+from voxcpm2.config import Config, TransformerConfig
+from voxcpm2.minicpm4 import on_gpu
+from voxcpm2.model import Network
+from voxcpm2.prompt import Text, build
+
+
+def step(network: Network, rows: int, steps: int = 10) -> list[mx.array]:
+    """What a step of so many rows with so many solver steps would make, not evaluated.
+
+    To build it is to trace it.
+    """
+    c = network.config
+    tokens = build([Text([0])], (c.patch_size, c.feat_dim))
+    state = network.prefill([tokens] * rows, [None] * rows)
+    network.feed(state, mx.zeros((rows, c.patch_size, c.feat_dim)))
+    noise = mx.zeros((rows, c.feat_dim, c.patch_size))
+    plan = network.feat_decoder.plan([(steps, 2.0)] * rows)
+    return [network.stops(state), network.sample(state, noise, plan), state.r]
+
+
+class Rehearsals:
+    """Traces the numbers of rows that a batch may come to, while a GPU is busy with a step."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._known: set[tuple[int, int]] = set()
+
+    def one(self, slots: int, steps: int) -> None:
+        """Trace one number of rows up to `slots` that has not been, if there is one."""
+        if not on_gpu():
+            return
+        for rows in range(slots, 0, -1):
+            if (rows, steps) not in self._known:
+                self._known.add((rows, steps))
+                step(self._network, rows, steps)
+                return
+
+
+def tried(config: Config, rows: int = 1) -> float:
+    """Seconds in which a step of this model is made ready and run, with one layer of zeros a stack.
+
+    What stops the real one on this machine stops this one: RuntimeError.
+    """
+
+    def shallow(stack: TransformerConfig) -> TransformerConfig:
+        return replace(stack, num_layers=1)
+
+    began = time.perf_counter()
+    small = replace(
+        config,
+        base_lm=shallow(config.base_lm),
+        residual_lm=shallow(config.residual_lm),
+        encoder=shallow(config.encoder),
+        dit=shallow(config.dit),
+        vocab_size=128,
+    )
+    network = Network(small)
+    network.set_dtype(mx.bfloat16)
+    mx.eval(step(network, rows))
+    return time.perf_counter() - began
