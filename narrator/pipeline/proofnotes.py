@@ -130,7 +130,7 @@ def _shown(cell: str) -> str:
 
 _APOSTROPHE = re.compile(r"\A'(?='*[=+\-@])")
 """Keeps spreadsheets from calculating a cell."""
-_FORMULA = re.compile(r"'*[=+\-@]")
+_FORMULA = re.compile(r"'*[=+\-@＝＋－＠]")
 
 
 def as_text(cell: str) -> str:

@@ -192,7 +192,8 @@ async def _work(studio: Studio, ready: Callable[[], None]) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     studio.desk.begin(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(name, ended.set)
+        if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
+            loop.add_signal_handler(name, ended.set)
     with served(studio):
         ready()
         while not ended.is_set():

@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -381,7 +382,9 @@ class Desk:
         words = layout.words_of(view.book, steps, view.shared) if steps else None
         if words is None:
             return None
-        data = WordsBytes(words, view.book.store, self._cache)
+        data = WordsBytes(
+            words, view.book.store, self._cache, partial(self.touched, steps[0].chapter)
+        )
         return ChapterSound("takes", data, words.timeline, 0.0, len(words.clips))
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from narrator.errors import EnvironmentFailed
+from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.owning import joining
 from narrator.pipeline.owning.jobs import Event, Job, row
 from narrator.pipeline.owning.joining import Link
@@ -43,6 +43,9 @@ class Jobs:
         self._last: Mapping[str, Any] | None = None
         self._touched: set[int] = set()
         self._told = 0.0
+        self._others: set[str] = set()
+        """Ids of jobs of another manifest in the project's folder: what they say is not of this
+        book, and nobody here stops them."""
         self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
 
     def start(self) -> None:
@@ -92,10 +95,10 @@ class Jobs:
     def stop(self) -> None:
         """Stop what runs, and drop what waits."""
         with self._mutex:
-            link = self._link
-            waiting = [str(one["id"]) for one in self._queue]
+            link, running = self._link, [self._running] if self._running else []
+            names = [str(one["id"]) for one in (*self._queue, *running)]
         if link:
-            for name in (*waiting, ""):
+            for name in names:
                 link.stop(name)
 
     def state(self) -> dict[str, Any]:
@@ -146,16 +149,26 @@ class Jobs:
         link.close()
         self._say({"event": "gone"})
         self._desk.later("reading the takes", self._desk.replan)
-        if not self._ended.is_set():
-            for job in left.values():
+        for job in left.values() if not self._ended.is_set() else ():
+            try:
                 self.submit(job)
+            except NarratorError as error:  # the page goes on: another may own it by and by
+                with self._mutex:
+                    self._last = {"kind": job.kind, "exit": error.exit_code, "text": "",
+                                  "error": str(error)}  # fmt: skip
+                self._say({"event": "gone"})
 
     def _hear(self, event: Event) -> None:
         with self._mutex, contextlib.suppress(*_BROKEN):
+            if self._is_anothers(event.get("job")):
+                return
             match event.get("event"):
                 case "hello":
-                    self._running, self._queue = event["running"], list(event["queue"])
-                    self._progress = event["progress"]
+                    self._others.clear()
+                    ours = [one for one in event["queue"] if not self._is_anothers(one)]
+                    running = None if self._is_anothers(event["running"]) else event["running"]
+                    self._running, self._queue = running, ours
+                    self._progress = event["progress"] if running else None
                 case "queued":
                     self._queue.append(event["job"])
                 case "started":
@@ -169,6 +182,16 @@ class Jobs:
                 case "ended":
                     self._end(event)
         self._say(event)
+
+    def _is_anothers(self, job: object) -> bool:
+        """Whether a job, or the id of one, is of another manifest."""
+        if isinstance(job, str):
+            return job in self._others
+        book = job.get("book") if isinstance(job, Mapping) else None
+        if isinstance(job, Mapping) and book not in (None, self._desk.view.project.path.name):
+            self._others.add(str(job.get("id")))
+            return True
+        return False
 
     def _left_queue(self, name: str) -> None:
         self._queue = [one for one in self._queue if one["id"] != name]

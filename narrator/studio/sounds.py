@@ -12,7 +12,7 @@ import struct
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,8 @@ class WordsBytes:
     words: Words
     store: Store
     cache: Cache
+    damaged: Callable[[], None] = lambda: None
+    """Called where a take proves to be another than it was, or none."""
     _spans: list[Span] = field(init=False)
     _starts: list[int] = field(init=False)
 
@@ -150,10 +152,14 @@ class WordsBytes:
         return sound
 
     def _take(self, clip: Region) -> Samples:
-        there = self.store.find(clip.key)
-        if there is None or there.content != self.words.contents[clip.key]:
-            raise DamagedTake(f"take {clip.key} is another now")
-        return self.words.read(clip)
+        try:
+            there = self.store.find(clip.key)
+            if there is None or there.content != self.words.contents[clip.key]:
+                raise DamagedTake(f"take {clip.key} is another now")
+            return self.words.read(clip)
+        except DamagedTake:
+            self.damaged()
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ def test_a_voice_that_plays_several_has_one_level(tmp_path: Path) -> None:
         return Speech(made.samples * 2, made.state) if "will be" in request.text else None
 
     report, _ = books.speak(path, HumEngine(fault=loud))
-    gains = layout._book_sound(report.plan).gains
+    gains = layout.book_sound(report.plan).gains
     assert gains["men"] == gains["Ben"]
 
 

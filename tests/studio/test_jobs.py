@@ -169,7 +169,7 @@ def test_what_runs_is_shown_and_stopped(idle: Opened, owners: list[Owner]) -> No
     assert jobs["running"] == RUNNING
     assert jobs["progress"] == progress
     assert idle.page.post("/api/jobs/stop").status == 200
-    assert owners[0].stopped == [""]
+    assert owners[0].stopped == ["t1"]
 
 
 def test_new_takes_are_told_by_chapter(idle: Opened, owners: list[Owner]) -> None:
@@ -228,6 +228,44 @@ def test_where_an_owner_goes_what_waits_is_done_by_another(
     last = idle.page.get("/api/book").json["jobs"]["last"]
     assert last["kind"] == "render"
     assert "ended" in last["error"]
+
+
+def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(
+    idle: Opened, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle.page.post("/api/jobs", {"kind": "retake", "chunks": ["1.3"]})
+
+    def fail(project: object) -> None:
+        raise EnvironmentFailed("nobody comes")
+
+    monkeypatch.setattr(joining, "started", fail)
+    told(idle.page, lambda: owners[0].said.put("gone"), is_event("gone"))
+    another = Owner()
+    another.hello["running"] = RUNNING
+    hello = is_event("hello")
+    told(idle.page, lambda: monkeypatch.setattr(joining, "join", lambda project: another), hello)
+    jobs = idle.page.get("/api/book").json["jobs"]
+    assert jobs["running"] == RUNNING
+    assert jobs["last"]["error"] == "nobody comes"
+
+
+def test_a_job_of_another_manifest_is_neither_shown_nor_stopped(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    idle.page.post("/api/jobs", {"kind": "render"})
+    others = {**RUNNING, "id": "o1", "book": "other.yaml"}
+
+    def run() -> None:
+        owners[0].said.put({"event": "started", "job": others})
+        owners[0].said.put({"event": "rendered", "job": "o1", "chunk": "1.1", "key": "x"})
+        owners[0].said.put({"event": "ended", "job": "o1", "kind": "render", "exit": 1,
+                            "error": "", "summary": {}})  # fmt: skip
+        owners[0].said.put({"event": "odd"})
+
+    told(idle.page, run, is_event("odd"))
+    idle.page.post("/api/jobs/stop")
+    jobs = idle.page.get("/api/book").json["jobs"]
+    assert (jobs["running"], jobs["last"], owners[0].stopped) == (None, None, [])
 
 
 def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import io
 import random
 from pathlib import Path
@@ -161,6 +163,21 @@ def test_a_take_that_became_another_is_never_heard_under_the_old_name(taken: Ope
     with pytest.raises(Exception, match="another now"):
         sound.samples(cue.start, cue.stop)
     assert rate == words.timeline.sample_rate
+
+
+def test_a_take_that_is_damaged_is_missing_once_it_was_to_be_heard(taken: Opened) -> None:
+    sound, rows = taken.chapter()["sound"], taken.chapter()["chunks"]
+    key = rows[1]["key"]
+    path = taken.desk.path / "build" / "store" / key[:2] / f"{key}.take"
+    data = bytearray(path.read_bytes())
+    data[200:700] = b"?" * 500
+    path.write_bytes(data)
+    with contextlib.suppress(http.client.HTTPException):
+        taken.page.get(sound["url"])
+    again = taken.chapter()
+    assert again["sound"]["url"] != sound["url"]
+    assert [row["state"] for row in again["chunks"]][:3] == ["good", "missing", "good"]
+    assert taken.page.get(again["sound"]["url"]).status == 200
 
 
 def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,5 +67,5 @@ def asked(line: bytes) -> Asked:
 
 def row(id: str, job: Job, since: float) -> dict[str, Any]:
     """A job as events have it; `since` in seconds of the clock of the day."""
-    shown = job.model_dump(include={"kind", "draft", "chapters", "speakers", "chunks"})
+    shown = job.model_dump(include={"kind", "draft", "chapters", "speakers", "chunks", "book"})
     return {"id": id, **shown, "since": round(since, 3)}
