@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from narrator.errors import EnvironmentFailed, NarratorError
@@ -181,6 +182,9 @@ class Jobs:
                     self._touch(str(event["chunk"]))
                 case "ended":
                     self._end(event)
+            if event.get("event") == "hello":
+                event = {**event, "running": self._running, "queue": list(self._queue),
+                         "progress": self._progress}  # fmt: skip
         self._say(event)
 
     def _is_anothers(self, job: object) -> bool:
@@ -237,8 +241,14 @@ def _said(summary: Mapping[str, Any]) -> str:
             (summary.get("rendered", 0), "chunks spoken"),
             (len(summary.get("given_up", ())), "given up"),
             (len(summary.get("doubtful", ())), "doubtful"),
-            (len(summary.get("files", ())), "files"),
+            (len(files := summary.get("files", ())), "files"),
         )
         if count
     ]
-    return ", ".join(parts)
+    return ", ".join(parts) + (f" in {_folder(files[0])}" if files else "")
+
+
+def _folder(file: str) -> str:
+    """Where a finished file lies in its project."""
+    parts = Path(file).parts[:-1]
+    return "/".join(parts[parts.index("build") :]) if "build" in parts else "/".join(parts)

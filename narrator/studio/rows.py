@@ -52,6 +52,7 @@ def book(view: View, takes: Takes) -> Row:
         ],
         "speakers": speakers(plan),
         "todo": _todo(plan, takes),
+        "trouble": view.trouble,
         "warnings": _warnings(view),
         "undo": {"what": view.notes.undo} if view.notes.undo else None,
         "redo": {"what": view.notes.redo} if view.notes.redo else None,

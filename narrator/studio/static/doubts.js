@@ -19,13 +19,16 @@ let doubts = [];
 let total = 0;
 let at = 0;
 let isAsked = false;
+/** Answers that are not written yet, one after the other: the next question does not wait. */
+let unwritten = 0;
+let writing = Promise.resolve();
 
 export async function loadDoubts() {
-  if (isAsked) return;
+  if (isAsked || unwritten) return;
   isAsked = true;
   const answer = await attempt(() => get("/api/doubts"));
   isAsked = false;
-  if (!answer) return;
+  if (!answer || unwritten) return;
   doubts = answer.quotations;
   total = answer.total;
   at = Math.min(at, Math.max(0, doubts.length - 1));
@@ -159,12 +162,16 @@ export function decide(number) {
 }
 
 function answer(one, name) {
-  attempt(async () => {
-    await sendEdit({ kind: "quotation", chapter: one.chapter, id: one.id, speaker: name });
-    doubts = doubts.filter((other) => other !== one);
-    total -= 1;
-    at = Math.min(at, Math.max(0, doubts.length - 1));
-    draw();
+  doubts = doubts.filter((other) => other !== one);
+  total -= 1;
+  at = Math.min(at, Math.max(0, doubts.length - 1));
+  draw();
+  unwritten += 1;
+  writing = writing.then(async () => {
+    await attempt(() =>
+      sendEdit({ kind: "quotation", chapter: one.chapter, id: one.id, speaker: name }),
+    );
+    unwritten -= 1;
     loadDoubts();
   });
 }

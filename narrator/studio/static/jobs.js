@@ -178,6 +178,7 @@ function endWords(kind, exit) {
 /** How the last job went: it may end with an error, or with something left to do. */
 function ended({ exit, error, text }) {
   if (!exit) return text;
+  if (exit === STOPPED) return text ? `Stopped: ${text}` : "Stopped";
   return error ? `The last one stopped: ${error}` : `Not complete: ${text || `exit code ${exit}`}`;
 }
 

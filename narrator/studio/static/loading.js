@@ -33,7 +33,10 @@ function once(work, pause) {
 }
 
 export const loadBook = once(async () => {
+  const before = state.book?.trouble;
   setBook(await get("/api/book"));
+  const { trouble } = state.book;
+  if (trouble && trouble !== before) complain(trouble);
   emit("book");
 }, 400);
 

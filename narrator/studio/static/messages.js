@@ -1,4 +1,4 @@
-// What happened, for eyes and for screen readers: said for a while, errors until they are closed.
+// What happened, for eyes and for screen readers: said for a while, errors for longer.
 
 import { byId, h, icon } from "./dom.js";
 
@@ -41,7 +41,8 @@ function show(words, kind, topic = words, action = undefined) {
   }
   box.append(message);
   while (box.children.length > 3) box.firstElementChild.remove();
-  if (kind !== "error") setTimeout(gone, action ? 12000 : 6000);
+  const long = kind === "error" ? 20000 : action ? 12000 : 6000;
+  setTimeout(gone, long);
 }
 
 /** Closes the last error; whether there was one. */

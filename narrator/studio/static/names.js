@@ -27,7 +27,7 @@ function draw({ words, note }) {
     note ? h("p", { class: "note" }, note) : null,
     rows.length
       ? h("ul", { class: "names" }, ...rows)
-      : h("p", { class: "empty" }, "Every word is in a word list or in the lexicon."),
+      : h("p", { class: "empty" }, note ? "" : "Every word is in a word list or in the lexicon."),
     words.length > MOST
       ? h("p", { class: "note" }, `And ${words.length - MOST} more that are rarer.`)
       : null,

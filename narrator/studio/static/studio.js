@@ -92,7 +92,7 @@ byId("redo").addEventListener("click", redo);
 // -- the connection --------------------------------------------------------------------------------
 
 const LINKS = {
-  gone: "The studio's server is gone. Start it again and open its link: this page, too, goes on by itself then.",
+  gone: "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows.",
   locked:
     "The studio does not know this browser any more: open the link again that the terminal shows.",
 };
