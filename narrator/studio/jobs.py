@@ -235,13 +235,14 @@ def _said(summary: Mapping[str, Any]) -> str:
     if "retaken" in summary:
         good = sum(row.get("pinned") is not None for row in summary["retaken"])
         return f"a good take for {good} of {len(summary['retaken'])}"
+    files = summary.get("files", ())
     parts = [
         f"{count} {what}"
         for count, what in (
             (summary.get("rendered", 0), "chunks spoken"),
             (len(summary.get("given_up", ())), "given up"),
             (len(summary.get("doubtful", ())), "doubtful"),
-            (len(files := summary.get("files", ())), "files"),
+            (len(files), "files"),
         )
         if count
     ]
