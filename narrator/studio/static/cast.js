@@ -293,5 +293,15 @@ async function audition(speaker, text, button) {
   button.disabled = false;
 }
 
+// A file dropped beside would be opened by the browser, in place of the page.
+addEventListener("dragover", (event) => {
+  if (!event.dataTransfer.types.includes("Files")) return;
+  if (!event.defaultPrevented) event.dataTransfer.dropEffect = "none";
+  event.preventDefault();
+});
+addEventListener("drop", (event) => {
+  if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+});
+
 on("pane", (name) => name === "cast" && load());
 on("book", () => pane() === "cast" && !open && load());
