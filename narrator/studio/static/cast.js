@@ -253,6 +253,7 @@ function clipForm(now) {
     clip = one;
     words.value = "";
     fill(shown, `${one.name}: now its words`);
+    words.dispatchEvent(new Event("input", { bubbles: true })); // a drop makes none
     words.focus();
   }
   /** It is judged with its words: how long they are, whether they fit. */
