@@ -17,6 +17,8 @@ const box = byId("pane-cast");
 let cast = null;
 /** The speaker whose voice is open. */
 let open = "";
+/** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
+const begun = new Map();
 
 async function load() {
   const answer = await attempt(() => get("/api/cast"));
@@ -57,7 +59,7 @@ function row(speaker) {
     ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
-  return h("li", {}, head, isOpen ? voice(speaker) : null);
+  return h("li", {}, head, isOpen ? (begun.get(speaker.name) ?? voice(speaker)) : null);
 }
 
 function turn(name) {
@@ -111,14 +113,15 @@ function voice(speaker) {
       const chosen = await forms[kind].voice();
       if (!chosen) return;
       await sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen });
+      begun.delete(speaker.name);
       load();
     } catch (error) {
       fill(trouble, error.message);
     }
   }
-  return h(
+  const form = h(
     "form",
-    { class: "voice-form", onsubmit: give },
+    { class: "voice-form", onsubmit: give, oninput: () => begun.set(speaker.name, form) },
     speaker.aliases.length
       ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`)
       : null,
@@ -134,6 +137,7 @@ function voice(speaker) {
       h("button", { class: "main", type: "submit" }, "Give this voice"),
     ),
   );
+  return form;
 }
 
 /** The line that voices are tried on: one of the book's, which may be changed. */
@@ -249,6 +253,7 @@ function clipForm(now) {
     clip = one;
     words.value = "";
     fill(shown, `${one.name}: now its words`);
+    words.dispatchEvent(new Event("input", { bubbles: true })); // a drop makes none
     words.focus();
   }
   /** It is judged with its words: how long they are, whether they fit. */
@@ -292,6 +297,16 @@ async function audition(speaker, text, button) {
   }
   button.disabled = false;
 }
+
+// A file dropped beside would be opened by the browser, in place of the page.
+addEventListener("dragover", (event) => {
+  if (!event.dataTransfer.types.includes("Files")) return;
+  if (!event.defaultPrevented) event.dataTransfer.dropEffect = "none";
+  event.preventDefault();
+});
+addEventListener("drop", (event) => {
+  if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+});
 
 on("pane", (name) => name === "cast" && load());
 on("book", () => pane() === "cast" && !open && load());

@@ -42,6 +42,21 @@ const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
 
 // -- words -----------------------------------------------------------------------------------------
 
+/** @type {Map<string, string>} What was written and not saved, by what it was to replace. */
+const unsaved = new Map();
+
+/** Says that it is here again, with a way back to the file. */
+function again(text, written) {
+  const note = h("p", { class: "note" }, "What you wrote before, not saved yet. ");
+  const back = () => {
+    text.value = written;
+    note.remove();
+    text.focus();
+  };
+  note.append(h("button", { type: "button", class: "link", onclick: back }, "Begin with the file's"));
+  return note;
+}
+
 /** The paragraph as it is written in its file. */
 export async function editWords() {
   const chunk = chosenChunk();
@@ -58,12 +73,15 @@ export async function editWords() {
     complain(paragraph.error);
     return;
   }
+  const written = paragraph.text;
+  const place = `${paragraph.file}\n${written}`;
+  const begun = unsaved.get(place);
   const text = h("textarea", {
-    rows: rowsFor(paragraph.text),
+    rows: rowsFor(begun ?? written),
     spellcheck: "true",
     lang: state.book.language,
     autofocus: true,
-    value: paragraph.text,
+    value: begun ?? written,
   });
   const clash = h("div", { class: "clash" });
   const hear = h(
@@ -76,10 +94,14 @@ export async function editWords() {
     paragraph.first === paragraph.last
       ? `line ${paragraph.first}`
       : `lines ${paragraph.first} to ${paragraph.last}`;
-  return open({
+  const isDone = await open({
     title: "Edit words",
     wide: true,
-    content: [field(`${paragraph.file}, ${lines}`, text, "Ctrl-Enter saves"), clash],
+    content: [
+      begun === undefined ? null : again(text, written),
+      field(`${paragraph.file}, ${lines}`, text, "Ctrl-Enter saves"),
+      clash,
+    ].filter(Boolean),
     more: [hear],
     done: "Save",
     onDone: async () => {
@@ -95,6 +117,12 @@ export async function editWords() {
       }
     },
   });
+  if (isDone || text.value === written) unsaved.delete(place);
+  else {
+    unsaved.set(place, text.value);
+    say("Not saved; “Edit words” has it still");
+  }
+  return isDone;
 }
 
 /** What is spoken of a paragraph as it is written: without label, emphasis, pauses, braces. */

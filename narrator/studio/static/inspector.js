@@ -10,7 +10,7 @@ import { playFrom, isPlaying } from "./player.js";
 import { heardNow } from "./samples.js";
 import { choose, chosenChunk, colorOf, on, state } from "./store.js";
 import { list } from "./takes.js";
-import { clock, percent, stateWords } from "./words.js";
+import { clock, percent, shortened, stateWords } from "./words.js";
 
 const box = byId("pane-chunk");
 
@@ -89,8 +89,9 @@ function letGo() {
 /** What is to be known before it is heard. */
 function told(chunk) {
   const lines = [];
-  if (chunk.why) lines.push(h("p", { class: "why" }, chunk.why));
-  else if (chunk.faults.length) lines.push(h("p", { class: "why" }, chunk.faults.join("; ")));
+  const why = chunk.why || chunk.faults.join("; ");
+  // A reason may quote a paragraph, before and after.
+  if (why) lines.push(h("p", { class: "why", title: why }, shortened(why, 120)));
   if (detail && detail.spoken && detail.spoken !== chunk.text) {
     lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", {}, detail.spoken)));
   }

@@ -185,7 +185,7 @@ function turnChapter(by) {
   if (chapters[at + by]) openChapter(chapters[at + by].number).then(focusProse);
 }
 
-function goToTime() {
+async function goToTime() {
   const input = h("input", {
     type: "text",
     autofocus: true,
@@ -193,7 +193,7 @@ function goToTime() {
     placeholder: "12:34 or 3.12",
     autocomplete: "off",
   });
-  return open({
+  const isGone = await open({
     title: "Go to",
     content: [
       field(
@@ -212,6 +212,7 @@ function goToTime() {
       return openChapter(other ? Number(one) : state.chapter.number, { time });
     },
   });
+  if (isGone) focusProse();
 }
 
 const shown = (key) =>

@@ -41,13 +41,37 @@ function openNav(yes) {
   if (yes) openSide(false);
 }
 
-/** Closes what lies over the text; whether anything did. */
+/** Closes what lies over the text. */
 export function closeOver() {
-  const isOver = side.classList.contains("open") || nav.classList.contains("open");
   openSide(false);
   openNav(false);
-  return isOver;
 }
+
+byId("side-close").addEventListener("click", () => {
+  openSide(false);
+  byId("to-side").focus();
+});
+byId("nav-close").addEventListener("click", () => {
+  openNav(false);
+  byId("to-nav").focus();
+});
+
+/** Where it lies over the text its button to close it is shown. @param {HTMLElement} over */
+const isOver = (over) =>
+  over.classList.contains("open") && byId(`${over.id}-close`).getClientRects().length > 0;
+
+// A tap beside closes; on the text it does nothing more. What plays can be reached meanwhile.
+const BESIDE = "#side, #nav, #to-side, #to-nav, #said, #errors, dialog";
+document.addEventListener(
+  "click",
+  (event) => {
+    if (event.target.closest(BESIDE) || !(isOver(side) || isOver(nav))) return;
+    if (!isOver(nav) && event.target.closest("#transport")) return;
+    closeOver();
+    if (event.target.closest("#text")) event.stopPropagation();
+  },
+  true,
+);
 
 for (const tab of tabs) tab.addEventListener("click", () => showPane(tab.dataset.pane));
 
