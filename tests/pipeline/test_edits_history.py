@@ -248,7 +248,7 @@ def test_the_history_outlives_its_upkeep(project):
 
 def test_a_history_that_was_altered_is_begun_anew(project, caplog):
     make(project)
-    path = project.build / "edits" / "history.json"
+    path = project.build / "edits" / "book" / "history.json"
     path.write_text(path.read_text().replace("snowed", "rained"))
     assert edits.history(project) == []
     assert "altered" in caplog.text
@@ -259,7 +259,7 @@ def test_a_history_that_was_altered_is_begun_anew(project, caplog):
 
 def test_a_history_from_elsewhere_writes_only_the_projects_files(project, tmp_path):
     make(project)
-    path = project.build / "edits" / "000001.json"
+    path = project.build / "edits" / "book" / "000001.json"
     rows = files.read_json(path)
     outside = tmp_path.parent / f"{tmp_path.name}.txt"
     files.save_json(path, [{**rows[2], "path": f"../{outside.name}", "after": "", "new": None}])
@@ -272,6 +272,32 @@ def test_only_what_was_changed_is_kept(project):
     path = project.root / ONE
     path.write_text("It rained.\n\n" * 10_000)
     edits.apply(project, Edit("x", (change(project, ONE, path.read_text() + "It did.\n"),)))
-    kept = project.build / "edits" / "000001.json"
+    kept = project.build / "edits" / "book" / "000001.json"
     assert len(kept.read_bytes()) < 1000
     assert json.loads(kept.read_bytes())["value"][0]["new"] == "It did.\n"
+
+
+def test_manifests_of_one_folder_have_their_own_history(project):
+    path = project.root / "other.yaml"
+    path.write_text(edited.MANIFEST)
+    other = edited.project(path)
+    make(project)
+    assert edits.undo(other) is None
+    rows = Change(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
+    edits.apply(other, Edit("other", (rows,)))
+    upkeep.collect(project)
+    assert [one.what for one in edits.history(project)] == ["it snowed"]
+    assert edits.undo(project).what == "it snowed"
+    assert edits.undo(other).what == "other"
+    assert path.read_text() == edited.MANIFEST
+
+
+def test_a_history_writes_nothing_through_a_link_that_leads_outside(project, tmp_path_factory):
+    make(project)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "one.md"
+    (project.root / ONE).rename(elsewhere)
+    (project.root / ONE).symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    with pytest.raises(StorageError, match="none of this project's files"):
+        edits.undo(project)
+    assert elsewhere.read_bytes() == before

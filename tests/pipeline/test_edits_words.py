@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import Changed, ScriptError
+from narrator.errors import Changed, ScriptError, UsageError
 from narrator.pipeline import edits
 from narrator.sound import audio
 from tests import edited, sounds
@@ -159,3 +159,22 @@ def test_an_edit_after_which_music_has_no_scene_is_refused(tmp_path):
     found = paragraph(path, "It snowed")
     with pytest.raises(ScriptError, match="has no scene 2"):
         edits.text_edit(edited.project(path), found, "***")
+
+
+def test_a_chapter_that_is_a_link_outside_by_now_is_not_read(tmp_path, tmp_path_factory):
+    path = edited.write(tmp_path, TEXT, MANIFEST)
+    book = edited.plan(path)
+    found = edits.paragraph(book, edited.step(book, "They had raken"))
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "secret.md"
+    elsewhere.write_text("Nobody is to read this.\n")
+    (tmp_path / "one.md").unlink()
+    (tmp_path / "one.md").symlink_to(elsewhere)
+    for act in (
+        lambda: edits.paragraph(book, edited.step(book, "They had raken")),
+        lambda: edits.text_edit(book.project, found, "x"),
+        lambda: edits.say_edit(book.project, "a", "b", chunk=book.steps[0]),
+        lambda: edits.speaker_edit(book, book.steps[0], "Ben"),
+    ):
+        with pytest.raises(UsageError, match="leads outside of the project") as caught:
+            act()
+        assert "Nobody" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Edits made, undone and redone, in `build/edits`: all of an edit is there, or none of it.
+"""Edits made, undone and redone, in `build/edits/STEM`: all of an edit is there, or none of it.
 
     history.json    the edits in order, how many of them stand, and the one that is being made
     000012.json     one edit: what was taken out of each file, where, and what was put there
@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 from narrator import files, keys
 from narrator.errors import Changed, Locked, StorageError
 from narrator.pipeline.edits.edit import Change, Edit, encoded, exact
+from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.decided import place_of
 
@@ -189,13 +190,16 @@ _MAKE, _UNDO, _REDO = "make", "undo", "redo"
 
 
 def _folder(project: Project) -> Path:
-    return project.build / "edits"
+    """Of one manifest: others in the same folder have their own."""
+    return project.build / "edits" / project.stem
 
 
 @contextlib.contextmanager
 def _opened(project: Project) -> Iterator[_Log]:
     """The history, nobody else's for so long, with what a kill cut short taken back."""
-    with held(_folder(project)):
+    with held(project.build / "edits"):  # of all manifests, which may share texts
+        with files.storage(_folder(project)):
+            _folder(project).mkdir(exist_ok=True)
         yield _Log(project)
 
 
@@ -315,9 +319,10 @@ class _Log:
         """
         path = self.project.root / part.path
         chapters = [self.project.root / c.file for c in self.project.chapters if c.file]
-        known = (self.project.path, *chapters, *map(place_of, chapters))
+        allowed = load.stray(self.project, part.path) is None
         inside = path.resolve().is_relative_to(self.project.root.resolve())
-        if not inside and path not in known:
+        known = inside or path in (*chapters, *map(place_of, chapters))
+        if path != self.project.path and not (allowed and known):
             raise StorageError(f"{path}: none of this project's files")
         return path
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.errors import Changed, Problem, ScriptError, UsageError
-from narrator.pipeline.edits.edit import Change, exact
+from narrator.pipeline.edits.edit import Change, exact, own
 from narrator.pipeline.edits.manifest import changed, renamed
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
@@ -145,9 +145,10 @@ class ChapterText:
 
 
 def chapter_text(project: Project, number: int) -> ChapterText:
-    """A chapter as it is now. Raises ScriptError, StorageError, ManifestError."""
+    """A chapter as it is now. Raises Changed, ScriptError, StorageError, ManifestError, UsageError
+    where a link leads out of the project."""
     name = project.chapters[number].file
-    path = project.path if name is None else project.root / name
+    path = project.path if name is None else own(project, name)
     text = exact(path)
     if text is None:
         raise Changed(path, "", "")

@@ -9,7 +9,7 @@ from narrator import keys
 from narrator.errors import Changed
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, encoded, exact, shown
+from narrator.pipeline.edits.edit import Change, Edit, clean, encoded, exact, own, shown
 from narrator.pipeline.edits.manifest import changed
 from narrator.pipeline.edits.rows import rows_of
 from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, with_lines
@@ -60,10 +60,11 @@ def text_edit(project: Project, paragraph: Paragraph, text: str, sha: str = "") 
     """Other words. `sha` is that of the paragraph which a person was shown, if it may be older.
 
     What was decided of a quotation stays with it. Raises Changed, ManifestError, ScriptError,
-    StorageError.
+    StorageError, UsageError.
     """
     text = clean(text)
-    before = exact(paragraph.path)
+    name = project.chapters[paragraph.chapter].file
+    before = exact(paragraph.path if name is None else own(project, name))
     there = "" if before is None else _there(project, before, paragraph)
     if before is None or there != paragraph.text or sha not in ("", paragraph.sha):
         raise Changed(paragraph.path, there, text)
