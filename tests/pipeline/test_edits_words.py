@@ -178,3 +178,21 @@ def test_a_chapter_that_is_a_link_outside_by_now_is_not_read(tmp_path, tmp_path_
         with pytest.raises(UsageError, match="leads outside of the project") as caught:
             act()
         assert "Nobody" not in str(caught.value)
+
+
+def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(tmp_path):
+    path = edited.write(tmp_path, TEXT, MANIFEST)
+    book = edited.plan(path)
+    step = edited.step(book, "They had raken")
+    found = edits.paragraph(book, step)
+    (tmp_path / "one.md").write_text(TEXT.replace("Ada: They", "A new one.\n\nAda: So they"))
+    with pytest.raises(Changed) as caught:
+        edits.text_edit(book.project, found, "x")
+    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    with pytest.raises(Changed) as caught:
+        edits.paragraph(book, step)
+    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    (tmp_path / "one.md").write_text("Nothing of it.\n")
+    with pytest.raises(Changed, match="is gone") as caught:
+        edits.paragraph(book, step)
+    assert caught.value.there == ""
