@@ -83,7 +83,8 @@ class Changed(UserError):
     def __init__(self, path: Path, there: str, wanted: str) -> None:
         self.path, self.there, self.wanted = path, there, wanted
         """The lines concerned as they are now, and as the edit would have them."""
-        super().__init__(Problem(path, None, "has changed meanwhile: nothing was written"))
+        gone = "" if there else ", and what was to be changed is gone"
+        super().__init__(Problem(path, None, f"has changed meanwhile{gone}: nothing was written"))
 
 
 class EnvironmentFailed(NarratorError):

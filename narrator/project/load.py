@@ -174,9 +174,8 @@ class _CrossChecks:
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
         """Whether a file would be in the project or a folder that is allowed."""
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            real = (self.project.root / name).resolve()
-            if not any(real.is_relative_to(place) for place in self._allowed):
-                self._wrong(_outside(name, real), *loc)
+            if stray := _stray(self.project, name, self._allowed):
+                self._wrong(stray, *loc)
                 return False
         return True
 
@@ -422,6 +421,24 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError, RuntimeError):
         return False
+
+
+def stray(project: Project, name: str) -> str | None:
+    """What is said of a file that is, as the links are now, neither in the project nor in a folder
+    that it allows; None where it is."""
+    outside = (project.root / folder for folder in project.manifest.outside)
+    allowed = [place.resolve() for place in (project.root, *filter(_is_folder, outside))]
+    try:
+        return _stray(project, name, allowed)
+    except (OSError, ValueError, RuntimeError):  # no name, a circle of links
+        return f"no such file: {quoted(name, 400)}"
+
+
+def _stray(project: Project, name: str, allowed: Iterable[Path]) -> str | None:
+    """Raises OSError, ValueError, RuntimeError."""
+    real = (project.root / name).resolve()
+    inside = any(real.is_relative_to(place) for place in allowed)
+    return None if inside else _outside(name, real)
 
 
 def _outside(name: str, real: Path) -> str:

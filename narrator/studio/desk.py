@@ -432,7 +432,7 @@ def _notes(project: Project) -> Iterator[Path]:
     """Files of what people noted."""
     yield pickups.path_of(project)
     yield project.build / f"reviewed-{project.stem}.json"
-    yield project.build / "edits" / "history.json"
+    yield project.build / "edits" / project.stem / "history.json"
 
 
 def _read_notes(book: BookPlan) -> Notes:

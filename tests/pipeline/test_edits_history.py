@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
 
 from narrator import files
-from narrator.errors import Changed, StorageError
+from narrator.errors import Changed, StorageError, UserError
 from narrator.pipeline import edits, upkeep
 from narrator.pipeline.edits import Change, Edit
 from tests import edited
@@ -248,7 +249,7 @@ def test_the_history_outlives_its_upkeep(project):
 
 def test_a_history_that_was_altered_is_begun_anew(project, caplog):
     make(project)
-    path = project.build / "edits" / "history.json"
+    path = project.build / "edits" / "book" / "history.json"
     path.write_text(path.read_text().replace("snowed", "rained"))
     assert edits.history(project) == []
     assert "altered" in caplog.text
@@ -259,7 +260,7 @@ def test_a_history_that_was_altered_is_begun_anew(project, caplog):
 
 def test_a_history_from_elsewhere_writes_only_the_projects_files(project, tmp_path):
     make(project)
-    path = project.build / "edits" / "000001.json"
+    path = project.build / "edits" / "book" / "000001.json"
     rows = files.read_json(path)
     outside = tmp_path.parent / f"{tmp_path.name}.txt"
     files.save_json(path, [{**rows[2], "path": f"../{outside.name}", "after": "", "new": None}])
@@ -272,6 +273,135 @@ def test_only_what_was_changed_is_kept(project):
     path = project.root / ONE
     path.write_text("It rained.\n\n" * 10_000)
     edits.apply(project, Edit("x", (change(project, ONE, path.read_text() + "It did.\n"),)))
-    kept = project.build / "edits" / "000001.json"
+    kept = project.build / "edits" / "book" / "000001.json"
     assert len(kept.read_bytes()) < 1000
     assert json.loads(kept.read_bytes())["value"][0]["new"] == "It did.\n"
+
+
+def test_manifests_of_one_folder_have_their_own_history(project):
+    path = project.root / "other.yaml"
+    path.write_text(edited.MANIFEST)
+    other = edited.project(path)
+    make(project)
+    assert edits.undo(other) is None
+    rows = Change(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
+    edits.apply(other, Edit("other", (rows,)))
+    upkeep.collect(project)
+    assert [one.what for one in edits.history(project)] == ["it snowed"]
+    assert edits.undo(project).what == "it snowed"
+    assert edits.undo(other).what == "other"
+    assert path.read_text() == edited.MANIFEST
+
+
+def test_a_history_writes_nothing_through_a_link_that_leads_outside(project, tmp_path_factory):
+    make(project)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "one.md"
+    (project.root / ONE).rename(elsewhere)
+    (project.root / ONE).symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    with pytest.raises(StorageError, match="none of this project's files"):
+        edits.undo(project)
+    assert elsewhere.read_bytes() == before
+
+
+# -- files that were changed by hand since
+
+LONG = "".join(f"Line {n} of it.\n\n" for n in range(20))
+
+
+@pytest.fixture
+def long(project):
+    """A project of which one line was edited."""
+    path = project.root / ONE
+    path.write_text(LONG)
+    edits.apply(project, Edit("x", (change(project, ONE, LONG.replace("Line 9 of", "Row 9 of")),)))
+    return project
+
+
+def by_hand(project, old, new):
+    path = project.root / ONE
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_an_edit_is_undone_and_redone_where_others_were_made_by_hand(long):
+    by_hand(long, "Line 0", "New.\n\nLine 0")
+    by_hand(long, "Line 19", "Last")
+    after = LONG.replace("Line 0", "New.\n\nLine 0").replace("Line 19", "Last")
+    assert edits.undo(long).what == "x"
+    assert (long.root / ONE).read_text() == after
+    edits.redo(long)
+    assert (long.root / ONE).read_text() == after.replace("Line 9 of", "Row 9 of")
+    by_hand(long, "Line 1 ", "More.\n\nLine 1 ")
+    edits.undo(long)
+    assert (long.root / ONE).read_text() == after.replace("Line 1 ", "More.\n\nLine 1 ")
+
+
+def test_edits_are_undone_one_by_one_after_a_change_by_hand(long):
+    text = (long.root / ONE).read_text()
+    edits.apply(long, Edit("y", (change(long, ONE, text.replace("Line 3 of", "Put in.\nL3 of")),)))
+    by_hand(long, "Line 0", "New.\n\nLine 0")
+    assert [edits.undo(long).what for _ in "ab"] == ["y", "x"]
+    assert (long.root / ONE).read_text() == LONG.replace("Line 0", "New.\n\nLine 0")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    {
+        "its line": ("Row 9", "Row nine"),
+        "the one before": ("Line 8", "Line eight"),
+        "the one after": ("Line 10", "Line ten"),
+        "all twice": ("Line 19", f"{LONG.replace('Line 9', 'Row 9')}Line 19"),
+    }.values(),
+)
+def test_an_edit_is_not_undone_where_its_lines_are_other_ones(long, old, new):
+    by_hand(long, old, new)
+    before = texts(long)
+    with pytest.raises(Changed) as caught:
+        edits.undo(long)
+    assert caught.value.there == f"{new if 'Row nine' in new else 'Row 9'} of it.\n"
+    assert texts(long) == before
+
+
+def test_an_edit_is_not_undone_if_nothing_could_be_read_then(project):
+    manifest = f"{edited.MANIFEST}# 1\n# 2\n# 3\n# 4\n"
+    (project.root / TWO).write_text(manifest)
+    more = manifest.replace("speakers:", "speakers:\n  Eve: {}\n#")
+    edits.apply(project, Edit("x", (change(project, TWO, more),)))
+    (project.root / TWO).write_text(f"{more}narrator: Eve\n")
+    before = texts(project)
+    with pytest.raises(UserError, match="unknown speaker 'Eve'"):
+        edits.undo(project)
+    assert texts(project) == before
+
+
+def test_a_kill_while_an_edit_is_undone_elsewhere_leaves_all_of_it_or_none(monkeypatch, tmp_path):
+    for fatal in range(1, 6):
+        folder = tmp_path / str(fatal)
+        folder.mkdir()
+        project = edited.project(edited.write(folder, LONG))
+        new = LONG.replace("Line 9 of", "Row 9 of")
+        edits.apply(project, Edit("x", (change(project, ONE, new),)))
+        by_hand(project, "Line 0", "New.\n\nLine 0")
+        before = (project.root / ONE).read_text()
+        with monkeypatch.context() as patch:
+            Disk(patch, fatal, Killed)
+            with contextlib.suppress(Killed):
+                edits.undo(project)
+        undone = edits.history(project)[0].undone
+        after = before.replace("Row 9", "Line 9")
+        assert (project.root / ONE).read_text() == (after if undone else before)
+        assert (edits.redo if undone else edits.undo)(project) is not None
+        assert (project.root / ONE).read_text() == (before if undone else after)
+
+
+def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(long):
+    text = (long.root / ONE).read_text()
+    made = Edit("y", (change(long, ONE, text.replace("Line 15", "Row 15")),))
+    by_hand(long, "Line 0", "New.\n\nLine 0")
+    with pytest.raises(Changed) as caught:
+        edits.apply(long, made)
+    assert caught.value.there == "Line 15 of it.\n"
+    (long.root / ONE).write_text("Nothing is left.\n")
+    with pytest.raises(Changed, match="is gone") as caught:
+        edits.undo(long)
+    assert caught.value.there == ""

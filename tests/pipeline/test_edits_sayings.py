@@ -143,3 +143,34 @@ def test_a_lexicon_that_cannot_be_changed_by_itself_is_left(tmp_path):
     path = edited.write(tmp_path, TEXT, lexicon + edited.MANIFEST)
     with pytest.raises(ManifestError, match="by hand"):
         edits.say_edit(edited.project(path), "a", "y")
+
+
+@pytest.mark.parametrize("word", ["(", "%", "~", "—", "“ ”"])
+def test_a_word_without_letters_is_refused_by_what_is_wrong(tmp_path, word):
+    path = edited.write(tmp_path, TEXT)
+    with pytest.raises(UsageError, match="needs a letter or a digit"):
+        edits.say_edit(edited.project(path), word, "x")
+
+
+@pytest.mark.parametrize("given", [("a\0", "b"), ("a", "\ud800"), ("a\ud800", "b"), ("a", "\0")])
+def test_what_no_file_can_hold_is_refused_in_one_line(tmp_path, given):
+    path = edited.write(tmp_path, TEXT)
+    with pytest.raises(UsageError, match=r"null character|half of a character"):
+        edits.say_edit(edited.project(path), *given)
+
+
+def test_what_cannot_be_seen_is_not_written(tmp_path):
+    path = edited.write(tmp_path, TEXT)
+    edited.made(path, edits.say_edit(edited.project(path), "\u202eUkridge", "YOO\u202e \u200b"))
+    assert path.read_text() == edited.MANIFEST.replace(
+        "chapters:", "lexicon:\n  Ukridge: YOO\nchapters:"
+    )
+    with pytest.raises(UsageError, match="Neither may be empty"):
+        edits.say_edit(edited.project(path), "Ukridge", "\u202e")
+
+
+def test_a_word_that_is_too_long_for_the_lexicon_is_refused(tmp_path):
+    path = edited.write(tmp_path, TEXT)
+    with pytest.raises(UsageError, match="100 characters at most, this one 101"):
+        edits.say_edit(edited.project(path), "a" * 101, "b")
+    edited.made(path, edits.say_edit(edited.project(path), "a" * 100, "b"))

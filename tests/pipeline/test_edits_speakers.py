@@ -212,3 +212,25 @@ def test_credits_are_changed_where_they_are_written(tmp_path):
     book = edited.plan(path)
     with pytest.raises(UsageError, match="under `credits`"):
         edits.speaker_edit(book, book.steps[0], "Ben")
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+@pytest.mark.parametrize("given", [("Ada%s", None, ""), ("Ada", "%s", ""), ("Ada", None, "Not%s")])
+def test_what_no_file_can_hold_is_refused_in_one_line(tmp_path, given, odd):
+    book = edited.plan(edited.write(tmp_path, SCRIPT))
+    asked = [one and one.replace("%s", odd) for one in given]
+    with pytest.raises(UsageError, match=r"null character|half of a character"):
+        edits.speaker_edit(book, edited.step(book, "Not far"), *asked)
+
+
+def test_no_file_of_speakers_is_written_through_a_link_that_leads_outside(
+    tmp_path, tmp_path_factory
+):
+    path = edited.write(tmp_path, NOVEL, rows=ROWS)
+    book = edited.plan(path)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "rows.txt"
+    (tmp_path / "one.speakers.txt").rename(elsewhere)
+    (tmp_path / "one.speakers.txt").symlink_to(elsewhere)
+    with pytest.raises(UsageError, match="leads outside of the project"):
+        edits.speaker_edit(book, edited.step(book, "I know"), "Ben")
+    assert elsewhere.read_text() == ROWS

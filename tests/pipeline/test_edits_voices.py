@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.cast import presets
-from narrator.errors import ManifestError, UserError
+from narrator.errors import ManifestError, UsageError, UserError
 from narrator.pipeline import edits
 from narrator.sound import audio
 from tests import edited, sounds
@@ -147,3 +147,48 @@ def test_what_is_no_recording_of_a_voice_is_refused_and_not_kept(path, data, sai
         edits.clip_added(project, "a.wav", data)
     assert "part" not in str(caught.value)
     assert list(presets.folder(project.root).iterdir()) == []
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+@pytest.mark.parametrize(
+    "voice",
+    [
+        {"reference": "%s", "transcript": "x"},
+        {"reference": "a.wav", "transcript": "%s"},
+        {"preset": "dry%s"},
+        {"description": "old%s"},
+        {"description": "old", "seed": "%s"},
+    ],
+)
+def test_what_no_file_can_hold_is_refused_in_one_line(path, voice, odd):
+    voice = {key: value.replace("%s", odd) for key, value in voice.items()}
+    with pytest.raises(UsageError, match=r"null character|half of a character"):
+        edits.voice_edit(edited.project(path), "Ada", voice)
+    with pytest.raises(UsageError, match=r"null character|half of a character"):
+        edits.voice_edit(edited.project(path), f"Ada{odd}", {"preset": "dry"})
+    with pytest.raises(UsageError, match=r"null character|half of a character"):
+        edits.clip_added(edited.project(path), f"a{odd}.wav", wav())
+
+
+def test_no_recording_is_kept_through_a_link_that_leads_outside(path, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    folder = path.parent / "voices"
+    folder.symlink_to(elsewhere, target_is_directory=True)
+    with pytest.raises(UsageError, match="leads outside of the project"):
+        edits.clip_added(edited.project(path), "a.wav", wav())
+    assert list(elsewhere.iterdir()) == []
+    folder.unlink()
+    folder.mkdir()
+    (folder / "a.wav").symlink_to(elsewhere / "a.wav")
+    assert edits.clip_added(edited.project(path), "a.wav", wav()).path == "voices/a 2.wav"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_recording_in_a_folder_that_is_allowed_is_somebodys_voice(path, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "a.wav").write_bytes(wav())
+    voice = {"reference": f"{elsewhere}/a.wav", "transcript": WORDS}
+    with pytest.raises(UsageError, match="lies outside of the project"):
+        edits.voice_edit(edited.project(path), "Ben", voice)
+    path.write_text(f"outside: ['{elsewhere}']\n{BOOK}")
+    assert str(elsewhere) in voiced(path, "Ben", **voice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import Changed, ScriptError
+from narrator.errors import Changed, ScriptError, UsageError
 from narrator.pipeline import edits
 from narrator.sound import audio
 from tests import edited, sounds
@@ -159,3 +159,40 @@ def test_an_edit_after_which_music_has_no_scene_is_refused(tmp_path):
     found = paragraph(path, "It snowed")
     with pytest.raises(ScriptError, match="has no scene 2"):
         edits.text_edit(edited.project(path), found, "***")
+
+
+def test_a_chapter_that_is_a_link_outside_by_now_is_not_read(tmp_path, tmp_path_factory):
+    path = edited.write(tmp_path, TEXT, MANIFEST)
+    book = edited.plan(path)
+    found = edits.paragraph(book, edited.step(book, "They had raken"))
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "secret.md"
+    elsewhere.write_text("Nobody is to read this.\n")
+    (tmp_path / "one.md").unlink()
+    (tmp_path / "one.md").symlink_to(elsewhere)
+    for act in (
+        lambda: edits.paragraph(book, edited.step(book, "They had raken")),
+        lambda: edits.text_edit(book.project, found, "x"),
+        lambda: edits.say_edit(book.project, "a", "b", chunk=book.steps[0]),
+        lambda: edits.speaker_edit(book, book.steps[0], "Ben"),
+    ):
+        with pytest.raises(UsageError, match="leads outside of the project") as caught:
+            act()
+        assert "Nobody" not in str(caught.value)
+
+
+def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(tmp_path):
+    path = edited.write(tmp_path, TEXT, MANIFEST)
+    book = edited.plan(path)
+    step = edited.step(book, "They had raken")
+    found = edits.paragraph(book, step)
+    (tmp_path / "one.md").write_text(TEXT.replace("Ada: They", "A new one.\n\nAda: So they"))
+    with pytest.raises(Changed) as caught:
+        edits.text_edit(book.project, found, "x")
+    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    with pytest.raises(Changed) as caught:
+        edits.paragraph(book, step)
+    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    (tmp_path / "one.md").write_text("Nothing of it.\n")
+    with pytest.raises(Changed, match="is gone") as caught:
+        edits.paragraph(book, step)
+    assert caught.value.there == ""

@@ -4,6 +4,7 @@
 
     edit.py       a change of files, as whole texts
     history.py    applied, undone, redone; all or none, also after a kill
+    likeness.py   which text of now is the one that was changed
     checked.py    whether the project can be read after it
     texts.py      where a chapter's paragraphs stand in its file or in book.yaml
     aligning.py   where a paragraph's characters stand among its marks

@@ -1,11 +1,12 @@
-"""Edits made, undone and redone, in `build/edits`: all of an edit is there, or none of it.
+"""Edits made, undone and redone, in `build/edits/STEM`: all of an edit is there, or none of it.
 
     history.json    the edits in order, how many of them stand, and the one that is being made
     000012.json     one edit: what was taken out of each file, where, and what was put there
 
 What is to be written is noted first, then the files are, then that they are: what a kill cut short
-is taken back when the history is opened again, by the hashes of the files' texts. So a file that a
-person has changed since is never written over. Knows nothing of what an edit is about.
+is taken back when the history is opened again, by the hashes of the files' texts. In a file that a
+person has changed since, an edit is undone only where its lines stand between the same ones, once.
+Knows nothing of what an edit is about.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ from filelock import FileLock, Timeout
 
 from narrator import files, keys
 from narrator.errors import Changed, Locked, StorageError
+from narrator.pipeline.edits.checked import checked
 from narrator.pipeline.edits.edit import Change, Edit, encoded, exact
+from narrator.pipeline.edits.likeness import likest_lines
+from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.decided import place_of
 
 _MOST = 1000
 """Edits that can be undone; older ones are forgotten."""
+_NEIGHBOURS = 3
+"""Lines around an edit by which it is found where the file is another one by now."""
 _PATIENCE = 10.0
 """Seconds that another edit of the project is waited for."""
 _FILE = re.compile(r"\d{6,}\.json")
@@ -97,6 +103,9 @@ class _Patch:
     before: str
     """Hash of the file's whole text; of no file empty."""
     after: str
+    above: str = ""
+    """A few lines before them, which stay."""
+    below: str = ""
 
     @classmethod
     def of(cls, change: Change, project: Project) -> _Patch:
@@ -112,6 +121,8 @@ class _Patch:
             None if change.after is None else "".join(new[head : len(new) - tail]),
             _hash(change.before),
             _hash(change.after),
+            "".join(old[max(0, head - _NEIGHBOURS) : head]),
+            "".join(old[len(old) - tail :][:_NEIGHBOURS]),
         )
 
     @property
@@ -126,9 +137,32 @@ class _Patch:
 
     def changed(self, path: Path, text: str | None) -> Changed:
         """What is said where the file's text is another one."""
-        count = len(_lines(self.old))
-        there = _lines(text)[self.line : self.line + max(count, 1)]
+        lines, old = _lines(text), self.old or ""
+        if not old:  # lines that were to be put there
+            at = self._stands(lines) or self.line
+            return Changed(path, "".join(lines[at : at + 1]), self.new or "")
+        there = likest_lines(lines, _lines(old), self.line)
         return Changed(path, "".join(there), self.new or "")
+
+    def moved(self, text: str | None) -> _Patch | None:
+        """The same for what the file is by now, if the lines stand there with their neighbours, and
+        only once; None where that is not so."""
+        lines = _lines(text)
+        place = self._stands(lines)
+        if text is None or self.new is None or place is None:
+            return None
+        here = replace(self, line=place, at=sum(map(len, lines[:place])), before=_hash(text))
+        return replace(here, after=_hash(here.made(text)))
+
+    def _stands(self, lines: Sequence[str]) -> int | None:
+        """Before which line what is replaced stands, with its neighbours and only once."""
+        above = _lines(self.above)
+        block = [*above, *_lines(self.old), *_lines(self.below)]
+        if self.old is None or not "".join(block).strip():
+            return None
+        starts = (n for n, line in enumerate(lines) if line == block[0])
+        found = [n for n in starts if lines[n : n + len(block)] == block]
+        return found[0] + len(above) if len(found) == 1 else None
 
 
 def _lines(text: str | None) -> list[str]:
@@ -189,13 +223,16 @@ _MAKE, _UNDO, _REDO = "make", "undo", "redo"
 
 
 def _folder(project: Project) -> Path:
-    return project.build / "edits"
+    """Of one manifest: others in the same folder have their own."""
+    return project.build / "edits" / project.stem
 
 
 @contextlib.contextmanager
 def _opened(project: Project) -> Iterator[_Log]:
     """The history, nobody else's for so long, with what a kill cut short taken back."""
-    with held(_folder(project)):
+    with held(project.build / "edits"):  # of all manifests, which may share texts
+        with files.storage(_folder(project)):
+            _folder(project).mkdir(exist_ok=True)
         yield _Log(project)
 
 
@@ -252,9 +289,26 @@ class _Log:
 
     def _again(self, what: str) -> Past:
         state = replace(self.state, pending=what)
-        parts = self._parts(state)
+        parts = self._as_they_are(state, self._parts(state))
         self._carry_out(state, parts, self._texts(parts))
         return self.past(min(state.done, self.state.done))
+
+    def _as_they_are(self, state: _State, parts: Sequence[_Patch]) -> list[_Patch]:
+        """An edit for files that were changed elsewhere since, which is kept as such: a kill may
+        come. Raises Changed where that cannot be, UserError where nothing could be read then."""
+        texts = [exact(self._path(part)) for part in parts]
+        found, changes = list[_Patch](), list[Change]()
+        for part, text in zip(parts, texts, strict=True):
+            here = part if _hash(text) == part.before else part.moved(text)
+            if here is None:
+                raise part.changed(self._path(part), text)
+            found.append(here)
+            changes.append(Change(self._path(part), text, here.made(text)))
+        if found != list(parts):
+            checked(self.project, Edit("", tuple(changes)))
+            rows = [part.back if state.pending == _UNDO else part for part in found]
+            files.save_json(self._entry(state.number), [asdict(row) for row in rows])
+        return found
 
     # -- writing
 
@@ -315,9 +369,10 @@ class _Log:
         """
         path = self.project.root / part.path
         chapters = [self.project.root / c.file for c in self.project.chapters if c.file]
-        known = (self.project.path, *chapters, *map(place_of, chapters))
+        allowed = load.stray(self.project, part.path) is None
         inside = path.resolve().is_relative_to(self.project.root.resolve())
-        if not inside and path not in known:
+        known = inside or path in (*chapters, *map(place_of, chapters))
+        if path != self.project.path and not (allowed and known):
             raise StorageError(f"{path}: none of this project's files")
         return path
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.pipeline.edits.edit import Change, encoded, exact
+from narrator.pipeline.edits.edit import Change, encoded, exact, own
 from narrator.project.project import Project
 from narrator.text import decided
 from narrator.text.decided import Decided, Row
@@ -90,9 +90,9 @@ class Rows:
 
 def rows_of(project: Project, number: int, quotations: Sequence[Quoted]) -> Rows:
     """What is decided of a chapter's quotations, which has a file of its own. Raises
-    StorageError."""
+    StorageError, UsageError."""
     name = project.chapters[number].file or ""
-    path = decided.place_of(project.root / name)
+    path = own(project, str(decided.place_of(Path(name))))
     before = exact(path)
     file = Decided(path) if before is None else decided.said(path, encoded(before))
     return Rows(file, before, Path(name).name, quotations)

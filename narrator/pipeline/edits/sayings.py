@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from narrator.characters import seen
 from narrator.errors import UsageError
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, shown
+from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
 from narrator.pipeline.edits.manifest import appended, changed, manifest_text
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
@@ -18,15 +19,23 @@ from narrator.speech.plan import Step
 from narrator.text.chunks import Piece
 from narrator.text.markup import squeeze
 
+_LONGEST = 100
+"""Characters of a word in the lexicon: keys of YAML end somewhere."""
+
 
 def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = None) -> Edit:
     """A word said otherwise: wherever it stands in a chunk, else everywhere, by the lexicon.
 
     Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
     """
-    word, spoken = squeeze(clean(word)), squeeze(clean(spoken))
-    if not (any(map(str.isalnum, word)) and spoken):
+    word, spoken = (squeeze(seen(one_line(one))) for one in (word, spoken))
+    if not (word and spoken):
         raise UsageError("which word, and how is it spoken? Neither may be empty")
+    if not any(map(str.isalnum, word)):
+        raise UsageError(f"a word needs a letter or a digit, and “{shown(word)}” has none")
+    if chunk is None and len(word) > _LONGEST:
+        what = f"a word of the lexicon has {_LONGEST} characters at most, this one {len(word)}"
+        raise UsageError(what)
     said = f"“{shown(word)}” is said “{shown(spoken)}”"
     if chunk is None:
         change = _in_lexicon(project, word, spoken)

@@ -10,7 +10,7 @@ from narrator.errors import UsageError, nearest
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, shown
+from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
 from narrator.pipeline.edits.rows import Rows, overlapping, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
@@ -31,8 +31,9 @@ def speaker_edit(
     then. Raises Changed, ScriptError, StorageError, UsageError.
     """
     project = book.project
+    style, words = None if style is None else one_line(style), one_line(words)
     text = chapter_text(project, step.chapter)
-    named = _named(text, speaker)
+    named = _named(text, one_line(speaker))
     pieces = [
         (text.find(line), (line.begin + start, line.begin + stop), line)
         for line, start, stop in _parts(step, words)
@@ -79,7 +80,7 @@ class _Speakers:
     def __init__(self, text: ChapterText, named: tuple[str, ...], style: str | None) -> None:
         self.text = text
         self.named = named
-        self.style = None if style is None else squeeze(clean(style))
+        self.style = style
         self.rows: Rows | None = None
         self.file: decided.Decided | None = None
 

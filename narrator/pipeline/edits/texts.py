@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.errors import Changed, Problem, ScriptError, UsageError
-from narrator.pipeline.edits.edit import Change, exact
+from narrator.pipeline.edits.edit import Change, exact, own
+from narrator.pipeline.edits.likeness import likest
 from narrator.pipeline.edits.manifest import changed, renamed
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
@@ -84,8 +85,16 @@ class ChapterText:
                 inside = one.line <= line.line <= max(one.line, one.last)
                 if inside and one.text.startswith(line.text, line.begin):
                     return Place(n, m)
-        there = lines_of(self.whole, line.line, line.line) if self.is_file else ""
-        raise Changed(self.path, there, line.text)
+        raise Changed(self.path, self._like(line), line.text)
+
+    def _like(self, line: Line) -> str:
+        """What a line of a book is written as by now; empty where it is gone."""
+        lines = [one for scene in self.chapter.scenes for one in scene.lines]
+        before = sum(one.line < line.line for one in lines)
+        n = likest([one.text for one in lines], line.text, before)
+        if n is None or not self.is_file:
+            return "" if n is None else lines[n].text
+        return lines_of(self.whole, lines[n].line, max(lines[n].line, lines[n].last))
 
     def source(self, place: Place) -> Source:
         """What a paragraph is written as. Raises UsageError for credits."""
@@ -145,9 +154,10 @@ class ChapterText:
 
 
 def chapter_text(project: Project, number: int) -> ChapterText:
-    """A chapter as it is now. Raises ScriptError, StorageError, ManifestError."""
+    """A chapter as it is now. Raises Changed, ScriptError, StorageError, ManifestError, UsageError
+    where a link leads out of the project."""
     name = project.chapters[number].file
-    path = project.path if name is None else project.root / name
+    path = project.path if name is None else own(project, name)
     text = exact(path)
     if text is None:
         raise Changed(path, "", "")

@@ -11,11 +11,11 @@ from narrator.cast import clips, presets
 from narrator.characters import quoted
 from narrator.errors import Problem, UsageError, UserError, nearest
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, shown
+from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
 from narrator.pipeline.edits.manifest import changed, manifest_text
+from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
-from narrator.text.markup import squeeze
 
 _KINDS = {"preset": {"preset"}, "description": {"description", "seed"},
           "reference": {"reference", "transcript"}}  # fmt: skip
@@ -30,9 +30,7 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
 
     Raises ManifestError, StorageError, UserError for a clip that is refused, UsageError.
     """
-    said = {
-        key: squeeze(clean(str(value))) for key, value in voice.items() if value not in ("", None)
-    }
+    said = {key: one_line(str(value)) for key, value in voice.items() if value not in ("", None)}
     kind = next(
         (kind for kind, keys in _KINDS.items() if kind in said and said.keys() <= keys), None
     )
@@ -40,7 +38,7 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
         raise UsageError("a voice is a preset, a description, or a reference and its transcript")
     if not said.get("seed", "0").isdecimal():
         raise UsageError(f"a seed is a number, not {shown(said['seed'])}")
-    _require_own(project, speaker)
+    _require_own(project, one_line(speaker))
     if kind == "reference":
         _judge(project, speaker, said["reference"], said["transcript"])
     before = after = manifest_text(project)
@@ -87,11 +85,9 @@ def _require_own(project: Project, speaker: str) -> None:
 
 def _judge(project: Project, speaker: str, name: str, transcript: str) -> None:
     """Raises UserError for a clip that no voice can be made of."""
+    if stray := load.stray(project, name):
+        raise UsageError(stray)
     path = project.root / name
-    if not path.resolve().is_relative_to(project.root.resolve()):
-        raise UsageError(
-            f"{quoted(name, 400)} lies outside of the project: copy it into its folder"
-        )
     language = project.speakers[speaker].language or project.manifest.language
     clips.load(path, transcript, language)
 
@@ -122,7 +118,9 @@ def clip_added(project: Project, name: str, data: bytes) -> ClipAdded:
             Problem(None, None, f"{shown(name)}: larger than 50 MB; cut 10 s out of it")
         )
     folder = presets.folder(project.root)
-    path = _free(folder, name, data)
+    if stray := load.stray(project, folder.name):
+        raise UsageError(stray)
+    path = _free(folder, one_line(name), data)
     if path.is_file():
         clip = _judged(path, project)
     else:
@@ -152,6 +150,12 @@ def _free(folder: Path, name: str, data: bytes) -> Path:
     while True:
         path = folder / f"{stem}{f' {number}' if number > 1 else ''}{ending}"
         with files.storage(path):
-            if not path.exists() or (path.is_file() and path.read_bytes() == data):
+            there = path.exists() or path.is_symlink()
+            if not there or (_is_own(path) and path.read_bytes() == data):
                 return path
         number += 1
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file lies here itself, and is none that a link leads to."""
+    return path.is_file() and not path.is_symlink()

@@ -9,7 +9,8 @@ from narrator import keys
 from narrator.errors import Changed
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, encoded, exact, shown
+from narrator.pipeline.edits.edit import Change, Edit, clean, encoded, exact, own, shown
+from narrator.pipeline.edits.likeness import likest_lines
 from narrator.pipeline.edits.manifest import changed
 from narrator.pipeline.edits.rows import rows_of
 from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, with_lines
@@ -60,13 +61,14 @@ def text_edit(project: Project, paragraph: Paragraph, text: str, sha: str = "") 
     """Other words. `sha` is that of the paragraph which a person was shown, if it may be older.
 
     What was decided of a quotation stays with it. Raises Changed, ManifestError, ScriptError,
-    StorageError.
+    StorageError, UsageError.
     """
     text = clean(text)
-    before = exact(paragraph.path)
+    name = project.chapters[paragraph.chapter].file
+    before = exact(paragraph.path if name is None else own(project, name))
     there = "" if before is None else _there(project, before, paragraph)
     if before is None or there != paragraph.text or sha not in ("", paragraph.sha):
-        raise Changed(paragraph.path, there, text)
+        raise Changed(paragraph.path, _like(before or "", paragraph, there), text)
     if paragraph.item:
         after = changed(before, paragraph.item, text, project)
     else:
@@ -88,6 +90,18 @@ def _there(project: Project, before: str, paragraph: Paragraph) -> str:
     now = load.load(project.path, before)
     said = (now.chapters[paragraph.chapter].lines or ())[int(paragraph.item[3])]
     return said if isinstance(said, str) else next(iter(said.values()))
+
+
+def _like(before: str, paragraph: Paragraph, there: str) -> str:
+    """What a paragraph has become, that may stand elsewhere now; empty where it is gone."""
+    if paragraph.item or there == paragraph.text:
+        return there
+    rows = lines_of(before, 1, before.count("\n") + before.count("\r") + 1).split("\n")
+    wanted = paragraph.text.split("\n")
+    found = likest_lines(
+        [f"{row}\n" for row in rows], [f"{row}\n" for row in wanted], paragraph.first - 1
+    )
+    return "".join(found).removesuffix("\n")
 
 
 def _difference(old: str, new: str) -> str:
