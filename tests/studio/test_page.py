@@ -168,6 +168,8 @@ def studio(chromium: Browser, tmp_path: Path) -> Iterator[Studio]:
 
 
 def find_the_doubtful_one(studio: Studio) -> None:
+    # the chapter is asked for again after the book
+    studio.page.locator(".chunk.doubtful").first.wait_for()
     studio.press("n")
     expect(studio.page.locator(".chunk.chosen")).to_contain_text("stumbled")
     expect(studio.page.locator("#pane-chunk .why")).to_contain_text("silence")
