@@ -264,6 +264,11 @@ class BookPlan:
         return [step for step in self.steps if self.takes.is_doubtful(step)]
 
     @property
+    def is_pinned_otherwise(self) -> bool:
+        """Whether pins came or went since it was planned. Raises StorageError."""
+        return _by_take(self.store) != self.pins
+
+    @property
     def lost(self) -> tuple[Pin, ...]:
         """Pins of this manifest and its engines whose text is no longer in the book as it was."""
         held = {step.key for step in self.steps if step.pinned}
@@ -300,8 +305,8 @@ def plan(
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     manuscript = spoken_by(manuscript, engines)
     voices = references.settle(project, manuscript.cast, engines)
-    store = store or Store.open(project.build / "store", writing=writing)
-    pins = {pin.take: pin for pin in store.pins().values()}
+    store = store or Store.open(project.takes, writing=writing)
+    pins = _by_take(store)
     kept = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
     steps = link(
         manuscript.spoken,
@@ -316,6 +321,10 @@ def plan(
     takes = Takes(store, voices.contents, project.manifest.checks.strict)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, engines, takes, steps, why, selection, voices, pins)
+
+
+def _by_take(store: Store) -> Mapping[str, Pin]:
+    return {pin.take: pin for pin in store.pins().values()}
 
 
 def _rate_of(engines: Mapping[str, Engine]) -> int:

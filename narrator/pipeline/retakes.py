@@ -192,7 +192,7 @@ def retake(
     DamagedTake.
     """
     with locked(manuscript.project):
-        store = Store.open(manuscript.project.build / "store", writing=True)
+        store = Store.open(manuscript.project.takes, writing=True)
         book = bookplan.plan(manuscript, engine, Selection(), engines=engines, store=store)
         asked = Retaking.of(
             book, chunks, count=count, seed=seed, parameters=parameters, tell=observer.starting

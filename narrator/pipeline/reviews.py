@@ -12,15 +12,21 @@ from pathlib import Path
 from narrator import files
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits.history import held
+from narrator.project.project import Project
 from narrator.speech.plan import Step
 
 _DIGITS = 16
 """Of a take's content that are kept."""
 
 
+def path_of(project: Project) -> Path:
+    """The marks of a manifest."""
+    return project.build / f"reviewed-{project.stem}.json"
+
+
 def reviewed(book: BookPlan) -> set[str]:
     """The keys of the steps whose takes, as they are now, were reviewed."""
-    known = _known(_path(book))
+    known = _known(path_of(book.project))
     return {step.key for step in book.steps if known.get(step.key, "-") == _content(book, step)}
 
 
@@ -29,7 +35,7 @@ def mark(book: BookPlan, steps: Iterable[Step], yes: bool) -> None:
 
     Raises Locked, StorageError.
     """
-    path = _path(book)
+    path = path_of(book.project)
     with held(path.parent / "edits"):
         known = dict(_known(path))
         for step in steps:
@@ -38,10 +44,6 @@ def mark(book: BookPlan, steps: Iterable[Step], yes: bool) -> None:
             if not yes:
                 known.pop(step.key, None)
         files.save_json(path, known)
-
-
-def _path(book: BookPlan) -> Path:
-    return book.project.build / f"reviewed-{book.project.stem}.json"
 
 
 def _known(path: Path) -> Mapping[str, str]:

@@ -216,8 +216,7 @@ def _finish(report: Report, observer: Observer, cancel: Event) -> None:
 
 def _pinned_meanwhile(report: Report) -> bool:
     """Whether pins came or went while their book was rendered. Raises StorageError."""
-    pins = report.plan.store.pins().values()
-    return not report.result.cancelled and {pin.take: pin for pin in pins} != report.plan.pins
+    return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 
 def _planned_anew(book: BookPlan, observer: Observer) -> BookPlan:

@@ -37,7 +37,7 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
             engines.add(book.engine.name)
             used |= {step.key for step in book.steps}
     used |= _in_ledgers(project)
-    store = Store.open(project.build / "store")
+    store = Store.open(project.takes)
     for pin in store.pins().values():
         used |= {pin.take, pin.step}
     sizes = dict(store.stored())
@@ -99,5 +99,5 @@ def collect(project: Project) -> tuple[int, int, int]:
     """
     with session.locked(project):
         unused = [key for key, _ in unreferenced(project)]
-        store = Store.open(project.build / "store", writing=True)
+        store = Store.open(project.takes, writing=True)
         return len(unused), store.remove(unused), shelf.clear(project.build)

@@ -55,6 +55,11 @@ class Project:
         return self.root / "build"
 
     @property
+    def takes(self) -> Path:
+        """The folder of the store."""
+        return self.build / "store"
+
+    @property
     def stem(self) -> str:
         """What tells its files in `build` from those of other manifests of its folder: its name
         without an ending, unless there is one by that name that ends in .yaml."""

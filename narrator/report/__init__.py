@@ -8,7 +8,6 @@ changes nothing that listeners get. Pictures and templates need the extra `repor
     sound.py    delivered files -> curves and figures, kept between runs
     plots.py    curves -> SVG
     pickups.py  a list of pickups as a page to print
-    looks.py    the templates, and the files beside them
     page.py     facts and pictures -> HTML, by the templates; style.css and script.js: its looks
                 and its player
 """

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
@@ -19,10 +20,11 @@ from urllib.parse import quote
 
 from jinja2 import Environment
 
+from narrator import templates
 from narrator.delivery import verify
 from narrator.errors import UserError
 from narrator.pipeline.places import Passage
-from narrator.report import looks, plots
+from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
 from narrator.report.sound import ChapterSound, Curve, Kept
 from narrator.sound.clock import clock
@@ -40,6 +42,11 @@ class Sounds:
     figures: Mapping[Path, FileFigures | UserError]
     kept: Kept
     """Where drawn curves are kept."""
+
+
+def _beside(name: str) -> str:
+    """A file of this room: style.css, script.js."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 def pieces(
@@ -82,8 +89,8 @@ def pieces(
         heard_at=heard_at,
         link=link,
         mark=MARK,
-        style=looks.beside("style.css"),
-        script=looks.beside("script.js"),
+        style=_beside("style.css"),
+        script=_beside("script.js"),
     )
 
 
@@ -91,7 +98,7 @@ def pieces(
 
 
 def _templates() -> Environment:
-    environment = looks.environment()
+    environment = templates.environment("narrator.report")
     environment.filters |= {
         "clock": clock,
         "counted": _counted,

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from narrator import files
+from narrator import files, templates
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.pickups import Pickup
-from narrator.report import looks
 
 MARK = '<meta name="generator" content="narrator pickups">'
 """Stands in every such page: only one is replaced by another."""
@@ -29,6 +28,6 @@ def page(book: BookPlan, rows: Sequence[Pickup]) -> bytes:
         return f"{row.chapter}. {titles[number - 1]}" if 0 < number <= len(titles) else row.chapter
 
     chapters = [(name, list(own)) for name, own in groupby(rows, title)]
-    template = looks.environment().get_template("pickups.html")
+    template = templates.environment("narrator.report").get_template("pickups.html")
     said = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
     return said.encode("utf-8", "replace")

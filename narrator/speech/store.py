@@ -31,6 +31,9 @@ from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
 from narrator.sound import audio
 
+JOURNAL, PINS = "journal.jsonl", "pins.json"
+"""Files of a store that change with its takes, and with what is pinned."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -379,7 +382,7 @@ class Store:
 
     @property
     def _pins(self) -> Path:
-        return self.root / "pins.json"
+        return self.root / PINS
 
     # -- giving up ---------------------------------------------------------------------------------
 
@@ -420,7 +423,7 @@ class Store:
 
     @property
     def _journal(self) -> Path:
-        return self.root / "journal.jsonl"
+        return self.root / JOURNAL
 
     def _open(self, key: str) -> tuple[Record, bytes, bytes | None]:
         try:

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 
 from narrator.errors import UsageError
+from narrator.files import TooLarge
 
 JSON_MOST = 1_000_000
 """Bytes of what a page asks for."""
@@ -25,10 +26,6 @@ PATIENCE = 30.0
 """Seconds that may pass without a byte."""
 _LONGEST = 300.0
 """Seconds that a whole body may take."""
-
-
-class TooLarge(Exception):
-    """More is sent than is taken."""
 
 
 class TooSlow(Exception):

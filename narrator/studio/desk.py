@@ -31,7 +31,7 @@ from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
-from narrator.speech.store import Store
+from narrator.speech.store import JOURNAL, PINS, Store
 from narrator.studio import glance
 from narrator.studio.events import Events
 from narrator.studio.glance import RENDERED, Seen
@@ -132,13 +132,22 @@ class Desk:
         self._view: View | None = None
         self._manuscript: Manuscript | None = None
         self._readings = Readings()
+        # Files as they were: of texts (a change reads the book again), of what decides how it
+        # sounds (plans it again), of notes (reads these again). `look` compares them, who reads
+        # sets them.
         self._stamps: _Stamps = {}
         self._works: _Stamps = {}
         self._noted: _Stamps = {}
         self._version = 0
         self._sounds: OrderedDict[tuple[int, str], ChapterSound] = OrderedDict()
+        """By chapter and name, the one that was heard last at the end; the oldest go. What is under
+        a name stays what it is."""
         self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
+        """Chapter -> what its sound was made of, and its name. A new plan clears it, and `touched`
+        that of a chapter."""
         self._seen: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
+        """Chapter -> its takes, the journal then, and when: cleared as `_newest`, and looked at
+        again by age."""
         self._cache = Cache()
         self._store: Store | None = None
         self._mutex = threading.RLock()
@@ -163,11 +172,8 @@ class Desk:
         assert self._loop is not None
 
         async def errand() -> _T:
-            self.say(what)
-            try:
+            with self._busy_with(what):
                 return action()
-            finally:
-                self.say(None)
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(errand(), self._loop))
 
@@ -176,17 +182,22 @@ class Desk:
         assert self._loop is not None
 
         def errand() -> None:
-            self.say(what)
-            try:
+            with self._busy_with(what):
                 action()
-            finally:
-                self.say(None)
 
         with contextlib.suppress(RuntimeError):  # the studio has closed meanwhile
             self._loop.call_soon_threadsafe(errand)
 
-    def say(self, what: str | None) -> None:
-        """Tell the pages what they may have to wait for."""
+    @contextlib.contextmanager
+    def _busy_with(self, what: str) -> Iterator[None]:
+        """The pages are told what they may have to wait for."""
+        self._say(what)
+        try:
+            yield
+        finally:
+            self._say(None)
+
+    def _say(self, what: str | None) -> None:
         self.busy = what
         self.events.send({"type": "book", "version": self._version, "busy": what})
 
@@ -194,11 +205,8 @@ class Desk:
         """Read again what has changed on the disk since; in the main thread."""
         view = self.view
         if _stamps(_texts(view.project)) != self._stamps:
-            self.say("reading the manuscript")
-            try:
+            with self._busy_with("reading the manuscript"):
                 self.reread()
-            finally:
-                self.say(None)
         elif _stamps(_works(view.project)) != self._works:
             self.replan()
         elif _stamps(_notes(view.project)) != self._noted:
@@ -246,7 +254,8 @@ class Desk:
     def _read(self) -> None:
         before = _stamps(_texts(self._view.project)) if self._view else {}
         manuscript = read(self.path, self._readings)
-        # what changed while it was read is read again
+        # a file that changed while it was read still differs from its stamp, and is read again;
+        # what the book names anew had none before
         stamps = {**_stamps(_texts(manuscript.project)), **before}
         self._plan(manuscript)
         self._manuscript = manuscript
@@ -256,8 +265,8 @@ class Desk:
         works = _stamps(_works(manuscript.project))
         engine = bookplan.engine_for(manuscript.project, draft=self.draft)
         store = self._store
-        if store is None or store.root != manuscript.project.build / "store":
-            store = Store.open(manuscript.project.build / "store")
+        if store is None or store.root != manuscript.project.takes:
+            store = Store.open(manuscript.project.takes)
         else:
             store.refresh()
         self._store = store
@@ -302,7 +311,7 @@ class Desk:
         """The takes of a chapter, counted from 0, by their chunks."""
         with self._mutex:
             view, known = self.view, self._seen.get(chapter)
-        journal = _stamps(iter((view.book.store.root / "journal.jsonl",)))
+        journal = _stamps(iter((view.book.store.root / JOURNAL,)))
         if known is not None:
             found, then, when = known
             if time.monotonic() - when < (_OLD if then == journal else _FRESH):
@@ -420,7 +429,7 @@ def _texts(project: Project) -> Iterator[Path]:
 
 def _works(project: Project) -> Iterator[Path]:
     """Files that decide how it sounds, but for takes."""
-    yield project.build / "store" / "pins.json"
+    yield project.takes / PINS
     yield project.build / "voices"
     yield project.root / "voices"
     for voice in project.manifest.voices.values():
@@ -431,8 +440,8 @@ def _works(project: Project) -> Iterator[Path]:
 def _notes(project: Project) -> Iterator[Path]:
     """Files of what people noted."""
     yield pickups.path_of(project)
-    yield project.build / f"reviewed-{project.stem}.json"
-    yield project.build / "edits" / project.stem / "history.json"
+    yield reviews.path_of(project)
+    yield edits.path_of(project)
 
 
 def _read_notes(book: BookPlan) -> Notes:

@@ -21,8 +21,6 @@ from narrator.studio.desk import Desk
 
 _LOOK = 1.0
 """Seconds after which somebody who owns the project is looked for again."""
-_BROKEN = (ValueError, TypeError, LookupError, AttributeError)
-"""What an event of another version raises."""
 _TELL = 0.7
 """Seconds between two words on new takes of a chapter."""
 
@@ -35,7 +33,8 @@ class Jobs:
         self._mutex = threading.RLock()
         """Of what is known."""
         self._linking = threading.Lock()
-        """Held while an owner is looked for, or started, which takes a moment."""
+        """Held while an owner is looked for, or started, which takes a moment; it is taken before
+        `_mutex`, never after it. A link has a lock of its own, which takes no other."""
         self._link: Link | None = None
         self._ended, self._woken = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
@@ -115,7 +114,7 @@ class Jobs:
     # -- hearing -----------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """In a thread of its own."""
+        """In a thread of its own; nothing that an owner says or does ends it."""
         while not self._ended.is_set():
             link = self._linked(start=False)
             if link is None:
@@ -160,7 +159,7 @@ class Jobs:
                 self._say({"event": "gone"})
 
     def _hear(self, event: Event) -> None:
-        with self._mutex, contextlib.suppress(*_BROKEN):
+        with self._mutex, contextlib.suppress(*joining.BROKEN):
             if self._is_anothers(event.get("job")):
                 return
             match event.get("event"):

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from narrator.delivery import layout
 from narrator.errors import DamagedTake, UserError
-from narrator.pipeline import edits
+from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
 from narrator.studio import bodies, peaks, ranges, rows, sounds
 from narrator.studio.desk import Desk, NotThere, View
@@ -147,10 +147,8 @@ def _paragraph(view: View, step: Step) -> rows.Row:
         found = edits.paragraph(view.book, step)
     except UserError as error:
         return {"error": str(error)}
-    path = found.path
-    root = view.project.root
     return {
-        "file": (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
+        "file": places.within(found.path, view.book),
         "first": found.first,
         "last": found.last,
         "text": found.text,

@@ -96,11 +96,11 @@ class Mending:
         """A change of the project's own files, which can be undone."""
         asked = await bodies.asked(request)
         kind = bodies.text(asked, "kind", 20)
-        if kind not in _EDITS:
-            raise UsageError(f"`kind` is one of {', '.join(_EDITS)}")
+        if kind not in (*_EDITS, _QUOTATION):
+            raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
 
         def made() -> Edit:
-            if kind == "quotation":
+            if kind == _QUOTATION:
                 return self._answered(asked)
             edit = _EDITS[kind](self.desk.view, asked)
             edits.apply(self.desk.view.project, edit)
@@ -302,8 +302,9 @@ _EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
     "speaker": _speaker,
     "say": _say,
     "voice": _voice,
-    "quotation": lambda view, asked: Edit("", ()),
 }
+_QUOTATION = "quotation"
+"""An answer, which is one of a proposal's and needs no view."""
 
 
 def _step(view: View, asked: Mapping[str, Any]) -> Step:

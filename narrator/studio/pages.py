@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
+from narrator import templates
 from narrator.studio.desk import View
 
 _KINDS = {
@@ -20,20 +21,14 @@ _KINDS = {
 
 
 @functools.cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _templates() -> Environment:
+    return templates.environment("narrator.studio")
 
 
 def page(view: View) -> str:
     """The page of a book."""
     manifest = view.project.manifest
-    template = _environment().get_template("studio.html")
+    template = _templates().get_template("studio.html")
     return template.render(title=manifest.title, language=manifest.language)
 
 

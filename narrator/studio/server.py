@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from narrator import files
 from narrator.errors import Changed, EnvironmentFailed, NarratorError, UsageError, UserError
 from narrator.studio import bodies
 from narrator.studio.desk import NotThere
@@ -33,7 +34,7 @@ def app(routes: list[Route]) -> Starlette:
             EnvironmentFailed: _answering(503),
             NarratorError: _answering(409),
             OSError: _answering(503),
-            bodies.TooLarge: _closing(413, "this is more than is taken here"),
+            files.TooLarge: _closing(413, "this is more than is taken here"),
             bodies.TooSlow: _closing(408, "what was sent did not come to its end"),
             bodies.NotTaken: _closing(415, "this is taken as application/json alone"),
             ClientDisconnect: _closing(400, "who sent it has gone"),

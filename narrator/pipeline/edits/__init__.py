@@ -20,7 +20,7 @@ nothing, and an edit after which the project could not be read is refused.
 from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Change, Edit
-from narrator.pipeline.edits.history import Past, apply, history, redo, undo
+from narrator.pipeline.edits.history import Past, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import clip_added, voice_edit
@@ -35,6 +35,7 @@ __all__ = [
     "clip_added",
     "history",
     "paragraph",
+    "path_of",
     "redo",
     "say_edit",
     "speaker_edit",

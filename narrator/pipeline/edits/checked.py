@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrator.cast.cast import resolve
 from narrator.delivery import music
 from narrator.errors import Problem, ScriptError
-from narrator.pipeline.edits.edit import Edit, encoded
+from narrator.pipeline.edits.edit import Edit
 from narrator.pipeline.manuscript import lexicon_of, paragraphs_of, roles_of
 from narrator.project import load
 from narrator.project.project import Project
@@ -37,6 +37,4 @@ def checked(project: Project, edit: Edit) -> Edit:
         problems += music.problems(project, [chapters[n] for n in project.numbered])
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))
-    for text in filter(None, texts.values()):
-        encoded(text)
     return edit

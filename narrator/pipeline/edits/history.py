@@ -222,6 +222,11 @@ class _State:
 _MAKE, _UNDO, _REDO = "make", "undo", "redo"
 
 
+def path_of(project: Project) -> Path:
+    """The list of a manifest's edits, which changes with each of them."""
+    return _folder(project) / "history.json"
+
+
 def _folder(project: Project) -> Path:
     """Of one manifest: others in the same folder have their own."""
     return project.build / "edits" / project.stem
@@ -263,7 +268,7 @@ class _Log:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.folder = _folder(project)
-        self.state = _State.read(self.folder / "history.json")
+        self.state = _State.read(path_of(project))
         if self.state.pending:
             self._recover()
 
@@ -357,7 +362,7 @@ class _Log:
         self._save(self.state.without)
 
     def _save(self, state: _State) -> None:
-        files.save_json(self.folder / "history.json", asdict(state))
+        files.save_json(path_of(self.project), asdict(state))
         self.state = state
 
     # -- files

@@ -205,8 +205,7 @@ class Beside:
 
 def _is_past(book: BookPlan, job: Job) -> bool:
     """Whether pins came or went since a plan that a job would be done otherwise with."""
-    pins = {pin.take: pin for pin in book.store.pins().values()}
-    if pins == book.pins:
+    if not book.is_pinned_otherwise:
         return False
     if job.kind == "retake":
         return True

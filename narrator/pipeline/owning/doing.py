@@ -96,7 +96,7 @@ def mark(ticket: Ticket, reading: Reading, engine: Engine) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
     with locked(project):
-        store = Store.open(project.build / "store", writing=True)
+        store = Store.open(project.takes, writing=True)
         beside.mark(ticket, bookplan.plan(reading.manuscript, engine, Selection(), store=store))
 
 

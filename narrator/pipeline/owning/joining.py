@@ -43,7 +43,7 @@ _LARGEST = 64_000_000
 """Bytes of an event."""
 _TURN = 0.5
 """Seconds after which the next in the queue of an owner who has gone takes the lock."""
-_BROKEN = (ValueError, TypeError, LookupError, AttributeError)
+BROKEN = (ValueError, TypeError, LookupError, AttributeError)
 """What reading an event raises that holds something else than it should."""
 
 
@@ -313,7 +313,7 @@ class _Following:
     def _see(self) -> None:
         """What was there when we came."""
         hello = self._link.hello
-        with contextlib.suppress(*_BROKEN):
+        with contextlib.suppress(*BROKEN):
             self.before = [str(row["id"]) for row in hello["queue"]]
             if hello["outlook"]:
                 show({"event": "planned", "outlook": hello["outlook"]}, self._shown)
@@ -375,7 +375,7 @@ def _answer(pid: int, event: Event) -> Answer:
 
 def show(event: Event, shown: Shown) -> None:
     """What an event says of a render; nothing where it is none, or of another version."""
-    with contextlib.suppress(*_BROKEN):
+    with contextlib.suppress(*BROKEN):
         match event.get("event"):
             case "planned":
                 shown.planned(Outlook.from_json(event["outlook"]))
