@@ -89,7 +89,7 @@ class Answer:
 class Visitor:
     """A page that asks; the cookie is that of a link, once it was opened."""
 
-    place: app.Place
+    place: app.Endpoint
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -132,7 +132,7 @@ class Opened:
     """A studio at work, and the page that opened it."""
 
     desk: Desk
-    place: app.Place
+    place: app.Endpoint
     keys: Keys
     page: Visitor
     links: list[str]

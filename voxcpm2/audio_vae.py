@@ -110,7 +110,7 @@ def _weighted(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
     return y
 
 
-class _Layer(nn.Module):
+class _Weighted(nn.Module):
     """A layer with weights of its own: it states the checkpoint's shapes and takes its tensors."""
 
     def expects(self) -> dict[str, tuple[int, ...]]:
@@ -122,7 +122,7 @@ class _Layer(nn.Module):
         raise NotImplementedError
 
 
-class Snake(_Layer):
+class Snake(_Weighted):
     """x + sin(alpha x)^2 / alpha, one alpha per channel."""
 
     def __init__(self, channels: int) -> None:
@@ -139,7 +139,7 @@ class Snake(_Layer):
         return _snake(x, self.alpha)
 
 
-class DepthwiseConv(_Layer):
+class DepthwiseConv(_Weighted):
     """Causal convolution of each channel by itself."""
 
     def __init__(self, channels: int, kernel: int, dilation: int = 1) -> None:
@@ -164,7 +164,7 @@ class DepthwiseConv(_Layer):
         return _weighted(self.bias, *taps, *mx.split(self.weight, kernel))
 
 
-class Conv(_Layer):
+class Conv(_Weighted):
     """Causal convolution, stride 1, as one product: of the inputs of all taps side by side, or,
     where that moves less, of each input with the weights of all taps, summed after."""
 
@@ -199,7 +199,7 @@ class Conv(_Layer):
         return y
 
 
-class StridedConv(_Layer):
+class StridedConv(_Weighted):
     """Causal convolution with kernel 2s and stride s: each output sees two frames of s inputs."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, pad: int) -> None:
@@ -225,7 +225,7 @@ class StridedConv(_Layer):
         return mx.addmm(first, frames[:, 1:], self.weight[1])
 
 
-class TransposedConv(_Layer):
+class TransposedConv(_Weighted):
     """Causal transposed convolution with kernel 2s and stride s: each input gives two frames of s
     outputs; the second overlaps the first of the next input."""
 
@@ -321,7 +321,7 @@ class DecoderBlock(nn.Module):
         return _in_parts(run, x, _cached(stride * x.shape[2] // 2))
 
 
-class Embedding(_Layer):
+class Embedding(_Weighted):
     """A table with a row for each bucket of sample rates."""
 
     def __init__(self, rows: int, channels: int) -> None:
@@ -452,9 +452,9 @@ class AudioVAE(nn.Module):
                 {key: tensors[f"{name}.{key}"].astype(mx.float32) for key in layer.expects()}
             )
 
-    def _layers(self) -> Iterator[tuple[str, _Layer]]:
+    def _layers(self) -> Iterator[tuple[str, _Weighted]]:
         for name, module in self.named_modules():
-            if isinstance(module, _Layer):
+            if isinstance(module, _Weighted):
                 yield name, module
 
     def bucket(self, sample_rate: int | None) -> int:

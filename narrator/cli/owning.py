@@ -28,7 +28,7 @@ def own(book: Book = Path("book.yaml")) -> None:
     if there := wire.reached(root / "build"):
         there.close()
         return  # whoever it is does what is asked
-    owner, kept = Owner(root / "build"), doing.Kept()
+    owner, kept = Owner(root / "build"), doing.BetweenJobs()
     try:
         _ends_with_input(owner)
         out.print("listening")

@@ -30,7 +30,7 @@ from narrator.sound.clock import fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
-    from narrator.pipeline.places import Heard, Passage
+    from narrator.pipeline.places import HeardAt, Passage
 
 
 @app.command()
@@ -60,7 +60,7 @@ def where(
 
 def at_time(
     words: Sequence[str], option: Path | None, draft: bool
-) -> tuple[BookPlan, str, list[Heard]] | None:
+) -> tuple[BookPlan, str, list[HeardAt]] | None:
     """The book, where a time was looked for, if no chapter was named, and what is heard there; None
     where the words name no time. Raises UsageError."""
     from narrator.pipeline.proofnotes import TIME
@@ -108,7 +108,7 @@ def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | 
     return rest[0] if rest else None, books[0] if books else Path("book.yaml")
 
 
-def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[Heard]]:
+def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[HeardAt]]:
     from narrator.pipeline import places
     from narrator.pipeline.proofnotes import seconds_of
 
@@ -122,7 +122,7 @@ def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[s
     return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
 
 
-def _print_heard(book: BookPlan, looked: str, found: Sequence[Heard], as_json: bool) -> None:
+def _print_heard(book: BookPlan, looked: str, found: Sequence[HeardAt], as_json: bool) -> None:
     if as_json:
         rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause}
                 for one in found]  # fmt: skip

@@ -43,7 +43,7 @@ Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _Suffix:
     """What is read after a prompt's common part, for one question."""
 
     question: int
@@ -110,7 +110,7 @@ class LanguageModel:
         common = min((_common(prompts[0], one) for one in prompts), default=0)
         common = min([common, *(len(one) - 1 for one in prompts)])
         rows = [
-            _Question(place, (*prompt[common:], *head), answers)
+            _Suffix(place, (*prompt[common:], *head), answers)
             for place, prompt in enumerate(prompts)
             for head, answers in _by_head(tails)
         ]
@@ -212,7 +212,7 @@ class LanguageModel:
         size = sum(one.nbytes for one in cache)
         return max(1, min(self._rows, int(device_memory() / _SHARE / max(1, size))))
 
-    def _logs(self, rows: Sequence[_Question], cache: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    def _logs(self, rows: Sequence[_Suffix], cache: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """For each row, the log probabilities of all tokens (steps, vocabulary) for as many last
         steps as its answers have tokens."""
         import mlx.core as mx

@@ -21,7 +21,7 @@ from narrator.importers.directions import Styled, is_direction, is_verse
 from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
-from narrator.importers.prose import Line, Span, plain, tidy
+from narrator.importers.prose import Line, StyledSpan, plain, tidy
 
 _FEW = 4
 """Speeches that a dialogue has, at least; two of its speakers have two each."""
@@ -173,14 +173,14 @@ def _lines_of_markdown(block: Block) -> list[Line]:
     return [tidy(_spans_of_markdown(row.rstrip().removesuffix("\\"))) for row in rows]
 
 
-def _spans_of_markdown(row: str) -> Iterator[Span]:
+def _spans_of_markdown(row: str) -> Iterator[StyledSpan]:
     at = 0
     for marked in _MARKED.finditer(row):
-        yield Span(row[at : marked.start()])
+        yield StyledSpan(row[at : marked.start()])
         size = len(marked[1])
-        yield Span(marked[2], em=size != 2, strong=size > 1)
+        yield StyledSpan(marked[2], em=size != 2, strong=size > 1)
         at = marked.end()
-    yield Span(row[at:])
+    yield StyledSpan(row[at:])
 
 
 def _styled(lines: Sequence[Line]) -> Styled:

@@ -65,7 +65,7 @@ _KEY = re.compile(r"[\w.-]+[ \t]*:(\s|$)")
 
 
 @dataclass(slots=True)
-class _Source:
+class _MarkdownFile:
     """One file. Rows are counted from 0."""
 
     path: Path
@@ -97,7 +97,7 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
     decoded = read_text(path, choices.encoding)
     text = seen(decoded.text)
     rows = text.split("\n")
-    source = _Source(path, rows, list(rows))
+    source = _MarkdownFile(path, rows, list(rows))
     begin = _read_front_matter(source)
     body = "\n".join([""] * begin + rows[begin:])
     tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
@@ -122,7 +122,9 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
     )
 
 
-def _outline(source: _Source, tokens: Sequence[Token], begin: int, of_folder: bool) -> Outline:
+def _outline(
+    source: _MarkdownFile, tokens: Sequence[Token], begin: int, of_folder: bool
+) -> Outline:
     """What the text of a file has, and what its front matter, up to a row, says of the book."""
     said = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
     name = _shown_name(source.path) if of_folder else stem(source.path)
@@ -131,7 +133,7 @@ def _outline(source: _Source, tokens: Sequence[Token], begin: int, of_folder: bo
     return Outline(_blocks(source, tokens, begin), BookContext(name), said=said)
 
 
-def _book(source: _Source, said: Mapping[str, str], is_titled: bool) -> Book:
+def _book(source: _MarkdownFile, said: Mapping[str, str], is_titled: bool) -> Book:
     """The facts of a book, without its text."""
     language = (source.fact("language") or "").replace("_", "-")
     missing = []
@@ -176,7 +178,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 
 
-def _blocks(source: _Source, tokens: Sequence[Token], begin: int) -> list[Block]:
+def _blocks(source: _MarkdownFile, tokens: Sequence[Token], begin: int) -> list[Block]:
     """The rows in blocks; those of front matter, up to `begin`, are set aside."""
     rows = source.rows
     borders: list[tuple[int, Kind, int, str]] = []
@@ -231,7 +233,7 @@ def _attributes(block: Block) -> Iterator[Block]:
         yield aside
 
 
-def _join_words(source: _Source, tokens: Sequence[Token], text: str) -> None:
+def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
     """Put words together that the end of a row in a paragraph parts."""
     if not hyphens.BROKEN.search(text):
         return
@@ -255,7 +257,7 @@ def _plain(inline: Token) -> str:
 # -- front matter ----------------------------------------------------------------------------------
 
 
-def _read_front_matter(source: _Source) -> int:
+def _read_front_matter(source: _MarkdownFile) -> int:
     """Take in the facts of front matter; the row at which it ends, 0 where there is none."""
     rows = source.rows
     if rows[0].rstrip() != "---" or len(rows) < 3 or not _KEY.match(rows[1]):
@@ -276,7 +278,7 @@ def _is_front_matter(front: Mapping[object, object], rows: Sequence[str]) -> boo
     return plain or any(key.lower() in _FACTS for key in keys)
 
 
-def _take_fact(source: _Source, key: str, value: object) -> None:
+def _take_fact(source: _MarkdownFile, key: str, value: object) -> None:
     name = _FACTS.get(key)
     if name is not None and (texts := list(_texts(value))):
         source.facts.setdefault(name, texts)
@@ -284,7 +286,7 @@ def _take_fact(source: _Source, key: str, value: object) -> None:
             source.facts.setdefault("series_part", [str(value["part"])])
 
 
-def _parsed(source: _Source, rows: Sequence[str]) -> object:
+def _parsed(source: _MarkdownFile, rows: Sequence[str]) -> object:
     """The value of YAML that stands below the first row of a file; of what is none, its rows."""
     try:
         # The base loader makes strings of all scalars: no dates, no numbers, no objects.
@@ -308,7 +310,7 @@ def _texts(value: object) -> Iterator[str]:
             yield " ".join(item.split())
 
 
-def _cover(source: _Source) -> CoverImage | None:
+def _cover(source: _MarkdownFile) -> CoverImage | None:
     """The picture that front matter names; one that is none is told."""
     name = source.fact("cover")
     if name is None:

@@ -10,7 +10,7 @@ from narrator import files
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import file_name
 from narrator.importers.encoding import Decoded, NoText, decode
-from narrator.importers.prose import BREAK, Span
+from narrator.importers.prose import BREAK, StyledSpan
 
 SIZE_LIMIT = 64_000_000
 """Bytes. The longest novels have 20 MB."""
@@ -43,10 +43,10 @@ def read_text(path: Path, encoding: str | None = None) -> Decoded:
     return Decoded(text, remark)
 
 
-def spans(text: str) -> Iterator[Span]:
+def spans(text: str) -> Iterator[StyledSpan]:
     """Text with `_emphasis_`; its rows are lines."""
     for number, piece in enumerate(_EMPHASIS.split(text)):
         for row, line in enumerate(piece.split("\n")):
             if row:
                 yield BREAK
-            yield Span(line, em=number % 2 == 1)
+            yield StyledSpan(line, em=number % 2 == 1)

@@ -25,7 +25,7 @@ from narrator.importers.directions import (
 )
 from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
 from narrator.importers.persons import cast_of
-from narrator.importers.prose import CLOSES, OPENS, Line, Span, given, tidy
+from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Labeller:
         else:
             lines = [line for piece in found for line in _cut(lines, piece.start, piece.stop)]
             if len(found) > 1 and not is_verse(look.said.text):
-                lines = [tidy(span for line in lines for span in (*line, Span(" ")))]
+                lines = [tidy(span for line in lines for span in (*line, StyledSpan(" ")))]
         label = self.at.label() if self.at else ""
         return _block(look.block, lines, label)
 
@@ -249,7 +249,7 @@ class _Labeller:
         """A name that nothing was said under."""
         if self.at and self.at.is_pending:
             style = f" ({self.at.style})" if self.at.style else ""
-            made = _block(self.at.block, [(Span(self.at.name + style),)], "")
+            made = _block(self.at.block, [(StyledSpan(self.at.name + style),)], "")
             made.characters, made.words = self.owed
             yield made
         self.at, self.held, self.owed = None, None, (0, 0)

@@ -19,7 +19,7 @@ from narrator.importers.counting import ROMAN, counted
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StyledSpan:
     """Words in one style."""
 
     text: str
@@ -35,10 +35,10 @@ class Span:
         return "*" * (self.em + 2 * self.strong)
 
 
-BREAK = Span("\n")
+BREAK = StyledSpan("\n")
 """Begins a new line inside a paragraph, as in verse."""
 
-Line = tuple[Span, ...]
+Line = tuple[StyledSpan, ...]
 
 _SPACE = re.compile(r"\s+")
 _MARKUP = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
@@ -55,7 +55,7 @@ _ORDINAL = re.compile(
 )
 
 
-def plain(line: Iterable[Span]) -> str:
+def plain(line: Iterable[StyledSpan]) -> str:
     return "".join(span.text for span in line)
 
 
@@ -72,10 +72,10 @@ def is_ordinal(text: str) -> bool:
     return bool((said and not said.title) or _ORDINAL.fullmatch(text))
 
 
-def paragraphs(spans: Iterable[Span]) -> list[list[Line]]:
+def paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
     """Paragraphs of lines: whitespace is collapsed, two breaks in a row begin a new paragraph."""
     parted: list[list[Line]] = [[]]
-    line: list[Span] = []
+    line: list[StyledSpan] = []
     for span in (*spans, BREAK, BREAK):
         if span is not BREAK:
             line.append(span)
@@ -88,9 +88,9 @@ def paragraphs(spans: Iterable[Span]) -> list[list[Line]]:
     return [paragraph for paragraph in parted if paragraph]
 
 
-def tidy(spans: Iterable[Span]) -> Line:
+def tidy(spans: Iterable[StyledSpan]) -> Line:
     """One line: single spaces between words, none at the ends, spaces never in a style."""
-    result: list[Span] = []
+    result: list[StyledSpan] = []
 
     def add(text: str, *style: bool) -> None:
         if len(result) > 1 and result[-1].text == " " and _style(result[-2]) == style:
@@ -98,7 +98,7 @@ def tidy(spans: Iterable[Span]) -> Line:
             result.pop()
         if result and _style(result[-1]) == style:
             text = result.pop().text + text
-        result.append(Span(text, *style))
+        result.append(StyledSpan(text, *style))
 
     spaced = True
     for span in spans:
@@ -123,20 +123,20 @@ def tidy(spans: Iterable[Span]) -> Line:
     return tuple(result)
 
 
-def _style(span: Span) -> tuple[bool, ...]:
+def _style(span: StyledSpan) -> tuple[bool, ...]:
     return span.em, span.strong, span.told, span.given
 
 
 def join_heading(parts: Sequence[Line]) -> Line:
     """One heading from its ordinal, title and subtitle: `I. A Letter with a Postscript`."""
-    joined: list[Span] = []
+    joined: list[StyledSpan] = []
     for part in parts:
         if joined:
             text = plain(joined)
             if text[-1].isalnum() or text[-1] in "”’)\"'":
-                joined.append(Span(". " if is_ordinal(text) else ": "))
+                joined.append(StyledSpan(". " if is_ordinal(text) else ": "))
             else:
-                joined.append(Span(" "))
+                joined.append(StyledSpan(" "))
         joined += part
     return tidy(joined)
 

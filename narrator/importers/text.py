@@ -34,7 +34,7 @@ from narrator.importers.directions import is_stage_row, is_verse
 from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import read_text, spans
-from narrator.importers.prose import Span, is_scene_break, paragraphs, tidy
+from narrator.importers.prose import StyledSpan, is_scene_break, paragraphs, tidy
 from narrator.project.languages import called
 from narrator.text.patterns import limited
 
@@ -278,7 +278,7 @@ class _TextFile:
             aside.note = block.note
             yield aside
         elif block.kind == "scene":
-            yield made_of("scene", block.source, [(Span(block.text),)])
+            yield made_of("scene", block.source, [(StyledSpan(block.text),)])
         elif block.heading is not None:
             parts = [tidy(spans(part)) for part in block.heading.parts]
             heading = made_of("heading", block.source, parts, block.heading.level)

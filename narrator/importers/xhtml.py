@@ -20,7 +20,7 @@ from narrator.importers.archive import resolve, types_of
 from narrator.importers.blocks import Block, Container, left_out, made_of
 from narrator.importers.book import count_characters, count_words, names
 from narrator.importers.matter import kind_of_type, reason
-from narrator.importers.prose import BREAK, Span, is_scene_break, paragraphs, plain
+from narrator.importers.prose import BREAK, StyledSpan, is_scene_break, paragraphs, plain
 
 _DEEPEST = 6
 """Quotations and lists inside each other; what is nested deeper is written at this depth."""
@@ -155,7 +155,7 @@ class _BodyWalker:
         self.notes = notes
         self.is_internal = is_internal
         self.blocks: list[Block] = []
-        self.spans: list[Span] = []
+        self.spans: list[StyledSpan] = []
         self.left: list[Block] = []
         """What was left out of the paragraph in hand; follows it."""
         self.anchors: list[str] = []
@@ -186,9 +186,9 @@ class _BodyWalker:
             self.leave(element, why)
             return
         if self.rows:
-            self.spans.append(Span(" "))
+            self.spans.append(StyledSpan(" "))
             self.children(element)
-            self.spans.append(Span(" "))
+            self.spans.append(StyledSpan(" "))
             return
         self._anchor(element)
         kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
@@ -361,9 +361,9 @@ class _BodyWalker:
         before = plain(self.spans).rstrip()
         if before and before[-1] not in ";:,.!?":
             last = self.spans.pop()
-            self.spans += [Span(last.text.rstrip(), last.em, last.strong), Span(";")]
+            self.spans += [StyledSpan(last.text.rstrip(), last.em, last.strong), StyledSpan(";")]
             self.added += 1
-        self.spans.append(Span(" "))
+        self.spans.append(StyledSpan(" "))
 
     def _empty(self, element: etree._Element, classes: str) -> None:
         """A paragraph without words: a scene break, if its markup says so or it takes up room."""
@@ -517,12 +517,12 @@ class _BodyWalker:
         if said is None:
             self.leave(element, INCOMPLETE)
         elif _is_plain_formula(element) and not alt:
-            self.spans.append(Span(f" {said} "))
+            self.spans.append(StyledSpan(f" {said} "))
             self.added += count_characters(said) - sum(map(count_characters, _texts(element)))
         else:
-            self.spans.append(Span(" "))
+            self.spans.append(StyledSpan(" "))
             self._add_text(said)
-            self.spans.append(Span(" "))
+            self.spans.append(StyledSpan(" "))
             self.leave(element, "formula, spoken by its alternative text")
 
     def leave(self, element: etree._Element, why: str) -> None:
@@ -564,7 +564,7 @@ class _BodyWalker:
         self.added += count_characters(text)
 
     def _span(self, text: str) -> None:
-        self.spans.append(Span(text, self.em > 0, self.strong > 0, self.told > 0))
+        self.spans.append(StyledSpan(text, self.em > 0, self.strong > 0, self.told > 0))
 
     def _anchor(self, element: etree._Element) -> None:
         for name in (element.get("id"), element.get("name")):

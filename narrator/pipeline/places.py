@@ -39,7 +39,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardAt:
     """What is heard at a place of a chapter."""
 
     passage: Passage
@@ -127,7 +127,7 @@ class HeardChapter:
             if step.chapter == chapter:
                 self.ids.setdefault(step.key, []).append(step.id)
 
-    def at(self, seconds: float) -> list[Heard]:
+    def at(self, seconds: float) -> list[HeardAt]:
         """What is heard so many seconds after its beginning; several where they speak in unison.
         Raises UsageError where it is shorter."""
         timeline = self.timeline
@@ -142,11 +142,11 @@ class HeardChapter:
         spoken = [cue for cue in together if cue.start <= at < cue.stop]
         return [self._heard(cue, is_pause=not spoken) for cue in spoken or together]
 
-    def _heard(self, cue: Cue, *, is_pause: bool) -> Heard:
+    def _heard(self, cue: Cue, *, is_pause: bool) -> HeardAt:
         names = self.ids.get(cue.key, [])
         name = cue.chunk if cue.chunk in names or not names else names[0]
         passage = _cued(self.chapter, cue, self.timeline.sample_rate, name)
-        return Heard(passage, is_current=bool(names), is_pause=is_pause)
+        return HeardAt(passage, is_current=bool(names), is_pause=is_pause)
 
 
 def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:

@@ -13,7 +13,7 @@ from narrator import keys
 from narrator.characters import quoted
 from narrator.errors import StorageError, UsageError
 from narrator.pipeline.attribution import Proposal, Quote, answered, together
-from narrator.pipeline.edits.edit import Change, Edit, encoded, exact, shown
+from narrator.pipeline.edits.edit import Edit, FileChange, encoded, exact, shown
 from narrator.pipeline.manuscript import roles_of
 from narrator.text import decided
 from narrator.text.decided import NOBODY, UNKNOWN
@@ -65,13 +65,13 @@ def questions(proposal: Proposal, *, in_order: bool = False) -> list[Question]:
     groups = proposal.doubtful
     if in_order:
         groups.sort(key=lambda group: (group[0].chapter, group[0].number))
-    asking = _Asking(proposal)
+    asking = _Background(proposal)
     return [asking.question(group) for group in groups]
 
 
 def refreshed(proposal: Proposal, old: Sequence[Question]) -> list[Question]:
     """Questions as they stand after answers to some of them. Raises UsageError."""
-    asking = _Asking(proposal)
+    asking = _Background(proposal)
     return [asking.question(asking.group(question.id)) for question in old]
 
 
@@ -82,7 +82,7 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     `question` is an id, also of one that is not doubtful; `speaker` names one of the cast, or is
     NOBODY or UNKNOWN. Raises UsageError, StorageError where the file cannot be read.
     """
-    group = _Asking(proposal).group(question)
+    group = _Background(proposal).group(question)
     if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).named(speaker):
         raise UsageError(
             f"“{quoted(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
@@ -98,10 +98,10 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     said = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
     who = said.get(speaker, f"{speaker} says")
     what = f"chapter {number + 1}: {who} “{shown(group[0].quoted.text)}”"
-    return proposal, Edit(what, (Change(path, before, after),))
+    return proposal, Edit(what, (FileChange(path, before, after),))
 
 
-class _Asking:
+class _Background:
     """What is known of a whole book while its questions are put."""
 
     def __init__(self, proposal: Proposal) -> None:

@@ -26,7 +26,7 @@ from narrator.errors import EnvironmentFailed, UserError
 from narrator.pipeline.bookplan import BookPlan
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
-from narrator.report.sound import ChapterSound, Kept
+from narrator.report.sound import ChapterSound, KeptCurves
 from narrator.sound.probe import FileFigures
 
 __all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
@@ -76,7 +76,7 @@ def write(
     from narrator.report import page
 
     facts = gather(book, now)
-    kept = Kept(book.project.build / _name(book, "report-cache"))
+    kept = KeptCurves(book.project.build / _name(book, "report-cache"))
     heard = [file.path for file in facts.files if file.sound]
     figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
     parts = _parts(facts, figures, spectrograms)

@@ -26,7 +26,7 @@ from narrator.errors import UserError
 from narrator.pipeline.places import Passage
 from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
-from narrator.report.sound import ChapterSound, Curve, Kept
+from narrator.report.sound import ChapterSound, Curve, KeptCurves
 from narrator.sound.clock import clock
 from narrator.sound.probe import FileFigures
 
@@ -40,7 +40,7 @@ class Sounds:
     parts: Mapping[int, ChapterSound]
     """Where in its file each chapter is."""
     figures: Mapping[Path, FileFigures | UserError]
-    kept: Kept
+    kept: KeptCurves
     """Where drawn curves are kept."""
 
 
@@ -273,7 +273,7 @@ class _Pictures:
     """Drawn when a template asks for them, chapter by chapter."""
 
     facts: ProjectFacts
-    kept: Kept
+    kept: KeptCurves
 
     def paces(self) -> Sizes:
         paces = self.facts.paces

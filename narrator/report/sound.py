@@ -87,7 +87,7 @@ def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptCurves:
     """Curves and figures of files under one folder. What is lost or torn is measured again."""
 
     folder: Path
@@ -200,7 +200,7 @@ def _identity(path: Path) -> dict[str, object]:
 
 
 def figures(
-    paths: Sequence[Path], kept: Kept, on_progress: Progress
+    paths: Sequence[Path], kept: KeptCurves, on_progress: Progress
 ) -> dict[Path, FileFigures | UserError]:
     """What files measure, by their path; for those that cannot be read, the error.
 
@@ -220,7 +220,7 @@ def figures(
 
 
 def curves(
-    wanted: Mapping[Path, Sequence[ChapterSound]], kept: Kept, on_progress: Progress
+    wanted: Mapping[Path, Sequence[ChapterSound]], kept: KeptCurves, on_progress: Progress
 ) -> dict[int, Curve]:
     """Curves of chapters, by their number; those of one file in the order of their starts.
 

@@ -35,7 +35,7 @@ _BEGIN = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """Where a studio listens."""
 
     socket: socket.socket
@@ -59,7 +59,7 @@ class Place:
         return is_local(self.address)
 
 
-def listen(address: str, port: int | None) -> Place:
+def listen(address: str, port: int | None) -> Endpoint:
     """A port to listen at; any, where none was named and the usual one is taken.
 
     Raises UsageError where it cannot be had.
@@ -80,7 +80,7 @@ def listen(address: str, port: int | None) -> Place:
     raise AssertionError("unreachable")
 
 
-def _bound(address: str, port: int) -> Place:
+def _bound(address: str, port: int) -> Endpoint:
     family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
     found = socket.socket(family)
     try:
@@ -90,7 +90,7 @@ def _bound(address: str, port: int) -> Place:
     except BaseException:
         found.close()
         raise
-    return Place(found, address, found.getsockname()[1])
+    return Endpoint(found, address, found.getsockname()[1])
 
 
 class _Patient(H11Protocol):
@@ -134,7 +134,7 @@ class Studio:
 
     desk: Desk
     keys: Keys
-    place: Place
+    place: Endpoint
     print_pickups: PickupsPage | None = None
 
 

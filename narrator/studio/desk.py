@@ -110,7 +110,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterSound:
+class PlayedChapter:
     """What is heard of a chapter."""
 
     kind: str
@@ -139,7 +139,7 @@ class Desk:
         self._works: _Stamps = {}
         self._noted: _Stamps = {}
         self._version = 0
-        self._sounds: OrderedDict[tuple[int, str], ChapterSound] = OrderedDict()
+        self._sounds: OrderedDict[tuple[int, str], PlayedChapter] = OrderedDict()
         """By chapter and name, the one that was heard last at the end; the oldest go. What is under
         a name stays what it is."""
         self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
@@ -334,7 +334,7 @@ class Desk:
 
     # -- sound -------------------------------------------------------------------------------------
 
-    def sound(self, chapter: int) -> ChapterSound | None:
+    def sound(self, chapter: int) -> PlayedChapter | None:
         """What is heard of a chapter now, counted from 0; None where nothing is."""
         view = self.view
         steps = view.chapters.get(chapter, ())
@@ -358,7 +358,7 @@ class Desk:
                     del self._newest[gone[0]]
         return found
 
-    def sound_named(self, chapter: int, tag: str) -> ChapterSound | None:
+    def sound_named(self, chapter: int, tag: str) -> PlayedChapter | None:
         """The sound of a chapter of this name: as it is now, or as it was a little while ago."""
         with self._mutex:
             found = self._kept(chapter, tag)
@@ -366,13 +366,13 @@ class Desk:
             found = now
         return found
 
-    def _kept(self, chapter: int, tag: str) -> ChapterSound | None:
+    def _kept(self, chapter: int, tag: str) -> PlayedChapter | None:
         found = self._sounds.get((chapter, tag))
         if found:
             self._sounds.move_to_end((chapter, tag))
         return found
 
-    def _mastered(self, view: View, chapter: int) -> ChapterSound | None:
+    def _mastered(self, view: View, chapter: int) -> PlayedChapter | None:
         """A chapter as it was encoded, where that is what it would be now."""
         try:
             made = finish.encoded_already(view.book, chapter, view.shared)
@@ -385,16 +385,16 @@ class Desk:
         if best is None:
             return None
         data = FileBytes(best.path, best.bytes, PLAYED[best.path.suffix], best.path.stem)
-        return ChapterSound("mastered", data, sound.timeline, best.gain)
+        return PlayedChapter("mastered", data, sound.timeline, best.gain)
 
-    def _words(self, view: View, steps: tuple[Step, ...]) -> ChapterSound | None:
+    def _words(self, view: View, steps: tuple[Step, ...]) -> PlayedChapter | None:
         words = layout.words_of(view.book, steps, view.shared) if steps else None
         if words is None:
             return None
         data = WordsBytes(
             words, view.book.store, self._cache, partial(self.touched, steps[0].chapter)
         )
-        return ChapterSound("takes", data, words.timeline, 0.0, len(words.clips))
+        return PlayedChapter("takes", data, words.timeline, 0.0, len(words.clips))
 
 
 def _best(files: list[Encoded]) -> Encoded | None:

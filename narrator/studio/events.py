@@ -19,7 +19,7 @@ _BEAT = 15.0
 MOST_PAGES = 24
 
 
-class _Listener:
+class _Page:
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[str | None] = asyncio.Queue(_WAITING)
@@ -37,7 +37,7 @@ class Events:
     """The pages that listen."""
 
     def __init__(self) -> None:
-        self._listeners: set[_Listener] = set()
+        self._listeners: set[_Page] = set()
         self._mutex = threading.Lock()
         self._closed = False
 
@@ -62,7 +62,7 @@ class Events:
 
     async def listen(self) -> AsyncIterator[bytes]:
         """The lines for one page, until it goes or there are no more."""
-        listener = _Listener()
+        listener = _Page()
         with self._mutex:
             self._listeners.add(listener)
         try:

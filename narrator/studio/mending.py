@@ -117,7 +117,7 @@ class Mending:
         return await self._back(request, edits.redo, "there is nothing to do again")
 
     async def _back(
-        self, request: Request, act: Callable[..., edits.Past | None], nothing: str
+        self, request: Request, act: Callable[..., edits.PastEdit | None], nothing: str
     ) -> Response:
         await bodies.asked(request)
         past = await self.desk.run(

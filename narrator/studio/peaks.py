@@ -19,7 +19,7 @@ from narrator import files
 from narrator.delivery.layout import Words
 from narrator.sound.assemble import Region
 from narrator.sound.audio import amplitude
-from narrator.studio.desk import ChapterSound
+from narrator.studio.desk import PlayedChapter
 
 A_SECOND = 20
 """Peaks of a chapter."""
@@ -30,7 +30,7 @@ _ONE = threading.Lock()
 Bytes = NDArray[np.uint8]
 
 
-def of_chapter(sound: ChapterSound, words: Words, kept: Path) -> bytes:
+def of_chapter(sound: PlayedChapter, words: Words, kept: Path) -> bytes:
     """The peaks of what is heard, scaled to 0..255 by their root. `words` are the takes in it,
     `kept` the file of what is known of them. Raises DamagedTake, StorageError."""
     line = sound.timeline

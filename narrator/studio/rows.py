@@ -18,7 +18,7 @@ from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import EXPLAINED, Reason, Step
 from narrator.studio.attribution import sure_of
-from narrator.studio.desk import ChapterSound, View
+from narrator.studio.desk import PlayedChapter, View
 from narrator.studio.glance import RENDERED, Seen
 from narrator.text.chunks import together
 
@@ -170,7 +170,7 @@ def _warnings(view: View) -> list[Row]:
 _RANK = ("missing", "given up", "stale", "doubtful", "good")
 
 
-def chapter(view: View, number: int, sound: ChapterSound | None, seen: Mapping[str, Seen]) -> Row:
+def chapter(view: View, number: int, sound: PlayedChapter | None, seen: Mapping[str, Seen]) -> Row:
     """A chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     heard = _heard(sound.timeline) if sound else {}
@@ -203,7 +203,7 @@ def _path_of(step: Step) -> Path:
     return step.chunk.pieces[0].line.path
 
 
-def sound_line(view: View, number: int, sound: ChapterSound | None) -> Row:
+def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
     """What is heard of a chapter, in words."""
     whose = "the draft voice" if view.draft else f"the model ({view.book.engine.name})"
     if sound is None:

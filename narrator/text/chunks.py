@@ -273,7 +273,7 @@ def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
     """The chunks of a chapter but for those at these places: pauses that the author set around
     them, the end of their scene and their marks go to the chunk before or after; those of one who
     speaks with others, to these."""
-    kept = _Kept()
+    kept = _KeptChunks()
     places = iter(range(len(chunks)))
     for group in together(chunks):
         own = [chunk for chunk in group if next(places) not in left]
@@ -285,7 +285,7 @@ def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeptChunks:
     """The chunks that stay, and what those that do not have left for the next one."""
 
     chunks: list[Chunk] = field(default_factory=list)

@@ -58,17 +58,17 @@ between dashes within speech."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _DashWords:
     code: str
     selves: frozenset[str]
     told: frozenset[str]
     aside: frozenset[str]
 
 
-def _words(language: str) -> _Words:
+def _words(language: str) -> _DashWords:
     code = primary(language)
     tables = (_SELVES, _TOLD, _ASIDE)
-    return _Words(code, *(frozenset(table.get(code, "").split()) for table in tables))
+    return _DashWords(code, *(frozenset(table.get(code, "").split()) for table in tables))
 
 
 def leads(text: str) -> int:
@@ -131,7 +131,7 @@ def _ends_sentence(text: str, at: int) -> bool:
     return before[-1:] in tuple(_STOPS)
 
 
-def _voices(text: str, parts: Sequence[tuple[int, int]], words: _Words) -> list[bool]:
+def _voices(text: str, parts: Sequence[tuple[int, int]], words: _DashWords) -> list[bool]:
     """Whether each part between dashes is speech: the likeliest way through them."""
     speech, told = 0.0, 1e9
     trail: list[tuple[bool, bool]] = []
@@ -155,7 +155,7 @@ def _voices(text: str, parts: Sequence[tuple[int, int]], words: _Words) -> list[
     return voices[::-1]
 
 
-def _told(part: str, before: str, words: _Words) -> float:
+def _told(part: str, before: str, words: _DashWords) -> float:
     """How much a part between dashes looks like narration; speech is below 0."""
     found = [word.casefold() for word in WORD.findall(part[:200])]
     if not found:
@@ -244,7 +244,7 @@ def is_tag(text: str, at: int, stop: int, language: str) -> bool:
     return named and head[verb.end() :].lstrip()[:1] in (".", ",")
 
 
-def _after_tag(text: str, at: int, stop: int, words: _Words, in_marks: bool) -> int:
+def _after_tag(text: str, at: int, stop: int, words: _DashWords, in_marks: bool) -> int:
     """Where speech goes on after a tag; `stop` where it does not."""
     goes_on = _TAG_GOES_ON.get(words.code)
     for end in _CLAUSE.finditer(text, at, stop):
@@ -271,7 +271,7 @@ def _head(text: str, at: int, stop: int) -> set[str]:
 _SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
 
 
-def _past_narration(text: str, at: int, stop: int, words: _Words) -> int:
+def _past_narration(text: str, at: int, stop: int, words: _DashWords) -> int:
     """Where speech goes on after narration that follows a tag's sentence."""
     while at < stop:
         sentence = _SENTENCE.match(text, at, stop)

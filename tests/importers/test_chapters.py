@@ -9,7 +9,7 @@ from narrator.importers.chapters import LEVELS, LINES, MARKUP, ChapterRule
 from narrator.importers.chapters.outline import ContentsEntry, Outline, Start
 from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
-from narrator.importers.prose import Span
+from narrator.importers.prose import StyledSpan
 
 PROSE = "The ferry left at seven, as it had on every morning that anyone could remember."
 RULES = {rule.name: rule for rule in (*LINES, *LEVELS, *MARKUP)}
@@ -32,7 +32,7 @@ def line(text: str, gap: int = 1) -> Block:
 
 def marked(text: str, level: int = 0, document: int = 0) -> Block:
     """A paragraph, or a heading of a level."""
-    block = made_of("heading" if level else "text", "a.xhtml", [(Span(text),)], level)
+    block = made_of("heading" if level else "text", "a.xhtml", [(StyledSpan(text),)], level)
     block.document, block.rows, block.written = document, [text], None
     return block
 

@@ -12,7 +12,7 @@ from narrator.characters import seen
 from narrator.importers.blocks import Container, made_of, write
 from narrator.importers.prose import (
     BREAK,
-    Span,
+    StyledSpan,
     is_ordinal,
     is_scene_break,
     join_heading,
@@ -37,7 +37,7 @@ texts = st.one_of(
          "[a]: b"]
     ),
 )  # fmt: skip
-spans = st.builds(Span, texts, st.booleans(), st.booleans())
+spans = st.builds(StyledSpan, texts, st.booleans(), st.booleans())
 
 
 def read_back(markdown: str) -> list[tuple[int, str]]:
@@ -58,7 +58,7 @@ def read_back(markdown: str) -> list[tuple[int, str]]:
 
 @given(st.lists(st.one_of(spans, st.just(BREAK)), max_size=8))
 @settings(max_examples=examples(500), deadline=None)
-def test_paragraphs_are_read_back_word_for_word(pieces: list[Span]) -> None:
+def test_paragraphs_are_read_back_word_for_word(pieces: list[StyledSpan]) -> None:
     for lines in paragraphs(pieces):
         text = " ".join(map(plain, lines))
         assume(not is_scene_break(text) and any(map(str.isalnum, text)))
@@ -67,7 +67,7 @@ def test_paragraphs_are_read_back_word_for_word(pieces: list[Span]) -> None:
 
 @given(st.lists(spans, max_size=5), st.integers(1, 6))
 @settings(max_examples=examples(300), deadline=None)
-def test_headings_are_read_back_word_for_word(pieces: list[Span], level: int) -> None:
+def test_headings_are_read_back_word_for_word(pieces: list[StyledSpan], level: int) -> None:
     line = tidy(pieces)
     assume(any(map(str.isalnum, plain(line))))
     assert read_back(write_heading(line, level) + "\n") == [(level, plain(line))]
@@ -77,7 +77,7 @@ def test_headings_are_read_back_word_for_word(pieces: list[Span], level: int) ->
                 max_size=6))  # fmt: skip
 @settings(max_examples=examples(200), deadline=None)
 def test_paragraphs_in_quotations_and_lists_are_read_back(
-    pieces: list[tuple[list[Span], str]],
+    pieces: list[tuple[list[StyledSpan], str]],
 ) -> None:
     kinds = {">": ("> ", "> "), "-": ("- ", "  ")}
     blocks = []
@@ -92,12 +92,12 @@ def test_paragraphs_in_quotations_and_lists_are_read_back(
 
 
 def test_each_colon_that_could_end_a_name_is_escaped() -> None:
-    line = (Span("0: ARRAR: 0"),)
+    line = (StyledSpan("0: ARRAR: 0"),)
     assert write_paragraph([line]) == r"0\: ARRAR\: 0"
 
 
 @given(st.lists(spans, max_size=8))
-def test_tidying_keeps_every_word(pieces: list[Span]) -> None:
+def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
     expected = seen("".join(span.text for span in pieces)).split()
     line = tidy(pieces)
     assert plain(line).split() == expected
@@ -117,7 +117,7 @@ def test_tidying_keeps_every_word(pieces: list[Span]) -> None:
     ],
 )
 def test_parts_of_a_heading_are_joined_as_they_are_spoken(parts: list[str], heading: str) -> None:
-    assert plain(join_heading([(Span(part),) for part in parts])) == heading
+    assert plain(join_heading([(StyledSpan(part),) for part in parts])) == heading
 
 
 @pytest.mark.parametrize(

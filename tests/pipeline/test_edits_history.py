@@ -10,7 +10,7 @@ import pytest
 from narrator import files
 from narrator.errors import Changed, StorageError, UserError
 from narrator.pipeline import edits, upkeep
-from narrator.pipeline.edits import Change, Edit
+from narrator.pipeline.edits import Edit, FileChange
 from tests import edited
 
 ONE, TWO, NEW = "one.md", "book.yaml", "two.speakers.txt"
@@ -31,7 +31,7 @@ def texts(project):
 def change(project, name, after):
     path = project.root / name
     before = path.read_bytes().decode() if path.exists() else None
-    return Change(path, before, after)
+    return FileChange(path, before, after)
 
 
 def edit(project, word="snowed"):
@@ -80,7 +80,7 @@ def test_bytes_that_are_no_utf_8_stay(project):
     path = project.root / "one.speakers.txt"
     path.write_bytes(b"Ada | you | \x93Oh\x94\r\nBen | you | x\r\n")
     text = path.read_bytes().decode("utf-8", "surrogateescape")
-    edits.apply(project, Edit("x", (Change(path, text, text.replace("Ben", "Ada")),)))
+    edits.apply(project, Edit("x", (FileChange(path, text, text.replace("Ben", "Ada")),)))
     assert path.read_bytes() == b"Ada | you | \x93Oh\x94\r\nAda | you | x\r\n"
     edits.undo(project)
     assert path.read_bytes() == b"Ada | you | \x93Oh\x94\r\nBen | you | x\r\n"
@@ -284,7 +284,7 @@ def test_manifests_of_one_folder_have_their_own_history(project):
     other = edited.project(path)
     make(project)
     assert edits.undo(other) is None
-    rows = Change(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
+    rows = FileChange(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
     edits.apply(other, Edit("other", (rows,)))
     upkeep.collect(project)
     assert [one.what for one in edits.history(project)] == ["it snowed"]

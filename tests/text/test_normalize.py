@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
-from narrator.text.normalize.edits import Edit, apply, compose
+from narrator.text.normalize.edits import Replacement, apply, compose
 from tests.effort import examples
 
 NONE = Lexicon()
@@ -314,13 +314,15 @@ def test_a_say_is_always_heard(text: str, language: str, data: st.DataObject) ->
 
 
 @st.composite
-def two_stages(draw: st.DrawFn) -> tuple[str, list[Edit], list[Edit]]:
-    def edits(text: str) -> list[Edit]:
+def two_stages(draw: st.DrawFn) -> tuple[str, list[Replacement], list[Replacement]]:
+    def edits(text: str) -> list[Replacement]:
         count = draw(st.integers(0, 4))
         cuts = st.lists(st.integers(0, len(text)), min_size=2 * count, max_size=2 * count)
         ends = sorted(draw(cuts))
         news = st.text("xyz", max_size=3)
-        return [Edit(a, b, draw(news), "r") for a, b in zip(ends[::2], ends[1::2], strict=True)]
+        return [
+            Replacement(a, b, draw(news), "r") for a, b in zip(ends[::2], ends[1::2], strict=True)
+        ]
 
     text = draw(st.text("abc", max_size=12))
     first = edits(text)
@@ -329,7 +331,9 @@ def two_stages(draw: st.DrawFn) -> tuple[str, list[Edit], list[Edit]]:
 
 @settings(max_examples=examples(500), deadline=None)
 @given(two_stages())
-def test_composed_edits_do_what_both_stages_do(case: tuple[str, list[Edit], list[Edit]]) -> None:
+def test_composed_edits_do_what_both_stages_do(
+    case: tuple[str, list[Replacement], list[Replacement]],
+) -> None:
     text, first, second = case
     middle = apply(text, first)
     both = compose(first, middle, second, {})

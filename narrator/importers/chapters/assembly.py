@@ -20,7 +20,7 @@ from narrator.importers.chapters.outline import (
 )
 from narrator.importers.chapters.titles import Titled, distinct, is_bare
 from narrator.importers.printed import read_printed
-from narrator.importers.prose import Span, is_ordinal, join_heading, plain, tidy
+from narrator.importers.prose import StyledSpan, is_ordinal, join_heading, plain, tidy
 
 _LISTS = names("toc landmarks page-list")
 """Matter that nobody wants to have read after all."""
@@ -259,7 +259,7 @@ def _heading_of_contents(piece: Division, opening: Sequence[Block], title: str) 
     levels = [block.level for block in opening if block.kind == "heading"]
     if not (levels or matter.is_chapter(title)):
         return []
-    line = tidy([Span(title)])
+    line = tidy([StyledSpan(title)])
     return [Block("heading", piece.blocks[0].source, [line], levels[0] if levels else 1)]
 
 

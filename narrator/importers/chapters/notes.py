@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from narrator.importers.blocks import Block, left_out
 from narrator.importers.book import Notes, count_characters, count_words
 from narrator.importers.chapters.outline import Division
-from narrator.importers.prose import Span, tidy
+from narrator.importers.prose import StyledSpan, tidy
 
 _HEAD = re.compile(
     r"\[\^[^\]\s]+\]:\s*|[⁰¹²³⁴-⁹]{1,3}\s*|\[?footnote\s*[^:\]]{0,8}[:\]]\s*|"
@@ -91,7 +91,7 @@ def _spoken(body: Block) -> Iterator[Block]:
         yield body
         return
     rows = [row.strip() for row in text.split("\n")]
-    said = Block("text", body.source, [tidy([Span(text)])], text=" ".join(rows))
+    said = Block("text", body.source, [tidy([StyledSpan(text)])], text=" ".join(rows))
     said.document = body.document
     said.characters, said.words = count_characters(text), count_words(text)
     if body.written is not None:

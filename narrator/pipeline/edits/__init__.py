@@ -19,18 +19,18 @@ nothing, and an edit after which the project could not be read is refused.
 
 from __future__ import annotations
 
-from narrator.pipeline.edits.edit import Change, Edit
-from narrator.pipeline.edits.history import Past, apply, history, path_of, redo, undo
+from narrator.pipeline.edits.edit import Edit, FileChange
+from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import clip_added, voice_edit
-from narrator.pipeline.edits.words import Paragraph, paragraph, text_edit
+from narrator.pipeline.edits.words import WrittenParagraph, paragraph, text_edit
 
 __all__ = [
-    "Change",
     "Edit",
-    "Paragraph",
-    "Past",
+    "FileChange",
+    "PastEdit",
+    "WrittenParagraph",
     "apply",
     "clip_added",
     "history",

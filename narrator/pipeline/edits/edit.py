@@ -25,7 +25,7 @@ _UNWRITABLE = re.compile("[\\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One file: whole texts, as `exact` reads them."""
 
     path: Path
@@ -40,7 +40,7 @@ class Edit:
 
     what: str
     """For people: chapter 2: “raken” -> “taken”."""
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
 
 
 def own(project: Project, name: str) -> Path:

@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 from narrator import files, keys
 from narrator.errors import Changed, Locked, StorageError
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, encoded, exact
+from narrator.pipeline.edits.edit import Edit, FileChange, encoded, exact
 from narrator.pipeline.edits.likeness import likest_lines
 from narrator.project import load
 from narrator.project.project import Project
@@ -41,7 +41,7 @@ _FILE = re.compile(r"\d{6,}\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastEdit:
     """An edit that was made."""
 
     what: str
@@ -61,13 +61,13 @@ def apply(project: Project, edit: Edit) -> None:
             log.make(edit.what, [_Patch.of(change, project) for change in changes])
 
 
-def undo(project: Project) -> Past | None:
+def undo(project: Project) -> PastEdit | None:
     """Take the last edit back; None where there is none. Raises Changed, Locked, StorageError."""
     with _opened(project) as log:
         return log.undo() if log.state.done else None
 
 
-def redo(project: Project) -> Past | None:
+def redo(project: Project) -> PastEdit | None:
     """Make the edit again that was undone last; None where there is none.
 
     Raises Changed, Locked, StorageError.
@@ -76,7 +76,7 @@ def redo(project: Project) -> Past | None:
         return log.redo() if log.state.done < len(log.state.rows) else None
 
 
-def history(project: Project) -> list[Past]:
+def history(project: Project) -> list[PastEdit]:
     """The edits of a project, the oldest first. Raises Locked, StorageError."""
     if not _folder(project).is_dir():
         return []
@@ -108,7 +108,7 @@ class _Patch:
     below: str = ""
 
     @classmethod
-    def of(cls, change: Change, project: Project) -> _Patch:
+    def of(cls, change: FileChange, project: Project) -> _Patch:
         old, new = (_lines(text) for text in (change.before, change.after))
         head = _alike(old, new)
         tail = _alike(old[head:][::-1], new[head:][::-1])
@@ -183,7 +183,7 @@ def _hash(text: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _HistoryFile:
     """history.json."""
 
     rows: tuple[tuple[int, str, str], ...] = ()
@@ -194,7 +194,7 @@ class _State:
     """What is being done: `make` the edit after those that stand, `redo` it, or `undo` the last."""
 
     @classmethod
-    def read(cls, path: Path) -> _State:
+    def read(cls, path: Path) -> _HistoryFile:
         data = files.load_json(path, {})
         try:
             rows = tuple((int(n), str(what), str(time)) for n, what, time in data["rows"])
@@ -208,12 +208,12 @@ class _State:
         return self.rows[self.done - (self.pending == _UNDO)][0]
 
     @property
-    def after(self) -> _State:
+    def after(self) -> _HistoryFile:
         """With what is being done, done."""
         return replace(self, done=self.done + (-1 if self.pending == _UNDO else 1), pending="")
 
     @property
-    def without(self) -> _State:
+    def without(self) -> _HistoryFile:
         """As if it had not been begun."""
         rows = self.rows[: self.done] if self.pending == _MAKE else self.rows
         return replace(self, rows=rows, pending="")
@@ -268,13 +268,13 @@ class _Log:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.folder = _folder(project)
-        self.state = _State.read(path_of(project))
+        self.state = _HistoryFile.read(path_of(project))
         if self.state.pending:
             self._recover()
 
-    def past(self, place: int) -> Past:
+    def past(self, place: int) -> PastEdit:
         _, what, time = self.state.rows[place]
-        return Past(what, time, undone=place >= self.state.done)
+        return PastEdit(what, time, undone=place >= self.state.done)
 
     def make(self, what: str, parts: Sequence[_Patch]) -> None:
         """A new edit; those that were undone are forgotten."""
@@ -284,31 +284,31 @@ class _Log:
         files.save_json(self._entry(number), [asdict(part) for part in parts])
         time = datetime.now(UTC).isoformat(timespec="seconds")
         rows = (*self.state.rows[: self.state.done], (number, what, time))[-_MOST:]
-        self._carry_out(_State(rows, len(rows) - 1, _MAKE), parts, texts)
+        self._carry_out(_HistoryFile(rows, len(rows) - 1, _MAKE), parts, texts)
 
-    def undo(self) -> Past:
+    def undo(self) -> PastEdit:
         return self._again(_UNDO)
 
-    def redo(self) -> Past:
+    def redo(self) -> PastEdit:
         return self._again(_REDO)
 
-    def _again(self, what: str) -> Past:
+    def _again(self, what: str) -> PastEdit:
         state = replace(self.state, pending=what)
         parts = self._as_they_are(state, self._parts(state))
         self._carry_out(state, parts, self._texts(parts))
         return self.past(min(state.done, self.state.done))
 
-    def _as_they_are(self, state: _State, parts: Sequence[_Patch]) -> list[_Patch]:
+    def _as_they_are(self, state: _HistoryFile, parts: Sequence[_Patch]) -> list[_Patch]:
         """An edit for files that were changed elsewhere since, which is kept as such: a kill may
         come. Raises Changed where that cannot be, UserError where nothing could be read then."""
         texts = [exact(self._path(part)) for part in parts]
-        found, changes = list[_Patch](), list[Change]()
+        found, changes = list[_Patch](), list[FileChange]()
         for part, text in zip(parts, texts, strict=True):
             here = part if _hash(text) == part.before else part.moved(text)
             if here is None:
                 raise part.changed(self._path(part), text)
             found.append(here)
-            changes.append(Change(self._path(part), text, here.made(text)))
+            changes.append(FileChange(self._path(part), text, here.made(text)))
         if found != list(parts):
             checked(self.project, Edit("", tuple(changes)))
             rows = [part.back if state.pending == _UNDO else part for part in found]
@@ -326,7 +326,7 @@ class _Log:
         return texts
 
     def _carry_out(
-        self, state: _State, parts: Sequence[_Patch], texts: Sequence[str | None]
+        self, state: _HistoryFile, parts: Sequence[_Patch], texts: Sequence[str | None]
     ) -> None:
         """Do what is pending: write all files, or none."""
         self._save(state)
@@ -361,7 +361,7 @@ class _Log:
                 _write(self._path(part), part.back.made(text))
         self._save(self.state.without)
 
-    def _save(self, state: _State) -> None:
+    def _save(self, state: _HistoryFile) -> None:
         files.save_json(path_of(self.project), asdict(state))
         self.state = state
 
@@ -388,7 +388,7 @@ class _Log:
         with files.storage(self.folder):
             return [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
 
-    def _parts(self, state: _State) -> list[_Patch]:
+    def _parts(self, state: _HistoryFile) -> list[_Patch]:
         """What is pending. Raises StorageError."""
         path = self._entry(state.number)
         try:

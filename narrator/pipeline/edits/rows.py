@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.pipeline.edits.edit import Change, encoded, exact, own
+from narrator.pipeline.edits.edit import FileChange, encoded, exact, own
 from narrator.project.project import Project
 from narrator.text import decided
 from narrator.text.decided import Decided, Row
@@ -80,12 +80,12 @@ class Rows:
                 rows[place] = replace(rows[place], words=decided.shortened(new[n]))
         return replace(self.file, rows=tuple(rows))
 
-    def change(self, file: Decided) -> Change:
+    def change(self, file: Decided) -> FileChange:
         """Raises StorageError where a file is in the way that could not be read."""
         if file == self.file:
-            return Change(self.file.path, self.before, self.before)
+            return FileChange(self.file.path, self.before, self.before)
         after = decided.written(file, self.chapter).decode()
-        return Change(self.file.path, self.before, after)
+        return FileChange(self.file.path, self.before, after)
 
 
 def rows_of(project: Project, number: int, quotations: Sequence[Quoted]) -> Rows:

@@ -9,7 +9,7 @@ from narrator.characters import seen
 from narrator.errors import UsageError
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
 from narrator.pipeline.edits.manifest import appended, changed, manifest_text
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
@@ -66,7 +66,7 @@ def _places(text: ChapterText, piece: Piece, word: str) -> Iterator[tuple[Place,
         yield place, (begin + mark.start(), begin + mark.end())
 
 
-def _in_lexicon(project: Project, word: str, spoken: str) -> Change:
+def _in_lexicon(project: Project, word: str, spoken: str) -> FileChange:
     """book.yaml with an entry for a word, its own where it has one. Raises ManifestError."""
     before = manifest_text(project)
     lexicon = project.manifest.lexicon
@@ -88,7 +88,7 @@ def _in_lexicon(project: Project, word: str, spoken: str) -> Change:
         )
     else:
         after = _first_entry(before, word, spoken, project)
-    return Change(project.path, before, after)
+    return FileChange(project.path, before, after)
 
 
 def _first_entry(before: str, word: str, spoken: str, project: Project) -> str:

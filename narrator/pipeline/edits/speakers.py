@@ -10,7 +10,7 @@ from narrator.errors import UsageError, nearest
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
 from narrator.pipeline.edits.rows import Rows, overlapping, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
@@ -84,7 +84,7 @@ class _Speakers:
         self.rows: Rows | None = None
         self.file: decided.Decided | None = None
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[FileChange]:
         yield self.text.change
         if self.rows is not None and self.file is not None:
             yield self.rows.change(self.file)

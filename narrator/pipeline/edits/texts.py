@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.errors import Changed, Problem, ScriptError, UsageError
-from narrator.pipeline.edits.edit import Change, exact, own
+from narrator.pipeline.edits.edit import FileChange, exact, own
 from narrator.pipeline.edits.likeness import likest
 from narrator.pipeline.edits.manifest import changed, renamed
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
@@ -65,8 +65,8 @@ class ChapterText:
     """A line for each paragraph of `whole`."""
 
     @property
-    def change(self) -> Change:
-        return Change(self.path, self.before, self.whole)
+    def change(self) -> FileChange:
+        return FileChange(self.path, self.before, self.whole)
 
     @property
     def is_file(self) -> bool:

@@ -11,7 +11,7 @@ from narrator.cast import clips, presets
 from narrator.characters import quoted
 from narrator.errors import Problem, UsageError, UserError, nearest
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, one_line, shown
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
 from narrator.pipeline.edits.manifest import changed, manifest_text
 from narrator.project import load
 from narrator.project.project import Project
@@ -46,7 +46,7 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     for key, value in _values(project, speaker, said):
         after = changed(after, (*place, key) if key else place, value, project)
     what = f"{shown(speaker)} has the voice: {shown(said[kind])}"
-    return checked(project, Edit(what, (Change(project.path, before, after),)))
+    return checked(project, Edit(what, (FileChange(project.path, before, after),)))
 
 
 def _values(

@@ -9,7 +9,7 @@ from narrator import keys
 from narrator.errors import Changed
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Change, Edit, clean, encoded, exact, own, shown
+from narrator.pipeline.edits.edit import Edit, FileChange, clean, encoded, exact, own, shown
 from narrator.pipeline.edits.likeness import likest_lines
 from narrator.pipeline.edits.manifest import changed
 from narrator.pipeline.edits.rows import rows_of
@@ -21,7 +21,7 @@ from narrator.text import stretches
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class WrittenParagraph:
     """What a chunk is written as, in its file as it is now."""
 
     chapter: int
@@ -41,7 +41,7 @@ class Paragraph:
         return keys.content_of(encoded(self.text))
 
 
-def paragraph(book: BookPlan, step: Step) -> Paragraph:
+def paragraph(book: BookPlan, step: Step) -> WrittenParagraph:
     """The paragraph of a chunk, or several that it takes in; of texts in book.yaml the first.
 
     Raises Changed where the file no longer says what the book says, UsageError for spoken credits,
@@ -54,10 +54,12 @@ def paragraph(book: BookPlan, step: Step) -> Paragraph:
     if not first.item:
         last = max(source.last for source in sources)
         first = Source(lines_of(text.whole, first.first, last), first.first, last)
-    return Paragraph(step.chapter, text.path, first.first, first.last, first.text, first.item)
+    return WrittenParagraph(
+        step.chapter, text.path, first.first, first.last, first.text, first.item
+    )
 
 
-def text_edit(project: Project, paragraph: Paragraph, text: str, sha: str = "") -> Edit:
+def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str = "") -> Edit:
     """Other words. `sha` is that of the paragraph which a person was shown, if it may be older.
 
     What was decided of a quotation stays with it. Raises Changed, ManifestError, ScriptError,
@@ -73,7 +75,7 @@ def text_edit(project: Project, paragraph: Paragraph, text: str, sha: str = "") 
         after = changed(before, paragraph.item, text, project)
     else:
         after = with_lines(before, paragraph.first, paragraph.last, text)
-    changes = [Change(paragraph.path, before, after)]
+    changes = [FileChange(paragraph.path, before, after)]
     if not paragraph.item:
         old = chapter_text(project, paragraph.chapter)
         new = old.written(Source(paragraph.text, paragraph.first, paragraph.last), text)
@@ -83,7 +85,7 @@ def text_edit(project: Project, paragraph: Paragraph, text: str, sha: str = "") 
     return checked(project, Edit(what, tuple(changes)))
 
 
-def _there(project: Project, before: str, paragraph: Paragraph) -> str:
+def _there(project: Project, before: str, paragraph: WrittenParagraph) -> str:
     """What stands now where a paragraph stood."""
     if not paragraph.item:
         return lines_of(before, paragraph.first, paragraph.last)
@@ -92,7 +94,7 @@ def _there(project: Project, before: str, paragraph: Paragraph) -> str:
     return said if isinstance(said, str) else next(iter(said.values()))
 
 
-def _like(before: str, paragraph: Paragraph, there: str) -> str:
+def _like(before: str, paragraph: WrittenParagraph, there: str) -> str:
     """What a paragraph has become, that may stand elsewhere now; empty where it is gone."""
     if paragraph.item or there == paragraph.text:
         return there

@@ -16,7 +16,7 @@ from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
 from narrator.pipeline import bookplan, retakes
 from narrator.pipeline.bookplan import BookPlan, Selection
-from narrator.pipeline.owning.inputs import Reading
+from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import STOPPED, Job
 from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.project.project import Project
@@ -26,7 +26,7 @@ def speaker_of(project: Project, job: Job) -> str:
     return bookplan.kind_of(project, draft=job.draft).name
 
 
-def settings_of(reading: Reading, job: Job) -> tuple[int | None, dict[str, Any]]:
+def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """Seed and settings of a retake, as the engine has them. Raises UsageError."""
     kind = bookplan.kind_of(reading.manuscript.project, draft=job.draft)
     found = kind.typed(f"{name}={value}" for name, value in job.parameters.items())
@@ -68,10 +68,10 @@ class _Retake:
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
+class _Snapshot:
     """The book as those see it who come while it is rendered."""
 
-    reading: Reading
+    reading: BookReading
     book: BookPlan
 
 
@@ -80,18 +80,18 @@ class Beside:
     """Jobs of others that are done between the turns of a render."""
 
     owner: Owner
-    reading: Reading
+    reading: BookReading
     engine: Engine
     tell: Callable[[str], None]
     _waiting: deque[tuple[_Retake, Request]] = field(default_factory=deque)
     _flying: dict[str, tuple[_Retake, Request]] = field(default_factory=dict)
     """By the key that the loop knows them by: a step may be spoken by both at one time."""
-    _views: dict[bool, _View] = field(default_factory=dict)
+    _views: dict[bool, _Snapshot] = field(default_factory=dict)
     """By whether they are of the draft voice."""
     _later: set[str] = field(default_factory=set)
     """Jobs that prove to be none for this engine."""
     _count: int = 0
-    _newest: Reading = field(init=False)
+    _newest: BookReading = field(init=False)
 
     def __post_init__(self) -> None:
         self._newest = self.reading
@@ -145,7 +145,7 @@ class Beside:
             return speaker_of(project, job) == self.engine.name
         return job.kind in ("pin", "unpin")
 
-    def _begin(self, ticket: Ticket, view: _View) -> None:
+    def _begin(self, ticket: Ticket, view: _Snapshot) -> None:
         job, book = ticket.job, view.book
         if job.kind != "retake":
             mark(ticket, book)
@@ -161,17 +161,17 @@ class Beside:
             retake = _Retake(ticket, asked, len(asked.requests))
             self._waiting += ((retake, request) for request in asked.requests)
 
-    def _view(self, job: Job, running: BookPlan) -> _View:
+    def _view(self, job: Job, running: BookPlan) -> _Snapshot:
         """The book as it is in its files now. A long one takes seconds to be read or planned, in
         which the engine waits: it is done where the last one will not do."""
         view = self._views.get(job.draft)
         if view is None and self._is_spoken_here(self.reading.manuscript.project, job):
-            view = _View(self.reading, running)
+            view = _Snapshot(self.reading, running)
         if view is None or not view.reading.is_current() or _is_past(view.book, job):
             reading = self._newest = self._newest.again()
             engine = self._engine(reading.manuscript.project, job)
             book = bookplan.plan(reading.manuscript, engine, Selection(), store=running.store)
-            view = _View(reading, book)
+            view = _Snapshot(reading, book)
         self._views[job.draft] = view
         return view
 

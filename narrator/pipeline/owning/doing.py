@@ -16,7 +16,7 @@ from narrator.pipeline import bookplan, retakes, run
 from narrator.pipeline.bookplan import Selection
 from narrator.pipeline.owning import beside, inputs
 from narrator.pipeline.owning.beside import Beside
-from narrator.pipeline.owning.inputs import Reading
+from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.pipeline.owning.tally import Shown
@@ -30,13 +30,13 @@ GONE_SOON = 10.0
 """Seconds that a job waits for one who holds the lock and takes no jobs, as gc."""
 
 
-class Kept:
+class BetweenJobs:
     """What stays as it is from job to job: engines as they are loaded, while their settings are the
     same, and what was read of books."""
 
     def __init__(self) -> None:
         self._engines: dict[tuple[Path, bool], tuple[object, Engine]] = {}
-        self._readings: dict[Path, Reading] = {}
+        self._readings: dict[Path, BookReading] = {}
 
     def engine(self, project: Project, draft: bool) -> Engine:
         """Raises EngineUnavailable."""
@@ -51,7 +51,7 @@ class Kept:
         """One that could not be started may be mended."""
         self._engines.clear()
 
-    def reading(self, path: Path) -> Reading:
+    def reading(self, path: Path) -> BookReading:
         """The book as it is now. Raises ManifestError, ScriptError."""
         known = self._readings.get(path)
         self._readings[path] = known.again() if known else inputs.read(path)
@@ -59,7 +59,7 @@ class Kept:
 
 
 def render(
-    owner: Owner, ticket: Ticket, reading: Reading, selection: Selection, engine: Engine,
+    owner: Owner, ticket: Ticket, reading: BookReading, selection: Selection, engine: Engine,
     shown: Shown,
 ) -> Report:  # fmt: skip
     """A render or an export, beside which pins and retakes of others are done.
@@ -81,7 +81,9 @@ def render(
     return report
 
 
-def retake(owner: Owner, ticket: Ticket, reading: Reading, engine: Engine, shown: Shown) -> None:
+def retake(
+    owner: Owner, ticket: Ticket, reading: BookReading, engine: Engine, shown: Shown
+) -> None:
     """Chunks spoken anew, a row each in its summary. Raises as `retakes.retake`."""
     job = ticket.job
     seed, parameters = beside.settings_of(reading, job)
@@ -92,7 +94,7 @@ def retake(owner: Owner, ticket: Ticket, reading: Reading, engine: Engine, shown
     beside.retaken(ticket, made)
 
 
-def mark(ticket: Ticket, reading: Reading, engine: Engine) -> None:
+def mark(ticket: Ticket, reading: BookReading, engine: Engine) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
     with locked(project):
@@ -100,7 +102,7 @@ def mark(ticket: Ticket, reading: Reading, engine: Engine) -> None:
         beside.mark(ticket, bookplan.plan(reading.manuscript, engine, Selection(), store=store))
 
 
-def do(owner: Owner, ticket: Ticket, root: Path, kept: Kept, shown: Shown) -> None:
+def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown) -> None:
     """A job of somebody else, from the reading of the book on. Raises NarratorError."""
     job = ticket.job
     with owner.doing(ticket), ExitStack() as held:
@@ -119,7 +121,7 @@ def do(owner: Owner, ticket: Ticket, root: Path, kept: Kept, shown: Shown) -> No
             mark(ticket, reading, engine)
 
 
-def _covering(job: Job, reading: Reading, selection: Selection) -> Callable[[Job], bool]:
+def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[[Job], bool]:
     """Which other jobs a render does: such of the same book and engine, as it is in its files now,
     and of no more than it renders."""
     project = reading.manuscript.project

@@ -22,7 +22,7 @@ State = tuple[int, int, int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BookReading:
     """A book as it was read, and the files that it was read from as they were."""
 
     manuscript: Manuscript
@@ -32,7 +32,7 @@ class Reading:
     before: Readings
     """For who reads it again."""
 
-    def again(self) -> Reading:
+    def again(self) -> BookReading:
         """The book as it is now. Raises ManifestError, ScriptError."""
         return self if self.is_current() else read(self.manuscript.project.path, self.before)
 
@@ -41,14 +41,14 @@ class Reading:
         return self.settled and all(_state(path) == state for path, state in self.states.items())
 
 
-def read(path: Path, before: Readings | None = None) -> Reading:
+def read(path: Path, before: Readings | None = None) -> BookReading:
     """As `manuscript.read`. Raises ManifestError, ScriptError."""
     began = time.time_ns() - _TICK
     before = before or Readings()
     manuscript = manuscripts.read(path, before)
     states = {path: _state(path) for path in _files(manuscript)}
     settled = all(state is None or state[2] < began for state in states.values())
-    return Reading(manuscript, states, settled, before)
+    return BookReading(manuscript, states, settled, before)
 
 
 def _files(manuscript: Manuscript) -> Iterator[Path]:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from narrator.text.normalize import english, languages
-from narrator.text.normalize.edits import Edit, apply, compose, forward
+from narrator.text.normalize.edits import Replacement, apply, compose, forward
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, read
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
@@ -88,10 +88,10 @@ def normalize(
     plain = apply(text, steps)
     taken = bytearray(len(plain))
     held: list[str] = []
-    edits: list[Edit] = []
+    edits: list[Replacement] = []
 
     def hold(start: int, stop: int, spoken: str, rule: str) -> None:
-        edits.append(Edit(start, stop, chr(_HELD + len(held)), rule))
+        edits.append(Replacement(start, stop, chr(_HELD + len(held)), rule))
         held.append(spoken)
         taken[start:stop] = b"\x01" * (stop - start)
 
@@ -142,13 +142,13 @@ _BACK = 12
 """Characters of the text before a word that show whether a sentence ends there."""
 
 
-def _opened(plain: str, edits: Sequence[Edit], language: str) -> list[Edit]:
+def _opened(plain: str, edits: Sequence[Replacement], language: str) -> list[Replacement]:
     """`edits` with a capital where one begins a sentence: "We left. Twelve came."
 
     Engines go on without a pause where a full stop has a small letter behind it. How a chunk
     itself begins means nothing to them, and it may be in the middle of a sentence.
     """
-    opened: list[Edit] = []
+    opened: list[Replacement] = []
     begins: frozenset[int] | None = None
     last = 0
     for edit in edits:
@@ -164,7 +164,7 @@ def _opened(plain: str, edits: Sequence[Edit], language: str) -> list[Edit]:
     return opened
 
 
-def _changes(text: str, steps: Sequence[Edit]) -> list[Change]:
+def _changes(text: str, steps: Sequence[Replacement]) -> list[Change]:
     """Changes of `text`; those of marks without the letters and spaces that stay."""
     changes = []
     for start, stop, new, rule in steps:

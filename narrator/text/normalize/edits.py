@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 
-class Edit(NamedTuple):
+class Replacement(NamedTuple):
     """`text[start:stop]` becomes `new`; `start == stop` inserts. `rule` names the cause."""
 
     start: int
@@ -22,7 +22,7 @@ class Edit(NamedTuple):
     rule: str
 
 
-def apply(text: str, edits: Sequence[Edit]) -> str:
+def apply(text: str, edits: Sequence[Replacement]) -> str:
     """`text` with `edits`, which are in order and do not overlap."""
     if not edits:
         return text
@@ -36,7 +36,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     return "".join(out)
 
 
-def forward(edits: Sequence[Edit], first: int, last: int) -> tuple[int, int]:
+def forward(edits: Sequence[Replacement], first: int, last: int) -> tuple[int, int]:
     """Where `text[first:last]` lies once `edits` are made, with the whole of those that it cuts."""
     low = high = 0
     for start, stop, new, _ in edits:
@@ -53,8 +53,8 @@ def forward(edits: Sequence[Edit], first: int, last: int) -> tuple[int, int]:
 
 
 def compose(
-    first: Sequence[Edit], middle: str, second: Sequence[Edit], weight: dict[str, int]
-) -> list[Edit]:
+    first: Sequence[Replacement], middle: str, second: Sequence[Replacement], weight: dict[str, int]
+) -> list[Replacement]:
     """One list that does what `first` and then `second` do.
 
     `middle` is the text between the two. Edits that share characters of it are joined, under the
@@ -67,22 +67,24 @@ def compose(
     # shifts[n]: offset in `middle` - offset in the first text, once n edits of `first` are made
     shifts = [0, *accumulate(len(edit.new) - (edit.stop - edit.start) for edit in first)]
     earlier = deque(
-        Edit(edit.start + shift, edit.start + shift + len(edit.new), edit.new, edit.rule)
+        Replacement(edit.start + shift, edit.start + shift + len(edit.new), edit.new, edit.rule)
         for edit, shift in zip(first, shifts, strict=False)
     )
     later = deque(second)
-    out: list[Edit] = []
+    out: list[Replacement] = []
     while earlier or later:
         shift = shifts[-1 - len(earlier)]
         low, high, joined, parts = _touching(earlier, later)
         inner = [edit._replace(start=edit.start - low, stop=edit.stop - low) for edit in parts]
         rule = max(joined, key=lambda edit: weight.get(edit.rule, 1)).rule
         new = apply(middle[low:high], inner)
-        out.append(Edit(low - shift, high - shifts[-1 - len(earlier)], new, rule))
+        out.append(Replacement(low - shift, high - shifts[-1 - len(earlier)], new, rule))
     return out
 
 
-def _touching(earlier: deque[Edit], later: deque[Edit]) -> tuple[int, int, list[Edit], list[Edit]]:
+def _touching(
+    earlier: deque[Replacement], later: deque[Replacement]
+) -> tuple[int, int, list[Replacement], list[Replacement]]:
     """Take the first edit of two lists in offsets of one text, and whatever shares characters
     with it: where the stretch begins and ends, all its edits, those of `later` alone."""
     if not later or (earlier and earlier[0].stop <= later[0].start):
@@ -92,8 +94,8 @@ def _touching(earlier: deque[Edit], later: deque[Edit]) -> tuple[int, int, list[
         edit = later.popleft()
         return edit.start, edit.stop, [edit], [edit]
     low, high = min(earlier[0].start, later[0].start), max(earlier[0].stop, later[0].stop)
-    joined: list[Edit] = []
-    parts: list[Edit] = []
+    joined: list[Replacement] = []
+    parts: list[Replacement] = []
     while True:
         count = len(joined)
         while earlier and earlier[0].start < high:

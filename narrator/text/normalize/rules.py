@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from narrator.text.normalize.edits import Edit
+from narrator.text.normalize.edits import Replacement
 
 Match = re.Match[str]
 
@@ -41,14 +41,14 @@ class Group(NamedTuple):
 
 def read(
     text: str, groups: Sequence[Group], how: Setting, taken: bytearray | None = None
-) -> list[Edit]:
+) -> list[Replacement]:
     """Edits of `text`, in the order of the rules. `taken[i]` is set where `text[i]` has been read.
 
     A match that runs into taken text is tried again without that part.
     """
     if taken is None:
         taken = bytearray(len(text))
-    edits: list[Edit] = []
+    edits: list[Replacement] = []
     for gate, rules in groups:
         if not gate.search(text):
             continue
@@ -66,7 +66,7 @@ def read(
                     match, stop = cut, cut.end()
                 spoken = speak(match, how)
                 if spoken is not None and stop > start:
-                    edits.append(Edit(start, stop, spoken, name))
+                    edits.append(Replacement(start, stop, spoken, name))
                     taken[start:stop] = b"\x01" * (stop - start)
                 match = pattern.search(text, max(stop, start + 1))
     return edits

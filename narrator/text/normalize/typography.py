@@ -17,7 +17,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from narrator.text.normalize.edits import Edit
+from narrator.text.normalize.edits import Replacement
 
 TYPOGRAPHY = frozenset(
     "invisible accent space quote apostrophe dash ellipsis bracket symbol mark ending".split()
@@ -85,7 +85,7 @@ _JOINED_SCRIPTS = frozenset("fa ur ku ckb ps hi mr ne bn pa gu or ta te kn ml si
 _RIGHT_QUOTES_OPEN = frozenset(("sv", "fi"))
 
 
-def canonical(text: str, language: str) -> list[Edit]:
+def canonical(text: str, language: str) -> list[Replacement]:
     """Edits that make `text` plain; `language` is its primary subtag."""
     if not _ANY_UNPLAIN.search(text):
         return []
@@ -102,7 +102,7 @@ def canonical(text: str, language: str) -> list[Edit]:
                 new = '"' if quote else "'"
             kind = {'"': "quote", "'": "apostrophe"}.get(new, "mark")
         if new != old:
-            edits.append(Edit(match.start(), match.end(), new, kind))
+            edits.append(Replacement(match.start(), match.end(), new, kind))
     return edits
 
 
@@ -228,13 +228,13 @@ def marks_of(language: str) -> Marks:
     return _MARKS.get(language, _DEFAULT)
 
 
-def punctuate(text: str, marks: Marks) -> list[Edit]:
+def punctuate(text: str, marks: Marks) -> list[Replacement]:
     """Edits that leave one plain mark where `text` has a run of marks, and one stop at its end.
 
     A text without a letter or digit has nothing to say: it becomes "".
     """
     if not _SPOKEN.search(text):
-        return [Edit(0, len(text), "", "mark")] if text else []
+        return [Replacement(0, len(text), "", "mark")] if text else []
     edits = []
     ended = False
     own = str.maketrans(dict(marks.aliases))
@@ -244,7 +244,7 @@ def punctuate(text: str, marks: Marks) -> list[Edit]:
             continue
         if run in _INSIDE and _inside(text, start, marks):
             if run == "–":
-                edits.append(Edit(start, stop, "-", "dash"))
+                edits.append(Replacement(start, stop, "-", "dash"))
             continue
         meaning = run.translate(own).translate(_MEANING)
         if stop == len(text):
@@ -255,9 +255,9 @@ def punctuate(text: str, marks: Marks) -> list[Edit]:
         else:
             new = _between(meaning, text[stop], marks)
         if new != run:
-            edits.append(Edit(start, stop, new, _name(meaning, new)))
+            edits.append(Replacement(start, stop, new, _name(meaning, new)))
     if not ended:
-        edits.append(Edit(len(text), len(text), marks.stop, "ending"))
+        edits.append(Replacement(len(text), len(text), marks.stop, "ending"))
     return edits
 
 

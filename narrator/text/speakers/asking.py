@@ -96,7 +96,7 @@ class AskedStretch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Pieces:
     """Pieces that one speaker says in one go."""
 
     rows: tuple[int, ...]
@@ -182,7 +182,7 @@ def windows(
     return found
 
 
-def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[_Asked]:
+def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[_Pieces]:
     groups: list[list[int]] = []
     for place in rows:
         one = said[place]
@@ -192,7 +192,7 @@ def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[
             groups[-1].append(place)
         else:
             groups.append([place])
-    return [_Asked(tuple(g), _is_weak([said[place] for place in g], weak)) for g in groups]
+    return [_Pieces(tuple(g), _is_weak([said[place] for place in g], weak)) for g in groups]
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
@@ -208,7 +208,7 @@ class _Cutter:
         self,
         paragraphs: Sequence[str],
         attribution: Attribution,
-        utterances: Sequence[_Asked],
+        utterances: Sequence[_Pieces],
         names: Mapping[str, Sequence[tuple[str, Sequence[int]]]],
         reader: Reader,
     ) -> None:
