@@ -9,9 +9,10 @@ reference like any other. Knows nothing of projects and where presets lie.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 from typing import Any
@@ -22,7 +23,7 @@ from narrator.cast.clips import Clip, Recording
 from narrator.cast.presets import Preset
 from narrator.cast.texts import KIN, SAME, TEXTS
 from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
-from narrator.engines.voice import CASTING, Voice
+from narrator.engines.voice import CASTING, Mode, Reference, Voice
 from narrator.errors import UsageError, UserError
 from narrator.speech import checks
 from narrator.speech.checks import Verdict
@@ -307,54 +308,117 @@ def encoded(preset: Preset, engine: Engine) -> Preset:
     return preset
 
 
-# -- a voice that is there -------------------------------------------------------------------------
+# -- a line ----------------------------------------------------------------------------------------
 
 
-def audition(
-    engine: Engine,
-    preset: Preset,
+@dataclass(slots=True)
+class Audition:
+    """A line in a voice: what an engine is asked, and what came of it.
+
+    A voice that has no reference yet is cast first, and `keep` gives the one it has then.
+    """
+
+    engine: Engine
+    line: Request
+    uncast: Role | None = None
+    keep: Callable[[Candidate], Reference] | None = None
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """Of the candidates, by the keys of their requests."""
+    _candidates: list[Candidate] = field(default_factory=list)
+    _tries: list[tuple[Speech, Verdict]] = field(default_factory=list)
+    _failures: list[str] = field(default_factory=list)
+
+    def begin(self) -> Sequence[Request]:
+        """What the engine is asked first."""
+        if self.uncast is None:
+            return (self.line,)
+        asked = {n: _request(self.uncast, n, self.engine) for n in range(1, COUNT + 1)}
+        self._numbers = {request.key: number for number, request in asked.items()}
+        return list(asked.values())
+
+    def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
+        """Judge what the engine said; returns what it is to be asked next.
+
+        Raises UserError where a voice cannot be cast, StorageError.
+        """
+        if number := self._numbers.get(request.key):
+            self._candidates.append(_judge(number, request, outcome, self.engine))
+            if len(self._candidates) < len(self._numbers):
+                return ()
+            assert self.keep
+            self.line = replace(self.line, reference=self.keep(choose(self._candidates)))
+            return (self.line,)
+        if outcome.speech is None:
+            self._failures.append(str(outcome.failure))
+        else:
+            verdict = examined(outcome.speech, request, self.engine)
+            self._tries.append((outcome.speech, verdict))
+            if verdict:
+                return ()
+        again = request.attempt + 1
+        return (replace(request, attempt=again),) if again < TRIES else ()
+
+    def heard(self) -> tuple[Speech, Sequence[str]]:
+        """The first try without faults, or the best of them with its own.
+
+        Raises UserError where every try failed.
+        """
+        if not self._tries:
+            why = "; ".join(self._failures)
+            raise UserError(f"'{self.line.voice.speaker}' could not speak this: {why}")
+        best, verdict = min(self._tries, key=lambda one: checks.badness(one[1]))
+        return best, list(map(str, verdict.faults))
+
+
+def line(
     voice: Voice,
     text: str,
+    language: str,
     own: EngineParameters,
-    tell: Callable[[str], None],
-) -> tuple[Speech, Sequence[str]]:
-    """A preset's voice speaks a text: the first try without faults, or the best of them with its
-    own.
+    reference: Reference | None,
+    mode: Mode = "reference",
+) -> Request:
+    """What a voice is tried on, as an engine is asked for it; `text` is spoken text.
 
-    Raises UsageError for a text that is no sentence or two, UserError where every try failed,
-    EngineUnavailable.
+    Raises UsageError for one that is no sentence or two.
     """
-    expected = expected_seconds(text, preset.language)
+    if not any(map(str.isalnum, text)):
+        raise UsageError("there is nothing to say in this text")
+    expected = expected_seconds(text, language)
     if expected > LONGEST:
         raise UsageError(
             f"this text takes about {expected:.0f} s; an audition is a sentence or two, "
             f"{LONGEST:.0f} s at most"
         )
-    request = Request(
-        key=keys.key({"audition": text, "voice": preset.content, "style": voice.style}),
+    return Request(
+        key=keys.key({"audition": text, "voice": voice.content, "style": voice.style}),
         text=text,
-        language=preset.language,
+        language=language,
         voice=voice,
         style=voice.style,
         parameters=own.parameters,
         seed=own.seed,
         attempt=0,
         expected=expected,
-        mode="reference",
-        reference=preset.to_reference(),
+        mode=mode,
+        reference=reference,
     )
-    tries: list[tuple[Speech, Verdict]] = []
-    failures: list[str] = []
-    with closing(engine.start(tell)) as session:
-        for attempt in range(TRIES):
-            [(_, outcome)] = speak(session, [replace(request, attempt=attempt)])
-            if outcome.speech is None:
-                failures.append(str(outcome.failure))
-                continue
-            tries.append((outcome.speech, examined(outcome.speech, request, engine)))
-            if tries[-1][1]:
-                break
-    if not tries:
-        raise UserError(f"'{voice.speaker}' could not speak this: {'; '.join(failures)}")
-    best, verdict = min(tries, key=lambda one: checks.badness(one[1]))
-    return best, list(map(str, verdict.faults))
+
+
+def speak_line(
+    audition: Audition, tell: Callable[[str], None], cancel: Event | None = None
+) -> None:
+    """Have a session of its own speak it, unless `cancel` is set before. Raises as
+    `Audition.answered`, EngineUnavailable."""
+    waiting = deque(audition.begin())
+    flying = len(waiting)
+
+    def asked() -> Iterator[Request | None]:
+        while flying:
+            yield waiting.popleft() if waiting else None
+
+    with closing(audition.engine.start(tell)) as session:
+        for request, outcome in speak(session, asked(), cancel=cancel):
+            more = audition.answered(request, outcome)
+            waiting += more
+            flying += len(more) - 1

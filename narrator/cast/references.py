@@ -63,6 +63,20 @@ class Voices:
             )
         return found
 
+    def keep(self, best: auditions.Candidate) -> Reference:
+        """Keep the voice of one who was cast, but for what an encoder makes of it.
+
+        Raises StorageError.
+        """
+        preset = _preset_of(best, self.role(best.voice.speaker))
+        presets.write(preset, self.files[best.voice.speaker])
+        return preset.to_reference()
+
+    def role(self, speaker: str) -> auditions.Role:
+        """What a voice without a reference is cast as."""
+        voice = self.cast[speaker]
+        return auditions.Role(voice, voice.language or self.language)
+
 
 def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
     """What each voice is imitated from whose engine clones; `engines` go by speaker.
@@ -118,9 +132,8 @@ def cast_missing(
     """
     parts: dict[Path, auditions.Role] = {}
     for name in speakers:
-        voice = voices.cast[name]
-        part = auditions.Role(voice, voice.language or voices.language)
-        parts.setdefault(voices.files[name], part)  # speakers of one description share a voice
+        # speakers of one description share a voice
+        parts.setdefault(voices.files[name], voices.role(name))
     names = ", ".join(part.voice.speaker for part in parts.values())
     tell(f"casting {names}: voices without a reference")
     waiting, problems = list(parts.items()), list[Problem]()
@@ -138,15 +151,14 @@ def cast_missing(
                 except UserError as error:
                     problems += error.problems
                     continue
-                _keep(best, part, path, engine)
+                presets.write(auditions.encoded(_preset_of(best, part), engine), path)
                 tell(f"cast {part.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)
 
 
-def _keep(best: auditions.Candidate, part: auditions.Role, path: Path, engine: Engine) -> None:
-    preset = auditions.preset_of(best, part.voice, part.language)
-    presets.write(auditions.encoded(preset, engine), path)
+def _preset_of(best: auditions.Candidate, part: auditions.Role) -> presets.Preset:
+    return auditions.preset_of(best, part.voice, part.language)
 
 
 @contextlib.contextmanager

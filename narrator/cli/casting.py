@@ -133,7 +133,10 @@ def audition(
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
     own = parameters_of(engine, speech_of(root).engine.model_dump())
-    speech, faults = auditions.audition(engine, preset, voice, said, own, err.print)
+    line = auditions.line(voice, said, preset.language, own, preset.to_reference())
+    audition = auditions.Audition(engine, line)
+    auditions.speak_line(audition, err.print)
+    speech, faults = audition.heard()
     _write_wav(target, speech, engine.sample_rate)
     for fault in faults:
         err.print(f"warning: {fault}")
@@ -143,12 +146,9 @@ def audition(
 def _spoken(text: str, preset: Preset) -> str:
     from narrator.text.normalize import Lexicon, normalize
 
-    said = normalize(
+    return normalize(
         text.strip(), language=preset.language, speaker=preset.name, lexicon=Lexicon(())
     ).text
-    if not any(map(str.isalnum, said)):
-        raise UsageError("there is nothing to say in this text")
-    return said
 
 
 def engine_for(root: Path | None, draft: bool) -> Engine:

@@ -249,12 +249,12 @@ class Retaking:
         ear = run.ear_of(book.project.manifest.checks)
         return cls(book, steps, requests, found, usual, ear)
 
-    def answered(self, request: Request, outcome: Outcome) -> None:
-        """Judge and keep what the engine said. Raises StorageError."""
+    def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
+        """Judge and keep what the engine said; nothing is to be asked next. Raises StorageError."""
         speech, kept = outcome.speech, self._found[request.key]
         if speech is None:
             kept.failures.append(str(outcome.failure))
-            return
+            return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
         medians = self._usual.get(request.voice.speaker, render.Usual()).medians()
         rules = Rules(checks.tries, checks.loudness)
@@ -266,6 +266,7 @@ class Retaking:
             kept.failures.append("; ".join(map(str, verdict.faults)))
         else:
             kept.tries.append(one)
+        return ()
 
     def engine_of(self, request: Request) -> Engine:
         return self.book.engines[request.voice.speaker]

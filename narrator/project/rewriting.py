@@ -157,11 +157,15 @@ def _flow(value: object) -> str:
     return dumped.strip()[1:-1]
 
 
-def _scalar(text: str, style: str | None, in_braces: bool) -> str:
-    """A text in one line, in the quotes that it had."""
-    style = '"' if "\n" in text else style if style in ("'", '"') else None
+def _scalar(value: object, style: str | None, in_braces: bool) -> str:
+    """A value in one line: a number as one, a text in the quotes that it had."""
+    if isinstance(value, int | float):
+        style = None
+    else:
+        value = str(value)
+        style = '"' if "\n" in value else style if style in ("'", '"') else None
     dumped = yaml.safe_dump(
-        [text], allow_unicode=True, width=10**9, default_flow_style=in_braces, default_style=style
+        [value], allow_unicode=True, width=10**9, default_flow_style=in_braces, default_style=style
     )
     return dumped.strip()[1:-1] if in_braces else dumped.removeprefix("- ").rstrip("\n")
 
@@ -237,7 +241,7 @@ class _Text:
             style = node.style if isinstance(node, yaml.ScalarNode) and not alias else None
             if style in ("|", ">") and not in_braces and "\n" in str(value):
                 return self._in_lines(node, str(value))
-            written = _scalar(str(value), style, in_braces)
+            written = _scalar(value, style, in_braces)
         if alias:
             start, stop = alias
         else:

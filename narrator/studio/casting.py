@@ -1,6 +1,7 @@
 """Who speaks, and how words sound: the cast, presets and clips, the draft voice at once. Routes.
 
-What is heard here is said by the draft voice in this process, and kept nowhere.
+What the draft voice says is said in this process, and kept nowhere; what another engine says of a
+voice is a job, and served here when it is there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from narrator.engines.kind import EngineHome
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
-from narrator.pipeline import edits, unknown
+from narrator.pipeline import auditioning, edits, unknown
 from narrator.pipeline.edits.voices import ClipAdded
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
@@ -62,6 +63,7 @@ class Casting:
             Route("/api/audition", self.audition, methods=["POST"]),
             Route("/api/clips/{name}", self.clip, methods=["PUT"]),
             Route("/sound/voices/{name}", self.preset),
+            Route("/sound/auditions/{name}", self.auditioned),
         ]
 
     # -- who there is ------------------------------------------------------------------------------
@@ -157,6 +159,18 @@ class Casting:
 
         headers = {"x-narrator-voice": "draft"}
         return Response(await run_in_threadpool(made), 200, headers, "audio/wav")
+
+    async def auditioned(self, request: Request) -> Response:
+        """What the engine of the book said, by the name that its job ended with."""
+
+        def read() -> bytes:
+            name = request.path_params["name"]
+            path = auditioning.folder(self.desk.view.project) / f"{name}.wav"
+            if not (name.isascii() and name.isalnum() and path.is_file()) or path.is_symlink():
+                raise NotThere("this audition is no longer kept")
+            return path.read_bytes()
+
+        return Response(await run_in_threadpool(read), media_type="audio/wav")
 
     def _draft(self, voice: Voice, text: str, language: str) -> bytes:
         """Raises UsageError, UserError, EngineUnavailable."""

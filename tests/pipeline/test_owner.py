@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from narrator.delivery import finish
+from narrator.errors import EngineFailure
 from narrator.pipeline.owning import joining, wire
-from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.jobs import Job, Line
 from narrator.pipeline.owning.owner import Owner
 from narrator.speech.store import Store
 from tests import books
@@ -89,6 +90,32 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
     assert len(rendering.engine.sessions) == 2  # the second for what continues it
 
 
+def test_a_voice_is_tried_on_a_line_while_a_render_runs(path):
+    with again(path) as rendering:
+        line = Line(speaker="ann", text="Is there room for 2?")
+        made = asked(path, Job(kind="audition", draft=True, line=line))
+        assert not rendering.engine.gate.is_set()
+    said = made["summary"]["audition"]
+    assert (made["exit"], said["speaker"]) == (0, "ann")
+    assert (path.parent / "build" / "auditions" / f"{said['name']}.wav").is_file()
+    assert any(one.text == "Is there room for two?" for one in rendering.engine.requests)
+    assert rendering.report.complete
+
+
+def test_what_is_asked_again_for_an_audition_is_asked_beside_the_render(path):
+    def once(request):
+        fails = request.text.startswith("Is there room for two") and not request.attempt
+        return EngineFailure("boom") if fails else None
+
+    first = Rendering(path, GatedEngine(name="draft", fault=once), force=True)
+    with first as rendering:
+        line = Line(speaker="ann", text="Is there room for 2?")
+        made = asked(path, Job(kind="audition", draft=True, line=line))
+    assert (made["exit"], made["summary"]["audition"]["faults"]) == (0, [])
+    tries = [one.attempt for one in rendering.engine.requests if "room for two" in one.text]
+    assert tries == [0, 1]
+
+
 def test_a_step_is_rendered_and_retaken_at_one_time(path):
     with again(path) as rendering:
         first = rendering.engine.requests[0]
@@ -111,6 +138,7 @@ def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
     jobs = [
         Job(kind="pin", draft=True, chunks=("99.1",), number=0),
         Job(kind="retake", draft=True, chunks=("1.1",), parameters={"x": 1}),
+        Job(kind="audition", draft=True, line=Line(speaker="Nobody", text="Hello.")),
         Job(kind="pin", draft=True, chunks=("1.1",), number=0),
     ]
     with again(path) as rendering, linked(path) as link:
@@ -249,7 +277,7 @@ def test_a_line_without_an_end_ends_its_client_alone(path):
 
 
 def test_who_does_not_read_is_sent_away(path):
-    large = Job(kind="pin", draft=True, chunks=("x" * 15_000,))
+    large = Job(kind="pin", draft=True, chunks=("x" * 1000,) * 15)
     with (
         mock.patch.object(wire, "LONGEST", 20_000),
         again(path) as rendering,

@@ -166,6 +166,13 @@ def test_a_text_keeps_its_quotes(before: str, after: str) -> None:
     assert changed(text, ["lexicon", 0, "say"], "two: 2") == text.replace(before, after)
 
 
+@pytest.mark.parametrize("before", ["seed: 3", "seed: '3'", "a: {seed: 3, b: c}"])
+def test_a_number_is_written_as_one(before: str) -> None:
+    path = ("a", "seed") if before.startswith("a") else ("seed",)
+    after = changed(f"{before}\n", path, 40)
+    assert after == f"{before}\n".replace("'3'", "40").replace("3", "40")
+
+
 def test_a_text_of_several_lines_keeps_its_lines() -> None:
     text = "lines:\n  - >-  # c\n      One\n\n      two.\n\n  - b\n"
     after = "lines:\n  - |-  # c\n      Three\n\n      four.\n\n  - b\n"

@@ -10,6 +10,7 @@ import soundfile
 
 from narrator.cast import presets
 from narrator.engines.draft.espeak import DraftEngine
+from narrator.pipeline import auditioning
 from narrator.studio import casting
 from tests.studios import Opened
 
@@ -46,6 +47,16 @@ def test_a_line_is_heard_in_a_speaker_s_draft_voice(shared: Opened) -> None:
     assert ada.headers["x-narrator-voice"] == "draft"
     assert seconds(ada.data) > 0.5
     assert ada.data != ben.data
+
+
+def test_an_audition_is_heard_by_its_name_and_nothing_else_is(shared: Opened) -> None:
+    place = auditioning.folder(shared.desk.view.project)
+    place.mkdir(parents=True)
+    (place / "abc123.wav").write_bytes(b"RIFF")
+    (place / "linked.wav").symlink_to(place.parent.parent / "book.yaml")
+    assert shared.page.get("/sound/auditions/abc123").data == b"RIFF"
+    for name in ("other", "linked", "..%2f..%2fbook", "abc123.wav", "%C3%A9"):
+        assert shared.page.get(f"/sound/auditions/{name}").status == 404
 
 
 @pytest.mark.parametrize(

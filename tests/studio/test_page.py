@@ -20,6 +20,7 @@ import av
 import numpy as np
 import pytest
 
+from tests import small_model
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -121,11 +122,14 @@ def is_wrong(said: ConsoleMessage) -> bool:
 
 
 @contextmanager
-def opened(chromium: Browser, folder: Path) -> Iterator[Studio]:
+def opened(chromium: Browser, folder: Path, *, model: bool = False) -> Iterator[Studio]:
     """The page of a book's studio, on which nothing went wrong."""
-    command = [sys.executable, "-m", "narrator", "studio", str(folder), "--draft", "--no-open"]
-    moods = str(ROOT / "studio" / "readings")
-    surroundings = {**os.environ, "PYTHONPATH": moods, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+    voice = [] if model else ["--draft"]
+    command = [sys.executable, "-m", "narrator", "studio", str(folder), *voice, "--no-open"]
+    own = os.pathsep.join(
+        [str(ROOT / "studio" / ("noise" if model else "readings")), str(ROOT.parent)]
+    )
+    surroundings = {**os.environ, "PYTHONPATH": own, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     with (folder / "studio.log").open("w") as log:
         studio = subprocess.Popen(
             command, env=surroundings, stdout=subprocess.PIPE, stderr=log, text=True
@@ -328,3 +332,23 @@ def alike(heard: np.ndarray[Any, Any], take: np.ndarray[Any, Any]) -> float:
     size = 1 << (heard.size + take.size).bit_length()
     both = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(take, size).conj(), size)
     return float(np.abs(both).max() / (np.linalg.norm(heard) * np.linalg.norm(take)))
+
+
+def test_a_voice_is_heard_on_a_line_before_it_is_given(chromium: Browser, tmp_path: Path) -> None:
+    book = small_model.write(tmp_path / "book", small_model.checkpoint(tmp_path))
+    before = book.read_text()
+    with opened(chromium, book.parent, model=True) as studio:
+        studio.page.get_by_role("tab", name="Cast").click()
+        studio.page.locator(".person", has_text="cy").click()
+        hear = studio.page.get_by_role("button", name="Hear the line")
+        tried = studio.page.locator(".voice-form [role=status]").first
+        hear.click()
+        expect(tried).to_contain_text("no faults found")
+        cast = studio.asked("/api/cast")["speakers"]
+        assert next(one for one in cast if one["name"] == "cy")["casting"] == "cast"
+        studio.page.get_by_role("radio", name="Preset").check()
+        hear.click()
+        expect(tried).to_contain_text("no faults found")
+        assert studio.page.locator("#sample").evaluate("sound => sound.duration") > 0.1
+    assert book.read_text() == before
+    assert len(list((book.parent / "build" / "auditions").iterdir())) == 2

@@ -1,20 +1,21 @@
 """Jobs of others that are done beside a render, between the turns of its engine.
 
-Pins are chosen and dropped at once, and what is to be spoken anew by the same engine goes to it
-beside the render's own requests; all other jobs wait for the render's end. What was edited
-meanwhile is read again for those who come, and not for the render. Knows no sockets.
+Pins are chosen and dropped at once; what is to be spoken by the same engine, anew or to hear a
+voice, goes to it beside the render's own requests; all other jobs wait for the render's end. What
+was edited meanwhile is read again for those who come, and not for the render. Knows no sockets.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
-from narrator.pipeline import bookplan, retakes
+from narrator.pipeline import auditioning, bookplan, retakes
+from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import STOPPED, Job
@@ -39,6 +40,24 @@ def retaken(ticket: Ticket, made: list[retakes.Retaken]) -> None:
     ticket.ended(code, summary={"retaken": [one.to_json() for one in made]})
 
 
+def begun(
+    job: Job, reading: BookReading, engine: Engine, tell: Callable[[str], None]
+) -> Auditioning:
+    """An audition. Raises as `auditioning.begin`."""
+    if job.line is None:
+        raise UsageError("an audition is of a line")
+    line = job.line
+    return auditioning.begin(reading.manuscript, engine, line.speaker, line.text, line.voice, tell)
+
+
+def auditioned(ticket: Ticket, made: Auditioning) -> None:
+    """Raises UserError, StorageError."""
+    if ticket.cancel.is_set():
+        ticket.ended(STOPPED)
+    else:
+        ticket.ended(0, summary={"audition": made.settled()})
+
+
 def mark(ticket: Ticket, book: BookPlan) -> None:
     """Of who holds the lock and writes the plan's store. Raises UsageError, StorageError."""
     job = ticket.job
@@ -56,13 +75,21 @@ def mark(ticket: Ticket, book: BookPlan) -> None:
     ticket.ended(0, summary={"pinned": steps[0].id, "number": job.number})
 
 
-@dataclass(slots=True)
-class _Retake:
-    """Chunks that a running engine speaks anew for somebody."""
+class _Asked(Protocol):
+    def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
+        """What is to be asked next."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Errand:
+    """What a running engine speaks for somebody."""
 
     ticket: Ticket
-    asked: retakes.Retaking
-    left: int
+    asked: _Asked
+    settle: Callable[[], None]
+    """Note how it ended, once all has been answered."""
+    left: int = 0
     """Requests that have no answer yet."""
     failed: bool = False
 
@@ -83,8 +110,8 @@ class Beside:
     reading: BookReading
     engine: Engine
     tell: Callable[[str], None]
-    _waiting: deque[tuple[_Retake, Request]] = field(default_factory=deque)
-    _flying: dict[str, tuple[_Retake, Request]] = field(default_factory=dict)
+    _waiting: deque[tuple[_Errand, Request]] = field(default_factory=deque)
+    _flying: dict[str, tuple[_Errand, Request]] = field(default_factory=dict)
     """By the key that the loop knows them by: a step may be spoken by both at one time."""
     _views: dict[bool, _Snapshot] = field(default_factory=dict)
     """By whether they are of the draft voice."""
@@ -108,26 +135,26 @@ class Beside:
     def request(self, engine: Engine) -> Request | None:
         """As `render.Aside`."""
         while self._waiting and engine is self.engine:
-            retake, request = self._waiting.popleft()
-            if retake.failed or retake.ticket.cancel.is_set():
-                self._is_less(retake)
+            errand, request = self._waiting.popleft()
+            if errand.failed or errand.ticket.cancel.is_set():
+                self._is_less(errand)
                 continue
             self._count += 1
             name = f"aside {self._count}"
-            self._flying[name] = retake, request
+            self._flying[name] = errand, request
             return replace(request, key=name)
         return None
 
     def answered(self, request: Request, outcome: Outcome) -> None:
         """As `render.Aside`."""
-        retake, asked = self._flying.pop(request.key)
-        if not retake.failed:
+        errand, asked = self._flying.pop(request.key)
+        if not errand.failed:
             try:
-                retake.asked.answered(asked, replace(outcome, key=asked.key))
+                self._ask(errand, errand.asked.answered(asked, replace(outcome, key=asked.key)))
             except (NarratorError, OSError) as error:
-                retake.failed = True
-                self._fail(retake.ticket, error)
-        self._is_less(retake)
+                errand.failed = True
+                self._fail(errand.ticket, error)
+        self._is_less(errand)
 
     def give_up(self) -> None:
         """What is not done when the render has ended waits again."""
@@ -141,25 +168,28 @@ class Beside:
         job, project = ticket.job, self.reading.manuscript.project
         if job.book != project.path.name or ticket.id in self._later:
             return False
-        if job.kind == "retake":
+        if job.kind in ("retake", "audition"):
             return speaker_of(project, job) == self.engine.name
         return job.kind in ("pin", "unpin")
 
     def _begin(self, ticket: Ticket, view: _Snapshot) -> None:
         job, book = ticket.job, view.book
-        if job.kind != "retake":
+        if job.kind in ("pin", "unpin"):
             mark(ticket, book)
             self.owner.done(ticket)
         elif book.engine is not self.engine:
             self._later.add(ticket.id)
             self.owner.put_back(ticket)
+        elif job.kind == "audition":
+            line = begun(job, view.reading, self.engine, self.tell)
+            self._ask(_Errand(ticket, line, lambda: auditioned(ticket, line)), line.requests)
         else:
             seed, parameters = settings_of(view.reading, job)
-            asked = retakes.Retaking.of(
+            again = retakes.Retaking.of(
                 book, job.chunks, count=job.count, seed=seed, parameters=parameters, tell=self.tell
             )
-            retake = _Retake(ticket, asked, len(asked.requests))
-            self._waiting += ((retake, request) for request in asked.requests)
+            errand = _Errand(ticket, again, lambda: retaken(ticket, again.settled()))
+            self._ask(errand, again.requests)
 
     def _view(self, job: Job, running: BookPlan) -> _Snapshot:
         """The book as it is in its files now. A long one takes seconds to be read or planned, in
@@ -185,16 +215,20 @@ class Beside:
             return self.engine
         return bookplan.engine_for(project, draft=job.draft, tell=self.tell)
 
-    def _is_less(self, retake: _Retake) -> None:
-        """One request of a retake has its answer, or needs none."""
-        retake.left -= 1
-        if retake.left or retake.failed:
+    def _ask(self, errand: _Errand, requests: Sequence[Request]) -> None:
+        errand.left += len(requests)
+        self._waiting += ((errand, request) for request in requests)
+
+    def _is_less(self, errand: _Errand) -> None:
+        """One request of an errand has its answer, or needs none."""
+        errand.left -= 1
+        if errand.left or errand.failed:
             return
         try:
-            retaken(retake.ticket, retake.asked.settled())
-            self.owner.done(retake.ticket)
+            errand.settle()
+            self.owner.done(errand.ticket)
         except (NarratorError, OSError) as error:
-            self._fail(retake.ticket, error)
+            self._fail(errand.ticket, error)
 
     def _fail(self, ticket: Ticket, error: NarratorError | OSError) -> None:
         """Whatever is wrong with somebody's job, the render goes on."""

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from narrator.cast import auditions
 from narrator.engines import Engine
 from narrator.errors import UsageError
 from narrator.pipeline import bookplan, retakes, run
@@ -94,6 +95,16 @@ def retake(
     beside.retaken(ticket, made)
 
 
+def audition(
+    owner: Owner, ticket: Ticket, reading: BookReading, engine: Engine, shown: Shown
+) -> None:
+    """A line in somebody's voice. Raises as `auditioning.begin`, EngineUnavailable."""
+    tell = Telling(owner, ticket, shown).starting
+    line = beside.begun(ticket.job, reading, engine, tell)
+    auditions.speak_line(line.audition, tell, ticket.cancel)
+    beside.auditioned(ticket, line)
+
+
 def mark(ticket: Ticket, reading: BookReading, engine: Engine) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
@@ -117,6 +128,8 @@ def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown
             render(owner, ticket, reading, selection, engine, shown)
         elif job.kind == "retake":
             retake(owner, ticket, reading, engine, shown)
+        elif job.kind == "audition":
+            audition(owner, ticket, reading, engine, shown)
         else:
             mark(ticket, reading, engine)
 

@@ -14,11 +14,21 @@ from narrator.settings import Strict
 
 Event = Mapping[str, Any]
 """What an owner tells all who listen, a JSON object; `event` says which kind it is."""
-Kind = Literal["render", "export", "retake", "pin", "unpin"]
-Names = tuple[str, ...]
+Kind = Literal["render", "export", "retake", "pin", "unpin", "audition"]
+Name = Annotated[str, Field(max_length=1000)]
+Names = Annotated[tuple[Name, ...], Field(max_length=100_000)]
 
 STOPPED = 130
 """How a job ends that was stopped, or withdrawn before it began."""
+
+
+class Line(Strict):
+    """What is auditioned."""
+
+    speaker: Name
+    text: Annotated[str, Field(max_length=2000)]
+    voice: Mapping[str, Name | int] = Field(default_factory=dict)
+    """One that the speaker might have, as `edits.voice_edit` takes it; without it their own."""
 
 
 class Job(Strict):
@@ -39,6 +49,8 @@ class Job(Strict):
     parameters: Mapping[str, int | float | str | bool] = Field(default_factory=dict)
     number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
     """Of the try that is pinned."""
+    line: Line | None = None
+    """Of an audition."""
     book: str = ""
     """Name of the manifest in the project's folder."""
 

@@ -1,14 +1,14 @@
 // The cast: who speaks, with which voice; voices tried on lines of the book, changed, clips dropped in.
 
-import { attempt, sendEdit } from "./actions.js";
+import { attempt, sendEdit, submit } from "./actions.js";
 import { get, heard, sendClip } from "./api.js";
 import { choice, field } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { goTo } from "./loading.js";
-import { complain, say } from "./messages.js";
+import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { playBlob, playUrl } from "./samples.js";
-import { colorOf, on } from "./store.js";
+import { colorOf, on, state } from "./store.js";
 import { counted, percent, shortened, span } from "./words.js";
 
 const box = byId("pane-cast");
@@ -83,13 +83,16 @@ function voice(speaker) {
   const now = speaker.voice;
   let kind = kinds.some(([name]) => name === now.kind) ? now.kind : "description";
   const line = sampleLine(speaker);
+  let isWritten = false;
   /** @type {Record<string, Form>} */
   const forms = { description: descriptionForm(now), preset: presetForm(now), clip: clipForm(now) };
   const place = h("div", {}, forms[kind].element);
   const trouble = h("p", { class: "trouble", role: "alert" });
+  const tried = h("p", { class: "note", role: "status" });
+  const again = h("button", { type: "button", hidden: true }, icon("play"), "Again");
   const hear = h(
     "button",
-    { type: "button", onclick: () => audition(speaker.name, line.text(), hear) },
+    { type: "button", "data-keep": `hear-${speaker.name}`, onclick: hearLine },
     icon("play"),
     "Hear the line",
   );
@@ -106,6 +109,26 @@ function voice(speaker) {
     sound.hidden = !forms[kind].hear;
   }
   turnTo(kind);
+  /** In the voice of the form, as far as somebody has written in it. */
+  async function hearLine() {
+    fill(trouble);
+    if (!line.text()) return say("Choose a line first");
+    hear.disabled = again.hidden = true;
+    try {
+      const own = isDraft() ? null : isWritten ? await forms[kind].voice() : {};
+      if (own) begun.set(speaker.name, form);
+      if (isDraft()) await byDraft(speaker.name, line.text(), tried);
+      else if (own) {
+        const url = await byModel({ speaker: speaker.name, text: line.text(), voice: own }, tried);
+        again.onclick = () => playUrl(url);
+        again.hidden = !url;
+      }
+    } catch (error) {
+      fill(tried);
+      fill(trouble, error.message);
+    }
+    hear.disabled = false;
+  }
   async function give(event) {
     event.preventDefault();
     fill(trouble);
@@ -121,12 +144,13 @@ function voice(speaker) {
   }
   const form = h(
     "form",
-    { class: "voice-form", onsubmit: give, oninput: () => begun.set(speaker.name, form) },
+    { class: "voice-form", onsubmit: give, oninput: written },
     speaker.aliases.length
       ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`)
       : null,
     line.element,
-    h("div", { class: "row" }, hear),
+    h("div", { class: "row" }, hear, again),
+    tried,
     choice("Voice", "kind", kinds, kind, turnTo),
     place,
     trouble,
@@ -137,6 +161,10 @@ function voice(speaker) {
       h("button", { class: "main", type: "submit" }, "Give this voice"),
     ),
   );
+  function written(event) {
+    begun.set(speaker.name, form);
+    isWritten ||= !line.element.contains(event.target);
+  }
   return form;
 }
 
@@ -187,7 +215,7 @@ function descriptionForm(now) {
     placeholder: "A woman of about thirty, low and clear, dry humour",
   });
   return {
-    element: field("What it is like", text, "The model casts it at the next render."),
+    element: field("What it is like", text, "The model casts it when it is first heard."),
     voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
   };
 }
@@ -286,17 +314,52 @@ function asked(control, words, value) {
   return null;
 }
 
-async function audition(speaker, text, button) {
-  button.disabled = true;
-  try {
-    const answer = await heard("/api/audition", { speaker, voice: {}, text });
-    if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
-    say("The draft voice reads it; the model's voices are heard in takes", "audition");
-  } catch (error) {
-    complain(error);
-  }
-  button.disabled = false;
+// -- a line in a voice -----------------------------------------------------------------------------
+
+/** Whether the draft voice reads it: it is looked at, or the model is not here. */
+const isDraft = () => state.book.draft || !state.book.can.model;
+
+async function byDraft(speaker, text, tried) {
+  const { draft, can } = state.book;
+  const answer = await heard("/api/audition", { speaker, text });
+  if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
+  fill(tried, "Read by the draft voice. ", draft ? "Choose the model to hear this one." : can.why_not);
 }
+
+/** @type {Map<string, any>} How auditions ended, by job: before the job is known here, even. */
+const ends = new Map();
+/** @type {Map<string, { tried: HTMLElement, done: (event: any) => void }>} Those waited for. */
+const waited = new Map();
+
+/** Where what it said is heard, if it said anything. */
+async function byModel(line, tried) {
+  fill(tried, state.book.jobs.running ? "Asked for; it waits for its turn …" : "Asked for …");
+  const answer = await submit({ kind: "audition", line });
+  const id = answer?.job.id;
+  if (!id) return void fill(tried);
+  const { exit, error, summary } =
+    ends.get(id) ?? (await new Promise((done) => waited.set(id, { tried, done })));
+  waited.delete(id);
+  ends.delete(id);
+  if (!summary?.audition) return void fill(tried, exit === 130 ? "Stopped" : error);
+  const { name, seconds, faults } = summary.audition;
+  const url = `/sound/auditions/${name}`;
+  fill(tried, `${seconds.toFixed(1)} s, ${faults.join("; ") || "no faults found"}`);
+  await playUrl(url);
+  return url;
+}
+
+on("event:job", (event) => {
+  if (event.event === "ended" && event.kind === "audition") {
+    ends.set(event.job, event);
+    waited.get(event.job)?.done(event);
+  } else if (event.event === "progress" && event.phase === "starting") {
+    const one = waited.get(event.job);
+    if (one) fill(one.tried, event.what);
+  } else if (event.event === "gone") {
+    for (const { done } of waited.values()) done({ error: "It was lost; ask again" });
+  }
+});
 
 // A file dropped beside would be opened by the browser, in place of the page.
 addEventListener("dragover", (event) => {
@@ -309,4 +372,4 @@ addEventListener("drop", (event) => {
 });
 
 on("pane", (name) => name === "cast" && load());
-on("book", () => pane() === "cast" && !open && load());
+on("book", () => pane() === "cast" && (!open || begun.has(open)) && load());

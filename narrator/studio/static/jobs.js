@@ -32,8 +32,9 @@ const KINDS = {
   retake: "Speaking again",
   pin: "Pinning",
   unpin: "Unpinning",
+  audition: "Trying a voice",
 };
-const SLOW = new Set(["render", "export", "retake"]);
+const SLOW = new Set(["render", "export", "retake", "audition"]);
 
 // -- what is said ----------------------------------------------------------------------------------
 
@@ -247,8 +248,9 @@ const heard = {
     queue = [...queue, event.job];
   },
   started(event) {
-    running = event.job;
     queue = queue.filter((job) => job.id !== event.job.id);
+    if (event.job.beside) return;
+    running = event.job;
     progress = null;
     if (running.kind === "render") news = [];
   },
@@ -267,12 +269,11 @@ const heard = {
     loadBook();
   },
   ended(event) {
-    const kind = running?.kind;
-    running = null;
-    progress = null;
+    const kind = event.kind;
+    if (event.job === running?.id) [running, progress] = [null, null];
     queue = queue.filter((job) => job.id !== event.job);
     if (event.exit && event.error) complain(event.error);
-    else if (kind && SLOW.has(kind)) say(endWords(kind, event.exit), "job");
+    else if (SLOW.has(kind) && kind !== "audition") say(endWords(kind, event.exit), "job");
     loadBook();
   },
 };
