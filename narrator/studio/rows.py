@@ -234,7 +234,6 @@ def _chunk_line(
     chunk, line = first.chunk, first.chunk.pieces[0].line
     states = [seen[step.id].state for step in group]
     state = min(states, key=_RANK.index)
-    places_heard = [heard[step.id] for step in group if step.id in heard]
     worst = group[states.index(state)]
     flags = [row for step in group for row in view.notes.flags.get(step.id, ())]
     row: Row = {
@@ -244,8 +243,7 @@ def _chunk_line(
         "style": first.style,
         "text": chunk.text,
         "heading": line.heading,
-        "start": round(min(s for s, _ in places_heard), 3) if places_heard else None,
-        "stop": round(max(s for _, s in places_heard), 3) if places_heard else None,
+        **_span([heard[step.id] for step in group if step.id in heard]),
         "state": state,
         "why": why_said(plan, worst, state),
         "faults": list(seen[worst.id].faults),
@@ -256,6 +254,14 @@ def _chunk_line(
     if len(group) > 1:
         row["also"] = [step.id for step in group[1:]]
     return row
+
+
+def _span(times: Sequence[tuple[float, float]]) -> Row:
+    """When all of it is heard, in seconds; None where nothing is."""
+    if not times:
+        return {"start": None, "stop": None}
+    starts, stops = zip(*times, strict=True)
+    return {"start": round(min(starts), 3), "stop": round(max(stops), 3)}
 
 
 def why_said(plan: BookPlan, step: Step, state: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from narrator.text.labels import LABEL
 
@@ -79,23 +79,22 @@ class _Ways:
 
     def _steps(self, done: int, at: int) -> Iterator[Span]:
         """What may come next, the likeliest last."""
-        for mark in _MARKS if self.source[at : at + 1] in _BEGINNINGS else ():
-            if skipped := mark.match(self.source, at):
-                yield done, skipped.end()
-        wanted = self.text[done]
         space = _SPACE.match(self.source, at) or _BREAK.match(self.source, at)
-        if done == 0:
-            for head in (LABEL.match(self.source, at), _ITEM.match(self.source, at)):
-                if head:
-                    yield done, head.end()
-        if space and (done == 0 or self.text[done - 1].isspace()):
-            yield done, space.end()
+        skipped = [mark.match(self.source, at) for mark in self._marks(done, at)]
+        if done == 0 or self.text[done - 1].isspace():
+            skipped.append(space)
+        yield from ((done, match.end()) for match in skipped if match)
+        wanted = self.text[done]
         if entity := _ENTITY.match(self.source, at):
             said = html.unescape(entity[0])
             if said == wanted or (said.isspace() and wanted.isspace()):
                 yield done + 1, entity.end()
-        if wanted.isspace():
-            if space:
-                yield done + 1, space.end()
-        elif self.source.startswith(wanted, at):
+        if wanted.isspace() and space:
+            yield done + 1, space.end()
+        elif not wanted.isspace() and self.source.startswith(wanted, at):
             yield done + 1, at + 1
+
+    def _marks(self, done: int, at: int) -> Sequence[re.Pattern[str]]:
+        """What may stand there and is not heard."""
+        within = _MARKS if self.source[at : at + 1] in _BEGINNINGS else ()
+        return within if done else (*within, LABEL, _ITEM)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
 from narrator.cast.cast import resolve
 from narrator.delivery import music
 from narrator.errors import Problem, ScriptError
@@ -22,15 +25,12 @@ def checked(project: Project, edit: Edit) -> Edit:
     if own is not None:
         project = load.load(project.path, own)
         resolve(project)
-    roles = roles_of(project)
     _, problems = lexicon_of(project) if own is not None else (None, list[Problem]())
     chapters: dict[int, Chapter] = {}
-    for number, chapter in enumerate(project.chapters):
-        after = None if chapter.file is None else texts.get(project.root / chapter.file)
-        wanted = after is not None or project.manifest.music or (own and chapter.lines)
+    roles = roles_of(project)
+    for number, after in _affected(project, texts):
         try:
-            if wanted:
-                chapters[number] = paragraphs_of(project, number, roles, after)
+            chapters[number] = paragraphs_of(project, number, roles, after)
         except ScriptError as error:
             problems += error.problems
     if project.manifest.music and len(chapters) == len(project.chapters):
@@ -38,3 +38,14 @@ def checked(project: Project, edit: Edit) -> Edit:
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))
     return edit
+
+
+def _affected(
+    project: Project, texts: Mapping[Path, str | None]
+) -> Iterator[tuple[int, str | None]]:
+    """Chapters that must be read, with the text of those whose file changes."""
+    for number, chapter in enumerate(project.chapters):
+        after = None if chapter.file is None else texts.get(project.root / chapter.file)
+        is_in_manifest = project.path in texts and chapter.lines
+        if after is not None or project.manifest.music or is_in_manifest:
+            yield number, after

@@ -100,14 +100,7 @@ class _Speakers:
             return False
         quotations = stretches.quoted(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
-        own = [
-            (list(overlapping(quotations, place.scene, place.line, span)), line)
-            for place, span, line in pieces
-        ]
-        groups = rows.pieces([n for places, _ in own for n in places])
-        if any(line.is_narration for places, line in own if places) and len(groups) > 1:
-            several = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
-            raise UsageError(f"several are quoted here; say whose words are meant: {several}")
+        groups = _meant(rows, pieces)
         if not groups:
             return False
         self.rows = rows
@@ -151,6 +144,19 @@ class _Speakers:
         """The innermost braces with other names in them."""
         old = max(inner, key=lambda one: (one.start, -one.stop))
         return marking.given_otherwise(self.text, place, old, to)
+
+
+def _meant(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
+    """The quotations in what a chunk says. Raises UsageError where the narrator says several."""
+    own = [
+        (list(overlapping(rows.quotations, place.scene, place.line, span)), line)
+        for place, span, line in pieces
+    ]
+    groups = rows.pieces([n for places, _ in own for n in places])
+    if len(groups) > 1 and any(line.is_narration for places, line in own if places):
+        several = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
+        raise UsageError(f"several are quoted here; say whose words are meant: {several}")
+    return groups
 
 
 def _so_far(rows: Rows, file: decided.Decided | None) -> Rows:

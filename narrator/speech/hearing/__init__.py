@@ -16,7 +16,7 @@ import difflib
 import functools
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -240,21 +240,11 @@ def _align(meant: Sequence[str], got: Sequence[str], lettered: bool) -> list[_Mo
     came: dict[tuple[int, int], tuple[int, int]] = {}
     for i in range(len(meant) + 1):
         for j in range(len(got) + 1):
-            if not i and not j:
-                continue
-            ways = []
-            if i and j:
-                cost = _otherness(meant[i - 1], got[j - 1], lettered)
-                ways.append((best[i - 1, j - 1] + cost, (1, 1)))
-            if i:
-                ways.append((best[i - 1, j] + 1, (1, 0)))
-            if j:
-                ways.append((best[i, j - 1] + 1, (0, 1)))
-            if not lettered and i > 1 and j and meant[i - 2] + meant[i - 1] == got[j - 1]:
-                ways.append((best[i - 2, j - 1], (2, 1)))
-            if not lettered and i and j > 1 and got[j - 2] + got[j - 1] == meant[i - 1]:
-                ways.append((best[i - 1, j - 2], (1, 2)))
-            best[i, j], came[i, j] = min(ways)
+            if i or j:
+                ways = _ways(meant[max(0, i - 2) : i], got[max(0, j - 2) : j], lettered)
+                best[i, j], came[i, j] = min(
+                    (best[i - back[0], j - back[1]] + cost, back) for cost, back in ways
+                )
     steps: list[_Move] = []
     i, j = len(meant), len(got)
     while i or j:
@@ -264,6 +254,22 @@ def _align(meant: Sequence[str], got: Sequence[str], lettered: bool) -> list[_Mo
         steps.append(_Move((before[0], i), (before[1], j), cost))
         i, j = before
     return steps[::-1]
+
+
+def _ways(
+    meant: Sequence[str], got: Sequence[str], lettered: bool
+) -> Iterator[tuple[float, tuple[int, int]]]:
+    """What the last units of both cost, and how many of each that takes."""
+    if meant and got:
+        yield _otherness(meant[-1], got[-1], lettered), (1, 1)
+        if not lettered and "".join(meant) == got[-1] and len(meant) > 1:
+            yield 0.0, (2, 1)
+        if not lettered and "".join(got) == meant[-1] and len(got) > 1:
+            yield 0.0, (1, 2)
+    if meant:
+        yield 1.0, (1, 0)
+    if got:
+        yield 1.0, (0, 1)
 
 
 def _otherness(a: str, b: str, lettered: bool) -> float:
