@@ -10,6 +10,7 @@ import builtins
 import errno
 import io
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +39,8 @@ class Disk:
     """0 never fails."""
     error: int = errno.ENOSPC
     stays: bool = True
+    dies: bool = False
+    """kill -9 of this process, in place of a failure."""
     calls: list[str] = field(default_factory=list)
     """What was asked for: "write", "fsync" …, with the file's name."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,7 +56,12 @@ class Disk:
 
     def fail(self, what: str, path: Any) -> None:
         if self.refuses(what, path):
-            raise OSError(self.error, os.strerror(self.error), str(path))
+            raise self.end(str(path))
+
+    def end(self, *path: str) -> OSError:
+        if self.dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return OSError(self.error, os.strerror(self.error), *path)
 
 
 class _Raw(io.FileIO):
@@ -66,7 +74,7 @@ class _Raw(io.FileIO):
         if self.disk.refuses("write", self.place):
             half = memoryview(data).cast("B")
             super().write(half[: len(half) // 2])
-            raise OSError(self.disk.error, os.strerror(self.disk.error))
+            raise self.disk.end()
         return super().write(data)
 
     def truncate(self, size: int | None = None) -> int:

@@ -89,12 +89,12 @@ class Answer:
 class Visitor:
     """A page that asks; the cookie is that of a link, once it was opened."""
 
-    place: app.Endpoint
+    port: int
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self.place.port}"
+        return f"127.0.0.1:{self.port}"
 
     def opened(self, token: str) -> Visitor:
         """Opens a link, and is known from then on."""
@@ -118,13 +118,30 @@ class Visitor:
         """Headers of a request have underscores here; None leaves one out."""
         said: dict[str, str | None] = {**self.headers}
         said |= {name.replace("_", "-"): value for name, value in headers.items()}
-        wire = http.client.HTTPConnection("127.0.0.1", self.place.port, timeout=30)
+        wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(wire):
             kept = {name: value for name, value in said.items() if value is not None}
             wire.request(method, path, data, kept)
             answer = wire.getresponse()
             found = {name.casefold(): value for name, value in answer.getheaders()}
             return Answer(answer.status, found, answer.read())
+
+    def told(self, act: Callable[[], object], until: Callable[[Any], bool]) -> list[Any]:
+        """What pages are told after an action, up to what is waited for."""
+        wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(wire):
+            wire.request("GET", "/api/events", headers=self.headers)
+            answer = wire.getresponse()
+            assert answer.getheader("content-type", "").startswith("text/event-stream")
+            assert answer.readline() == b": hello\n"
+            act()
+            found: list[Any] = []
+            while not found or not until(found[-1]):
+                line = answer.readline()
+                assert line, "no more is told"
+                if line.startswith(b"data: "):
+                    found.append(json.loads(line[6:]))
+            return found
 
 
 @dataclass
@@ -168,7 +185,7 @@ def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     thread.start()
     try:
         with app.served(app.Studio(desk, keys, place, pickups.page)):
-            page = Visitor(place).opened(keys.token)
+            page = Visitor(place.port).opened(keys.token)
             yield Opened(desk, place, keys, page, links, loop)
     finally:
         loop.call_soon_threadsafe(loop.stop)

@@ -38,7 +38,6 @@ def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
-    from narrator.studio.app import Endpoint
     from tests.studios import Visitor
 
     with started(walks.write(tmp_path), "--draft") as process:
@@ -46,9 +45,8 @@ def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
         link = process.stdout.readline().strip()
         begin, _, token = link.partition("?token=")
         port = int(begin.rstrip("/").rpartition(":")[2])
-        with contextlib.closing(socket.socket()) as unused:
-            page = Visitor(Endpoint(unused, "127.0.0.1", port)).opened(token)
-            assert page.get("/api/book").json["title"] == "Two Walks"
+        page = Visitor(port).opened(token)
+        assert page.get("/api/book").json["title"] == "Two Walks"
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said

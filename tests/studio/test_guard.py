@@ -28,7 +28,7 @@ CHANGES = (
 @pytest.fixture
 def stranger(shared: Opened) -> Visitor:
     """Somebody who has no link."""
-    return Visitor(shared.place)
+    return Visitor(shared.place.port)
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
@@ -51,13 +51,13 @@ def test_a_made_up_cookie_is_none(shared: Opened, stranger: Visitor) -> None:
 
 def test_a_link_opens_the_studio_once(studio: Opened) -> None:
     token = studio.keys.token
-    page = Visitor(studio.place)
+    page = Visitor(studio.place.port)
     answer = page.get(f"/?token={token}")
     cookie = answer.headers["set-cookie"]
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.casefold()
-    assert Visitor(studio.place).get(f"/?token={token}").status == 401
+    assert Visitor(studio.place.port).get(f"/?token={token}").status == 401
     assert studio.links[-1] == studio.keys.token != token
     page.headers["cookie"] = cookie.partition(";")[0]
     assert page.get("/api/book").status == 200
@@ -253,7 +253,7 @@ def test_a_clip_that_is_no_sound_is_refused_and_not_kept(studio: Opened) -> None
 
 
 def test_two_pages_at_once_see_the_same(studio: Opened) -> None:
-    other = Visitor(studio.place).opened(studio.keys.token)
+    other = Visitor(studio.place.port).opened(studio.keys.token)
     assert other.headers != studio.page.headers
     assert other.post("/api/flags", {"chunk": "1.3", "note": "too fast"}).status == 200
     for page in (studio.page, other):

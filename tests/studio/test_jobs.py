@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import queue
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,23 +13,7 @@ from narrator.errors import EnvironmentFailed
 from narrator.pipeline.owning import joining
 from narrator.pipeline.owning.jobs import Job
 from tests import studios
-from tests.studios import Opened, Visitor
-
-
-def told(page: Visitor, act: Callable[[], object], until: Callable[[Any], bool]) -> list[Any]:
-    """What is told after an action, up to what is waited for."""
-    wire = http.client.HTTPConnection("127.0.0.1", page.place.port, timeout=60)
-    wire.request("GET", "/api/events", headers=page.headers)
-    answer = wire.getresponse()
-    answer.readline()
-    act()
-    found: list[Any] = []
-    while not found or not until(found[-1]):
-        line = answer.readline()
-        if line.startswith(b"data: "):
-            found.append(json.loads(line[6:]))
-    wire.close()
-    return found
+from tests.studios import Opened
 
 
 def ended(event: Any) -> bool:
@@ -40,8 +22,7 @@ def ended(event: Any) -> bool:
 
 def test_a_book_is_rendered_from_the_page(tmp_path: Path) -> None:
     with studios.opened(studios.write(tmp_path)) as studio:
-        events = told(
-            studio.page,
+        events = studio.page.told(
             lambda: studio.page.post("/api/jobs", {"kind": "render", "chapters": ["2"]}),
             ended,
         )
@@ -164,7 +145,7 @@ def test_what_runs_is_shown_and_stopped(idle: Opened, owners: list[Owner]) -> No
         owners[0].said.put({"event": "started", "job": RUNNING})
         owners[0].said.put(progress)
 
-    told(idle.page, run, is_event("progress"))
+    idle.page.told(run, is_event("progress"))
     jobs = idle.page.get("/api/book").json["jobs"]
     assert jobs["running"] == RUNNING
     assert jobs["progress"] == progress
@@ -179,7 +160,7 @@ def test_new_takes_are_told_by_chapter(idle: Opened, owners: list[Owner]) -> Non
         for chunk in ("2.1", "2.2"):
             owners[0].said.put({"event": "rendered", "job": "t1", "chunk": chunk, "key": "x"})
 
-    told(idle.page, speak, lambda event: event == {"type": "chapter", "number": 2})
+    idle.page.told(speak, lambda event: event == {"type": "chapter", "number": 2})
 
 
 def test_after_a_job_the_takes_are_read_again(idle: Opened, owners: list[Owner]) -> None:
@@ -187,8 +168,7 @@ def test_after_a_job_the_takes_are_read_again(idle: Opened, owners: list[Owner])
     before = idle.page.get("/api/book").json["version"]
     end = {"event": "ended", "job": "t1", "kind": "render", "exit": 1, "error": "no model",
            "summary": {"rendered": 3, "given_up": [{}]}}  # fmt: skip
-    told(
-        idle.page,
+    idle.page.told(
         lambda: owners[0].said.put(end),
         lambda event: event["type"] == "book" and event["version"] > before,
     )
@@ -208,7 +188,7 @@ def test_what_an_owner_of_another_version_says_hurts_nobody(
             owners[0].said.put(event)
         owners[0].said.put({"event": "started", "job": RUNNING})
 
-    told(idle.page, say, lambda event: event.get("job") == RUNNING)
+    idle.page.told(say, lambda event: event.get("job") == RUNNING)
     assert idle.page.get("/api/book").json["jobs"]["running"] == RUNNING
 
 
@@ -222,7 +202,7 @@ def test_where_an_owner_goes_what_waits_is_done_by_another(
         owners[0].said.put({"event": "started", "job": RUNNING})
         owners[0].said.put("gone")
 
-    told(idle.page, go, lambda event: event.get("event") == "hello")
+    idle.page.told(go, lambda event: event.get("event") == "hello")
     idle.page.post("/api/jobs", {"kind": "export"})
     assert [job.kind for job in owners[1].submitted] == ["retake", "export"]
     last = idle.page.get("/api/book").json["jobs"]["last"]
@@ -239,11 +219,11 @@ def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(
         raise EnvironmentFailed("nobody comes")
 
     monkeypatch.setattr(joining, "started", fail)
-    told(idle.page, lambda: owners[0].said.put("gone"), is_event("gone"))
+    idle.page.told(lambda: owners[0].said.put("gone"), is_event("gone"))
     another = Owner()
     another.hello["running"] = RUNNING
     hello = is_event("hello")
-    told(idle.page, lambda: monkeypatch.setattr(joining, "join", lambda project: another), hello)
+    idle.page.told(lambda: monkeypatch.setattr(joining, "join", lambda project: another), hello)
     jobs = idle.page.get("/api/book").json["jobs"]
     assert jobs["running"] == RUNNING
     assert jobs["last"]["error"] == "nobody comes"
@@ -262,7 +242,7 @@ def test_a_job_of_another_manifest_is_neither_shown_nor_stopped(
                             "error": "", "summary": {}})  # fmt: skip
         owners[0].said.put({"event": "odd"})
 
-    told(idle.page, run, is_event("odd"))
+    idle.page.told(run, is_event("odd"))
     idle.page.post("/api/jobs/stop")
     jobs = idle.page.get("/api/book").json["jobs"]
     assert (jobs["running"], jobs["last"], owners[0].stopped) == (None, None, [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from narrator.pipeline import pickups
@@ -236,32 +234,12 @@ def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
 # -- what pages hear -------------------------------------------------------------------------------
 
 
-def heard(page: Visitor, act: Callable[[], object]) -> str:
-    """The first words that are told after an action."""
-    import http.client
-
-    wire = http.client.HTTPConnection("127.0.0.1", page.place.port, timeout=20)
-    wire.request("GET", "/api/events", headers=page.headers)
-    answer = wire.getresponse()
-    assert answer.getheader("content-type", "").startswith("text/event-stream")
-    assert answer.readline() == b": hello\n"
-    act()
-    try:
-        while True:
-            line = answer.readline()
-            if line.startswith(b"data: "):
-                return line.decode()
-    finally:
-        wire.close()
-
-
 def test_pages_hear_of_what_another_changes(studio: Opened) -> None:
-    other = Visitor(studio.place).opened(studio.keys.token)
+    other = Visitor(studio.place.port).opened(studio.keys.token)
     flag = {"chunk": "1.3", "note": "too fast"}
-    said = heard(studio.page, lambda: other.post("/api/flags", flag))
-    assert '"type": "book"' in said
+    studio.page.told(lambda: other.post("/api/flags", flag), lambda event: event["type"] == "book")
 
 
 def test_pages_hear_of_new_takes(studio: Opened) -> None:
-    said = heard(studio.page, lambda: studio.desk.touched(1))
-    assert said == 'data: {"type": "chapter", "number": 2}\n'
+    (said,) = studio.page.told(lambda: studio.desk.touched(1), lambda event: True)
+    assert said == {"type": "chapter", "number": 2}
