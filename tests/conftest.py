@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -87,6 +88,23 @@ def commands_are_built_once() -> Iterator[None]:
         mock.patch.object(typer.testing, "_get_command", built),
     ):
         yield
+
+
+@pytest.fixture(scope="session")
+def _hummed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests import books
+    from tests.fakes import HumEngine
+
+    path = books.brief(tmp_path_factory.mktemp("hummed"))
+    books.speak(path, HumEngine(name="draft"))
+    return path
+
+
+@pytest.fixture
+def hummed(_hummed: Path, tmp_path: Path) -> Path:
+    """The manifest of a brief book whose takes are all there, of a hum that is called draft."""
+    shutil.copytree(_hummed.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / _hummed.name
 
 
 @pytest.fixture

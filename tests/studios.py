@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from narrator.pipeline import bookplan, run
 from narrator.pipeline.bookplan import Selection
@@ -172,6 +173,16 @@ class Opened:
         return self.page.get(f"/api/chapters/{number}").json
 
 
+class Hurried:
+    """asyncio for a server that takes short naps: it naps twice before it ends."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(min(seconds, 0.01))
+
+
 @contextlib.contextmanager
 def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
@@ -184,7 +195,10 @@ def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     desk.read()
     thread.start()
     try:
-        with app.served(app.Studio(desk, keys, place, pickups.page)):
+        with (
+            mock.patch("uvicorn.server.asyncio", Hurried()),
+            app.served(app.Studio(desk, keys, place, pickups.page)),
+        ):
             page = Visitor(place.port).opened(keys.token)
             yield Opened(desk, place, keys, page, links, loop)
     finally:

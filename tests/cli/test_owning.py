@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 from unittest import mock
 
@@ -12,23 +11,13 @@ import pytest
 
 from narrator.cli.progress import LineProgress
 from narrator.delivery import finish
-from tests import books
-from tests.fakes import HumEngine
 from tests.owners import GatedEngine, Rendering
 
 
-@pytest.fixture(scope="module")
-def spoken(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spoken")
-    books.speak(books.brief(folder), HumEngine(name="draft"))
-    return folder
-
-
 @pytest.fixture
-def rendering(spoken, tmp_path):
+def rendering(hummed):
     """A render of all of a book that is there already, which waits until it is let."""
-    shutil.copytree(spoken, tmp_path, dirs_exist_ok=True)
-    first = Rendering(tmp_path / "book.yaml", GatedEngine(name="draft"), force=True)
+    first = Rendering(hummed, GatedEngine(name="draft"), force=True)
     with mock.patch.object(finish, "finish", return_value=None), first as rendering:
         yield rendering
 

@@ -168,32 +168,9 @@ def prepared(project, act):
         edits.undo(project)
 
 
-@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_a_kill_at_any_write_leaves_all_of_an_edit_or_none(monkeypatch, tmp_path, act):
-    for fatal in range(1, steps(monkeypatch, tmp_path, act) + 1):
-        folder = tmp_path / str(fatal)
-        folder.mkdir()
-        project = edited.project(edited.write(folder, TEXT))
-        prepared(project, act)
-        before = texts(project)
-        stood = [one.undone for one in edits.history(project)]
-        with monkeypatch.context() as patch:
-            Disk(patch, fatal, Killed)
-            with pytest.raises(Killed):
-                act(project)
-        now = [one.undone for one in edits.history(project)]  # the project is opened again
-        if texts(project) == before:
-            assert now == stood
-            act(project)
-        else:
-            assert now == [act is edits.undo]
-        assert (project.root / NEW).exists() == (act is not edits.undo)
-        assert texts(project) != before
-        assert not list(project.root.rglob("*.part"))
-
-
-@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_a_disk_that_fails_once_leaves_none_of_an_edit(monkeypatch, tmp_path, act):
+def broken_off(monkeypatch, tmp_path, act, error):
+    """Projects in which something ended with an error, each at another call that changes the disk;
+    with the texts and the history of before."""
     for fatal in range(1, steps(monkeypatch, tmp_path, act) + 1):
         folder = tmp_path / str(fatal)
         folder.mkdir()
@@ -201,9 +178,29 @@ def test_a_disk_that_fails_once_leaves_none_of_an_edit(monkeypatch, tmp_path, ac
         prepared(project, act)
         before, stood = texts(project), edits.history(project)
         with monkeypatch.context() as patch:
-            Disk(patch, fatal, StorageError)
-            with pytest.raises(StorageError):
+            Disk(patch, fatal, error)
+            with pytest.raises(error):
                 act(project)
+        yield project, before, stood
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_a_kill_at_any_write_leaves_all_of_an_edit_or_none(monkeypatch, tmp_path, act):
+    for project, before, stood in broken_off(monkeypatch, tmp_path, act, Killed):
+        now = edits.history(project)  # the project is opened again
+        if texts(project) == before:
+            assert now == stood
+            act(project)
+        else:
+            assert [one.undone for one in now] == [act is edits.undo]
+        assert (project.root / NEW).exists() == (act is not edits.undo)
+        assert texts(project) != before
+        assert not list(project.root.rglob("*.part"))
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_a_disk_that_fails_once_leaves_none_of_an_edit(monkeypatch, tmp_path, act):
+    for project, before, stood in broken_off(monkeypatch, tmp_path, act, StorageError):
         assert texts(project) == before
         assert edits.history(project) == stood
         act(project)

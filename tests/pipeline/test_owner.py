@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import stat
 from unittest import mock
@@ -24,18 +23,9 @@ from tests.fakes import HumEngine
 from tests.owners import GatedEngine, Rendering, asked, ended, linked, project_of, until
 
 
-@pytest.fixture(scope="module")
-def spoken(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spoken")
-    books.speak(books.write(folder), HumEngine(name="draft"))
-    return folder
-
-
 @pytest.fixture
-def path(spoken, tmp_path):
-    """The manifest of a book whose takes are all there."""
-    shutil.copytree(spoken, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "book.yaml"
+def path(hummed):
+    return hummed
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import pytest
 from narrator.errors import EnvironmentFailed
 from narrator.pipeline.owning import joining
 from narrator.pipeline.owning.jobs import Job
+from narrator.studio import jobs
 from tests import studios
 from tests.studios import Opened
 
@@ -34,10 +35,10 @@ def test_a_book_is_rendered_from_the_page(tmp_path: Path) -> None:
         rows = studio.chapter(2)["chunks"]
         assert {row["state"] for row in rows} == {"good"}
         assert studio.chapter(2)["sound"]["kind"] == "mastered"
-        jobs = studio.page.get("/api/book").json["jobs"]
-        assert jobs["running"] is None
-        assert jobs["last"]["kind"] == "render"
-        assert jobs["last"]["text"].startswith("2 chunks spoken")
+        known = studio.page.get("/api/book").json["jobs"]
+        assert known["running"] is None
+        assert known["last"]["kind"] == "render"
+        assert known["last"]["text"].startswith("2 chunks spoken")
 
 
 # -- an owner of a test's own ----------------------------------------------------------------------
@@ -89,6 +90,7 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
         found.append(Owner())
         return found[-1]
 
+    monkeypatch.setattr(jobs, "_LOOK", 0.01)
     monkeypatch.setattr(joining, "join", lambda project: None)
     monkeypatch.setattr(joining, "started", started)
     return found
@@ -146,9 +148,9 @@ def test_what_runs_is_shown_and_stopped(idle: Opened, owners: list[Owner]) -> No
         owners[0].said.put(progress)
 
     idle.page.told(run, is_event("progress"))
-    jobs = idle.page.get("/api/book").json["jobs"]
-    assert jobs["running"] == RUNNING
-    assert jobs["progress"] == progress
+    known = idle.page.get("/api/book").json["jobs"]
+    assert known["running"] == RUNNING
+    assert known["progress"] == progress
     assert idle.page.post("/api/jobs/stop").status == 200
     assert owners[0].stopped == ["t1"]
 
@@ -222,11 +224,14 @@ def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(
     idle.page.told(lambda: owners[0].said.put("gone"), is_event("gone"))
     another = Owner()
     another.hello["running"] = RUNNING
-    hello = is_event("hello")
-    idle.page.told(lambda: monkeypatch.setattr(joining, "join", lambda project: another), hello)
-    jobs = idle.page.get("/api/book").json["jobs"]
-    assert jobs["running"] == RUNNING
-    assert jobs["last"]["error"] == "nobody comes"
+
+    def come() -> None:
+        monkeypatch.setattr(joining, "join", lambda project: None if another.closed else another)
+
+    idle.page.told(come, is_event("hello"))
+    known = idle.page.get("/api/book").json["jobs"]
+    assert known["running"] == RUNNING
+    assert known["last"]["error"] == "nobody comes"
 
 
 def test_a_job_of_another_manifest_is_neither_shown_nor_stopped(
@@ -244,8 +249,8 @@ def test_a_job_of_another_manifest_is_neither_shown_nor_stopped(
 
     idle.page.told(run, is_event("odd"))
     idle.page.post("/api/jobs/stop")
-    jobs = idle.page.get("/api/book").json["jobs"]
-    assert (jobs["running"], jobs["last"], owners[0].stopped) == (None, None, [])
+    known = idle.page.get("/api/book").json["jobs"]
+    assert (known["running"], known["last"], owners[0].stopped) == (None, None, [])
 
 
 def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
