@@ -118,7 +118,7 @@ def list_pickups(
         brought, faults = pickups.brought(planned, bring, number)
         tell("warning", faults)
         new = pickups.add(planned, brought)
-        err.print(f"{counted(new, 'new pickup')} of {len(brought)} in {near(bring)}")
+        err.print(f"{counted(len(new), 'new pickup')} of {len(brought)} in {near(bring)}")
     rows, problems = pickups.listed(planned)
     tell("warning", problems)
     if page is not None:

@@ -173,6 +173,8 @@ def print_answer(answer: Answer, as_json: bool = False) -> None:
         tell("error", answer.error.splitlines())
     elif as_json and answer.summary:
         out.print_json(data=answer.summary)
+    elif answer.exit == STOPPED and answer.pid and not answer.summary:
+        out.print(f"withdrawn before it began; what process {answer.pid} does goes on")
     elif answer.exit == STOPPED:
         out.print("stopped; run the same command to go on")
     else:

@@ -32,6 +32,7 @@ def studio(
 
     room.require()
     from narrator.pipeline.session import logging_to
+    from narrator.project.place import manifest_at
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
     from narrator.studio.desk import Desk
@@ -39,7 +40,8 @@ def studio(
     from narrator.studio.guard import Keys
 
     desk = Desk(book, draft, Events())
-    with contextlib.closing(studios.listen(listen, port)) as place:
+    build = manifest_at(book).parent / "build"
+    with contextlib.closing(studios.listen(listen, port, build)) as place:
         with stage(err, "reading the manuscript"):
             desk.read()
 

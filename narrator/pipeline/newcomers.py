@@ -9,10 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from narrator import files
 from narrator.errors import ManifestError, Problem
-from narrator.pipeline.attribution import Proposal, characters
+from narrator.pipeline.attribution import Proposal, characters, propose
+from narrator.pipeline.edits.checked import checked
+from narrator.pipeline.edits.edit import Edit, FileChange, exact
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import NotWritten, inserted
+from narrator.text import decided
 from narrator.text.labels import folded
 from narrator.text.speakers import Character
 
@@ -80,11 +83,47 @@ def with_newcomers(proposal: Proposal) -> Project | None:
     None where it lacks nobody. Raises ManifestError where they cannot be put there, StorageError.
     """
     path = proposal.project.path
+    with files.storage(path):
+        text = path.read_bytes().decode()
+    grown = _grown(proposal, text)
+    if grown is None:
+        return None
+    project, text = grown
+    files.write(files.behind(path), text.encode())
+    return project
+
+
+def cast_edit(project: Project) -> Edit | None:
+    """Those who speak in a book put into book.yaml, and who says what into the files of its
+    chapters, as `narrator cast --write` does; None where all of it is there.
+
+    Raises ManifestError, ScriptError, StorageError.
+    """
+    proposal, changes = propose(project), list[FileChange]()
+    before = exact(project.path) or ""
+    if grown := _grown(proposal, before):
+        more, after = grown
+        changes.append(FileChange(project.path, before, after))
+        proposal = propose(more)
+    for number, file in proposal.files.items():
+        if file.rows or file.exists or file.broken:
+            after = decided.written(file, proposal.text_of(number)).decode()
+            changes.append(FileChange(file.path, exact(file.path), after))
+    changes = [one for one in changes if one.before != one.after]
+    count = sum(not one.row.goes_on for one in proposal.quotes)
+    what = f"who says what: {len(proposal.characters)} characters, {count} quotations"
+    return checked(project, Edit(what, tuple(changes))) if changes else None
+
+
+def _grown(proposal: Proposal, text: str) -> tuple[Project, str] | None:
+    """The project with those whom book.yaml lacks, and the text of that, which is this one yet.
+
+    None where it lacks nobody. Raises ManifestError where they cannot be put there.
+    """
+    path = proposal.project.path
     insertions = list(_insertions(proposal))
     if not insertions:
         return None
-    with files.storage(path):
-        text = path.read_bytes().decode()
     try:
         for loc, entries in insertions:
             text = inserted(text, loc, entries)
@@ -93,9 +132,7 @@ def with_newcomers(proposal: Proposal) -> Project | None:
             f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
         )
         raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
-    project = load.load(path, text)
-    files.write(files.behind(path), text.encode())
-    return project
+    return load.load(path, text), text
 
 
 def _insertions(proposal: Proposal) -> Iterator[Insertion]:

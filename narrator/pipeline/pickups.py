@@ -13,7 +13,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -207,8 +207,8 @@ def listed(book: BookPlan) -> tuple[list[Pickup], list[Problem]]:
     return placed(book, rows), problems
 
 
-def add(book: BookPlan, new: Sequence[Pickup]) -> int:
-    """Write more rows into the list; how many it did not have yet.
+def add(book: BookPlan, new: Sequence[Pickup]) -> list[Pickup]:
+    """Write more rows into the list; those that it did not have yet.
 
     Raises UsageError where it has rows that cannot be read, which must not get lost, StorageError.
     """
@@ -216,7 +216,7 @@ def add(book: BookPlan, new: Sequence[Pickup]) -> int:
     known = {(row.text, row.note) for row in rows if not row.done}
     more = [row for row in new if (row.text, row.note) not in known]
     write(path_of(book.project), sorted(placed(book, [*rows, *more]), key=_order))
-    return len(more)
+    return more
 
 
 def settle(book: BookPlan, chunks: Sequence[str]) -> int:
@@ -234,6 +234,15 @@ def tick(book: BookPlan, chunk: str, note: str, done: bool) -> int:
     found = [row for row in rows if (row.chunk, row.note) == (chunk, note) and not row.is_lost]
     write(path_of(book.project), [replace(row, done=done) if row in found else row for row in rows])
     return len(found)
+
+
+def remove(book: BookPlan, named: Collection[tuple[str, str]]) -> int:
+    """Take rows off the list, by their chunks and notes; how many there were. Raises as `add`."""
+    rows = placed(book, _whole(book))
+    kept = [row for row in rows if (row.chunk, row.note) not in named or row.is_lost]
+    if len(kept) < len(rows):
+        write(path_of(book.project), kept)
+    return len(rows) - len(kept)
 
 
 def _whole(book: BookPlan) -> list[Pickup]:
@@ -294,15 +303,19 @@ def read_of(
         return placed(book, own), problems
     found: list[Pickup] = []
     faults: list[Problem] = []
+    unread: list[Problem] = []
     chapter_of = cache(partial(places.HeardChapter, book))
     for note in proofnotes.read(text):
+        if note.is_unread:
+            unread.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
+            continue
         try:
             found.append(pickup(_noted(book, note, chapter, chapter_of), note.words))
         except UsageError as error:
             faults.append(Problem(path, note.line, f"{error}: {note.words}"))
     if not (found or faults):
         raise UsageError(f"{path}: no line of it has a time and a note, as in: 3 00:12:34 — note")
-    return found, faults
+    return found, [*faults, *unread]
 
 
 def _noted(

@@ -47,6 +47,8 @@ class Note:
     chapter: int | None = None
     """From 1; None where nothing says it."""
     seconds: float = 0.0
+    is_unread: bool = False
+    """Whether it is no note: a line that says no place."""
 
 
 def seconds_of(time: str) -> float | None:
@@ -59,7 +61,7 @@ def seconds_of(time: str) -> float | None:
 
 
 def read(text: str) -> Iterator[Note]:
-    """The notes of a list, in order; lines without a place are passed over."""
+    """The notes of a list, in order, and the lines that are none."""
     names, rows = table(text)
     if columns := _named([name.casefold() for name in names]):
         yield from _tabled(rows, columns)
@@ -78,6 +80,8 @@ def read(text: str) -> Iterator[Note]:
             yield Note(number, chunk["words"] or "", chunk=chunk["chunk"])
         elif heading := _HEADING.fullmatch(plain):
             chapter = int(heading["chapter"])
+        elif any(map(str.isalnum, plain)):
+            yield Note(number, plain, is_unread=True)
 
 
 def _named(names: Sequence[str]) -> dict[str, int]:
@@ -92,13 +96,14 @@ def _named(names: Sequence[str]) -> dict[str, int]:
 
 def _tabled(rows: Iterable[tuple[int, Sequence[str]]], columns: dict[str, int]) -> Iterator[Note]:
     for line, cells in rows:
-        if len(cells) <= max(columns.values()):
-            continue
+        cells = [*cells, *[""] * (1 + max(columns.values()) - len(cells))]
         seconds = seconds_of(cells[columns["time"]])
         chapter = re.search(r"\d{1,4}", cells[columns["chapter"]]) if "chapter" in columns else None
         if seconds is not None:
             number = int(chapter[0]) if chapter else None
             yield Note(line, cells[columns["words"]], chapter=number, seconds=seconds)
+        else:
+            yield Note(line, " ".join(filter(None, cells)), is_unread=True)
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -14,11 +14,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from narrator.errors import UsageError
+from narrator import files
+from narrator.errors import StorageError, UsageError
 from narrator.studio import server
 from narrator.studio.casting import Casting
 from narrator.studio.desk import LOOK, Desk
@@ -28,7 +30,9 @@ from narrator.studio.looking import Looking
 from narrator.studio.mending import Mending, PickupsPage
 
 PORT = 4747
-"""Taken where it is free and none was named."""
+"""Taken where it is free, none was named, and the project had none before."""
+_KEPT = "studio.port"
+"""In `build`: the port of the last studio, so that a page that is open finds the next one."""
 _CONNECTIONS = 128
 _BEGIN = 15.0
 """Seconds in which a request must have come, once its connection is there."""
@@ -59,12 +63,12 @@ class Endpoint:
         return is_local(self.address)
 
 
-def listen(address: str, port: int | None) -> Endpoint:
-    """A port to listen at; any, where none was named and the usual one is taken.
+def listen(address: str, port: int | None, build: Path | None = None) -> Endpoint:
+    """A port to listen at; where none was named that of the last time, the usual one, or any.
 
     Raises UsageError where it cannot be had.
     """
-    ports = (PORT, 0) if port is None else (port,)
+    ports = (*_last(build), PORT, 0) if port is None else (port,)
     for wanted in ports:
         try:
             return _bound(address, wanted)
@@ -78,6 +82,15 @@ def listen(address: str, port: int | None) -> Endpoint:
             reason = error.strerror or str(error)
             raise UsageError(f"cannot listen at {address}, port {wanted}: {reason}") from None
     raise AssertionError("unreachable")
+
+
+def _last(build: Path | None) -> Iterator[int]:
+    """The port of a project's last studio, if it had one that people's programs may have."""
+    if build is not None:
+        with contextlib.suppress(OSError, ValueError):
+            port = int((build / _KEPT).read_bytes()[:6])
+            if 1024 <= port < 65536:
+                yield port
 
 
 def _bound(address: str, port: int) -> Endpoint:
@@ -142,6 +155,8 @@ class Studio:
 def served(studio: Studio) -> Iterator[None]:
     """The server at work in a thread, until the block ends."""
     desk, place = studio.desk, studio.place
+    with contextlib.suppress(StorageError):
+        files.write(desk.view.project.build / _KEPT, str(place.port).encode())
     jobs = Jobs(desk)
     routes = [
         *Looking(desk, jobs).routes(),

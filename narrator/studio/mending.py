@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from narrator.characters import decoded
 from narrator.errors import Changed, UsageError
-from narrator.pipeline import attribution, edits, pickups, places, questions, reviews
+from narrator.pipeline import attribution, edits, newcomers, pickups, places, questions, reviews
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import Edit
@@ -32,6 +32,7 @@ from narrator.studio import bodies
 from narrator.studio.desk import Desk, NotThere, View
 from narrator.studio.jobs import Jobs
 
+_T = TypeVar("_T")
 PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]
 """A list as a page to print, which another room makes."""
 
@@ -63,6 +64,7 @@ class Mending:
             post("/api/reviewed", self.review),
             post("/api/flags", self.flag),
             post("/api/flags/done", self.tick),
+            post("/api/flags/gone", self.unflag),
             Route("/api/doubts", self.doubts),
             Route("/api/pickups", self.listed),
             post("/api/pickups", self.brought),
@@ -182,7 +184,8 @@ class Mending:
         def flagged() -> int:
             view = self.desk.view
             (passage,) = places.passages_of(view.book, [view.step(name)])
-            return self._changed(lambda: pickups.add(view.book, [pickups.pickup(passage, note)]))
+            row = pickups.pickup(passage, note)
+            return len(self._changed(lambda: pickups.add(view.book, [row])))
 
         return JSONResponse({"added": await run_in_threadpool(flagged)})
 
@@ -199,7 +202,20 @@ class Mending:
             raise NotThere("this is not on the list any more")
         return JSONResponse({"done": found})
 
-    def _changed(self, change: Callable[[], int]) -> int:
+    async def unflag(self, request: Request) -> Response:
+        """Flags that were made by mistake, or in a list that was: they go without a trace."""
+        asked = await bodies.asked(request)
+        rows = asked.get("flags")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise UsageError("`flags` is to be a list of objects")
+        named = [(bodies.text(row, "chunk", 40), bodies.text(row, "note", 2000)) for row in rows]
+
+        def gone() -> int:
+            return self._changed(lambda: pickups.remove(self.desk.view.book, named))
+
+        return JSONResponse({"gone": await run_in_threadpool(gone)})
+
+    def _changed(self, change: Callable[[], _T]) -> _T:
         """The list of pickups, changed by one at a time."""
         with self._listing:
             found = change()
@@ -223,8 +239,11 @@ class Mending:
             view, text = self.desk.view, decoded(data)[0]
             number = None if chapter is None else view.number(chapter)
             rows, problems = pickups.read_of(view.book, text, Path("the list"), number)
-            count = self._changed(lambda: pickups.add(view.book, rows))
-            return {"added": count, "problems": list(map(str, problems))}
+            new = self._changed(lambda: pickups.add(view.book, rows))
+            return {
+                "added": [{"chunk": row.chunk, "note": row.note} for row in new],
+                "problems": list(map(str, problems)),
+            }
 
         return JSONResponse(await run_in_threadpool(added))
 
@@ -297,11 +316,19 @@ def _voice(view: View, asked: Mapping[str, Any]) -> Edit:
     return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), voice)
 
 
+def _cast(view: View, asked: Mapping[str, Any]) -> Edit:
+    edit = newcomers.cast_edit(view.project)
+    if edit is None:
+        raise UsageError("nobody is quoted in this book whom book.yaml does not know")
+    return edit
+
+
 _EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
     "text": _text,
     "speaker": _speaker,
     "say": _say,
     "voice": _voice,
+    "cast": _cast,
 }
 _QUOTATION = "quotation"
 """An answer, which is one of a proposal's and needs no view."""

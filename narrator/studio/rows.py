@@ -17,6 +17,7 @@ from narrator.pipeline.manuscript import unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import EXPLAINED, Reason, Step
+from narrator.speech.store import Record
 from narrator.studio.attribution import sure_of
 from narrator.studio.desk import PlayedChapter, View
 from narrator.studio.glance import RENDERED, Seen
@@ -46,6 +47,7 @@ def book(view: View, takes: Takes) -> Row:
         "root": view.project.root.name,
         "manifest": view.project.path.name,
         "draft": view.draft,
+        "formats": list(manifest.output.formats),
         "can": dict(view.can),
         "chapters": [
             _chapter_line(view, number, takes(number)) for number in range(len(plan.chapters))
@@ -64,7 +66,7 @@ def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
     states = [seen[step.id].state for step in steps]
     first = [step for step in steps if not step.with_before]
     flags, reviewed = view.notes.flags, view.notes.reviewed
-    takes = [seen[step.id].take for step in first]
+    heard = [(step, seen[step.id].take) for step in first]
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
@@ -74,10 +76,15 @@ def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
         "missing": sum(state in ("missing", "given up") for state in states),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
-        "seconds": round(sum(take.seconds for take in takes if take), 1),
-        "expected": round(sum(step.expected for step in first), 1),
+        "seconds": round(sum(take.seconds for _, take in heard if take), 1),
+        "length": round(sum(_length(step, take) for step, take in heard), 1),
         "current": bool(states) and all(state in RENDERED for state in states),
     }
+
+
+def _length(step: Step, take: Record | None) -> float:
+    """Seconds of a chunk; what is expected, where there is none yet."""
+    return take.seconds if take else step.expected
 
 
 def speakers(plan: BookPlan) -> list[Row]:

@@ -11,6 +11,7 @@ import pytest
 
 from narrator.cli.progress import LineProgress
 from narrator.delivery import finish
+from narrator.pipeline.owning import joining
 from tests.owners import GatedEngine, Rendering
 
 
@@ -49,6 +50,23 @@ def test_ctrl_c_in_the_second_render_leaves_the_first_alone(narrator, rendering)
     assert code == 130
     assert f"left; the render of process {os.getpid()} goes on" in log
     assert "stopping" not in log
+    assert rendering.report.complete
+
+
+def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rendering):
+    class Interrupted(LineProgress):
+        def starting(self, what: str) -> None:
+            super().starting(what)
+            signal.raise_signal(signal.SIGINT)
+
+    with (
+        mock.patch("narrator.cli.rendering.LineProgress", Interrupted),
+        mock.patch.object(joining, "PATIENCE", 0.0),
+    ):
+        code, said, log = narrator("export", rendering.path, "--draft")
+    assert code == 130
+    assert said == f"withdrawn before it began; what process {os.getpid()} does goes on\n"
+    assert f"waiting for process {os.getpid()}" in log
     assert rendering.report.complete
 
 

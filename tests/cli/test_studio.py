@@ -55,6 +55,24 @@ def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_the_port_of_the_last_studio_is_had_again(tmp_path: Path) -> None:
+    from narrator.studio import app
+    from tests import studios
+
+    folder = studios.write(tmp_path)
+    with studios.opened(folder) as studio:
+        port = studio.place.port
+    kept = folder / "build" / "studio.port"
+    for said in (kept.read_bytes(), b"80", b"4711 or so", b"-1", b"99999", b""):
+        kept.write_bytes(said)
+        with contextlib.closing(app.listen("127.0.0.1", None, folder / "build")) as place:
+            assert (place.port == port) == (said == str(port).encode())
+    with contextlib.closing(socket.create_server(("127.0.0.1", port))):
+        kept.write_text(str(port))
+        with contextlib.closing(app.listen("127.0.0.1", None, folder / "build")) as place:
+            assert place.port != port
+
+
 def test_a_port_that_is_taken_is_said(tmp_path: Path, narrator: Narrator) -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

@@ -30,14 +30,22 @@ def test_a_line_says_when_and_what(text: str, note: Note) -> None:
     "text", ["", "Dear Ada,", "He came at noon.", "3", "1:2 odds", "\0", "\ufeff"]
 )
 def test_what_names_no_place_is_no_note(text: str) -> None:
-    assert not list(proofnotes.read(text))
+    assert all(one.is_unread for one in proofnotes.read(text))
+
+
+def test_lines_with_words_and_no_place_are_told() -> None:
+    read = list(proofnotes.read("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
+    assert [(one.line, one.words) for one in read if one.is_unread] == [
+        (1, "Dear Ada,"), (5, "yours, Ben"),
+    ]  # fmt: skip
 
 
 def test_a_heading_is_the_chapter_of_what_follows() -> None:
     text = (
         "Pickups for Ada\n\n## Chapter 2: The Hall\n0:10 a\n\nCHAPTER 4\n0:20 b\n7 0:30 c\n0:40 d\n"
     )
-    found = [(one.line, one.chapter, one.words) for one in proofnotes.read(text)]
+    read = list(proofnotes.read(text))
+    found = [(one.line, one.chapter, one.words) for one in read if not one.is_unread]
     assert found == [(4, 2, "a"), (7, 4, "b"), (8, 7, "c"), (9, 4, "d")]
 
 
@@ -54,6 +62,7 @@ def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
     assert list(proofnotes.read(text)) == [
         Note(2, "two lines", "", 3, 754),
         Note(5, "=2+2", "", None, 5),
+        Note(6, "me 4 later none", is_unread=True),
     ]
 
 

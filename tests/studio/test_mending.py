@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from narrator.pipeline import pickups
-from tests.studios import OUT, Opened, Visitor
+from tests.studios import BOOK, OUT, Opened, Visitor
+
+NOVEL = """\
+“We are late,” said Ada. “Come along.”
+
+“I am coming,” said Ben, and he shut the door.
+
+“At last,” said Ada.
+"""
 
 
 def settled(studio: Opened) -> None:
@@ -120,6 +128,24 @@ def test_an_edit_of_a_chunk_that_is_gone_is_said(shared: Opened) -> None:
     assert answer.status == 404
 
 
+def test_a_cast_is_found_written_and_taken_back(studio: Opened) -> None:
+    path = studio.desk.path / "book.yaml"
+    path.write_text(BOOK.partition("speakers:")[0] + "chapters:\n  - {title: One, file: home.md}\n")
+    (studio.desk.path / "home.md").write_text(NOVEL)
+    studio.look()
+    before = path.read_text()
+    assert [one["name"] for one in studio.page.get("/api/book").json["speakers"]] == ["narrator"]
+    assert edit(studio, kind="cast") == "who says what: 2 characters, 3 quotations"
+    spoken = {name for row in studio.chapter()["chunks"] for name in row["speakers"]}
+    assert spoken == {"narrator", "Ada", "Ben"}
+    assert (studio.desk.path / "home.speakers.txt").exists()
+    again = studio.page.post("/api/edits", {"kind": "cast"})
+    assert (again.status, again.json["error"][:6]) == (400, "nobody")
+    studio.page.post("/api/undo")
+    assert path.read_text() == before
+    assert not (studio.desk.path / "home.speakers.txt").exists()
+
+
 # -- notes -----------------------------------------------------------------------------------------
 
 
@@ -157,14 +183,22 @@ def test_a_flag_is_a_pickup_and_is_ticked_off(studio: Opened) -> None:
 
 def test_a_list_of_somebody_s_is_added(studio: Opened) -> None:
     rows = studio.chapter()["chunks"]
-    sent = f"1 00:00:0{int(rows[1]['start'])}.9 — too loud\n1 00:59:00 — behind the end\n"
+    sent = (
+        f"1 00:00:0{int(rows[1]['start'])}.9 — too loud\n1 00:59:00 — behind the end\nyours, Ben\n"
+    )
     answer = studio.page.post("/api/pickups")
     assert answer.status == 400
     own = {"origin": f"http://{studio.page.host}", "content_type": "text/plain"}
     answer = studio.page.ask("POST", "/api/pickups", sent.encode(), **own)
-    assert answer.json["added"] == 1
-    assert "behind the end" in answer.json["problems"][0]
+    [added] = answer.json["added"]
+    behind, unread = answer.json["problems"]
+    assert "behind the end" in behind
+    assert "3: no time and no chunk: yours, Ben" in unread
     assert studio.chapter()["chunks"][1]["flags"] == [{"note": "too loud", "done": False}]
+    gone = studio.page.post("/api/flags/gone", {"flags": [added, {"chunk": "1.3", "note": "x"}]})
+    assert gone.json == {"gone": 1}
+    assert not studio.chapter()["chunks"][1]["flags"]
+    assert studio.page.post("/api/flags/gone", {"flags": "all"}).status == 400
 
 
 def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) -> None:

@@ -212,7 +212,7 @@ class Answer:
     """How a job ended that the owner of its project did."""
 
     pid: int
-    """Of the owner."""
+    """Of the owner; 0 where there was none."""
     exit: int
     error: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
@@ -272,7 +272,7 @@ def _lock_or_answer(
             else:
                 return None
         cancel.wait(0.05)
-    return Answer(os.getpid(), STOPPED)
+    return Answer(0, STOPPED)
 
 
 class _Following:
