@@ -315,7 +315,7 @@ def read_of(
             faults.append(Problem(path, note.line, f"{error}: {note.words}"))
     if not (found or faults):
         raise UsageError(f"{path}: no line of it has a time and a note, as in: 3 00:12:34 — note")
-    return found, [*faults, *unread]
+    return found, sorted([*faults, *unread], key=lambda problem: problem.line or 0)
 
 
 def _noted(

@@ -235,13 +235,14 @@ def _said(summary: Mapping[str, Any]) -> str:
         good = sum(row.get("pinned") is not None for row in summary["retaken"])
         return f"a good take for {good} of {len(summary['retaken'])}"
     files = summary.get("files", ())
+    rendered = summary.get("rendered", 0)
     parts = [
         f"{count} {what}"
         for count, what in (
-            (summary.get("rendered", 0), "chunks spoken"),
+            (rendered, "chunk spoken" if rendered == 1 else "chunks spoken"),
             (len(summary.get("given_up", ())), "given up"),
             (len(summary.get("doubtful", ())), "doubtful"),
-            (len(files), "files"),
+            (len(files), "file" if len(files) == 1 else "files"),
         )
         if count
     ]

@@ -82,7 +82,7 @@ class Studio:
         self.press("Shift+R")
         self.page.locator("#render-now").click()
         expect(self.page.locator("#to-render")).to_have_text("Stop")
-        expect(self.page.locator("#to-render")).to_have_text("Render")
+        expect(self.page.locator("#to-render")).to_have_text("Render…")
         expect(self.page.locator("#status")).to_have_text("All is rendered")
         self.press("Escape")
 
@@ -222,10 +222,12 @@ def test_a_demo_book_is_rendered_from_the_page_and_plays(chromium: Browser, tmp_
     with opened(chromium, tmp_path / "demo") as studio:
         page = studio.page
         expect(page.locator("#label")).to_contain_text("nothing is rendered yet")
-        page.get_by_role("button", name="Render", exact=True).click()
-        expect(page.locator("#pane-render")).to_contain_text("chunks to speak")
+        page.get_by_role("button", name="Render…", exact=True).click()
+        expect(page.locator("#pane-render")).to_contain_text("min of speech")
+        expect(page.locator("#pane-render")).to_contain_text("chunks of the book must be spoken")
+        expect(page.locator("#export-now")).to_be_disabled()
         page.get_by_role("radio", name="Chapter 1 alone").check()
-        page.locator("#render-now").click()
+        page.get_by_role("button", name="Render chapter 1").click()
         expect(page.get_by_role("progressbar").first).to_be_visible()
         expect(page.locator(".chapter").first.locator(".tally")).to_have_text(
             "rendered", timeout=4 * SOON
@@ -248,14 +250,42 @@ def test_a_flagged_sentence_is_found_spoken_again_compared_and_pinned(studio: St
     chosen = speak_again_and_choose(studio)
     tries = studio.asked("/api/chunks/1.4")["tries"]
     assert [one["number"] for one in tries if one["pinned"] and one["in_use"]] == [chosen]
+    flagged = studio.page.locator(".chapter").first
     studio.page.get_by_role("checkbox", name="a hole in the middle").check()
-    expect(studio.page.locator(".chapter").first).not_to_contain_text("flagged")
+    expect(flagged).not_to_contain_text("flagged")
+    studio.press("r")
+    expect(flagged).to_contain_text("reviewed")
+    undone_one_by_one(studio, chosen)
+
+
+def undone_one_by_one(studio: Studio, chosen: int) -> None:
+    """What was done of a flagged sentence, from the last: also what is no edit of a file."""
+    chapter = studio.page.locator(".chapter").first
+    said = studio.page.locator("#said")
+    studio.press("u")
+    expect(said).to_contain_text("Undone: 1.4 is reviewed")
+    expect(chapter).not_to_contain_text("reviewed")
+    studio.press("u")
+    expect(chapter).to_contain_text("1 flagged")
+    studio.press("u")
+    expect(said).to_contain_text(f"Undone: Take {chosen} of 1.4 is pinned")
+    studio.press("u")
+    expect(said).to_contain_text("Undone: 1.4 is flagged")
+    expect(chapter).not_to_contain_text("flagged")
+    assert studio.asked("/api/pickups")["rows"] == []
+    studio.press("Shift+U")
+    expect(chapter).to_contain_text("1 flagged")
 
 
 def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
+    names = studio.page.locator("#pane-names")
     studio.render()
+    studio.press("m")
+    expect(names).to_contain_text("Kirkcudbright")
     studio.choose("1.2")
     say_it_otherwise(studio, "Kirkcudbright", "Kur-koo-bree")
+    expect(names).not_to_contain_text("Kirkcudbright")
+    studio.press("i")
     expect(studio.page.locator("#status")).to_contain_text("2 chunks to speak")
     assert "Kirkcudbright: Kur-koo-bree" in (studio.folder / "book.yaml").read_text()
     studio.render()
@@ -264,6 +294,19 @@ def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
         studio.choose(chunk)
         expect(studio.page.locator("#pane-chunk .spoken")).to_contain_text("Kur-koo-bree")
         expect(studio.page.locator("#pane-chunk .state")).to_have_text("good")
+
+
+def test_a_list_is_brought_in_and_what_is_no_note_is_told(studio: Studio) -> None:
+    page = studio.page
+    studio.press("l")
+    page.get_by_role("button", name="Import").click()
+    page.locator("dialog textarea").fill("Dear Ada,\n1.3 too fast\n2.1 too slow\nyours, Ben\n")
+    page.locator("dialog").get_by_role("button", name="Import").click()
+    expect(page.locator("#errors")).to_contain_text("2 lines of the list were not taken")
+    expect(page.locator("#errors")).to_contain_text("yours, Ben")
+    expect(page.locator("#pane-lists .what")).to_have_text(["too fast", "too slow"])
+    studio.press("Escape", "u")
+    expect(page.locator("#pane-lists .what")).to_have_count(0)
 
 
 def test_a_line_is_given_to_another_speaker_undone_and_done_again(studio: Studio) -> None:

@@ -1,11 +1,12 @@
-// What is done to the chosen chunk without a question: reviewed, spoken again, pinned; undo, redo.
+// What is done to the chosen chunk without a question: reviewed, spoken again, pinned; and what was
+// done, in its order, to be undone and done again.
 
 import { post } from "./api.js";
 import { loadBook, reloadChapter } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { isPlaying, seekChunk } from "./player.js";
 import { choose, chosenChunk, emit, isDoubtful, isFlagged, state } from "./store.js";
-import { counted } from "./words.js";
+import { counted, shortened } from "./words.js";
 
 /** Runs it and says what went wrong. @template T @param {() => Promise<T>} work */
 export async function attempt(work) {
@@ -20,55 +21,133 @@ export async function attempt(work) {
 /** Sends an edit and says what it did. @param {any} edit @returns {Promise<any>} */
 export async function sendEdit(edit) {
   const { what } = await post("/api/edits", edit);
+  note(EDIT);
   say(what);
-  emit("edited");
+  refresh(true);
+}
+
+/** @param {boolean} isEdited whether the book's own files are other ones now */
+function refresh(isEdited) {
+  if (isEdited) emit("edited");
   loadBook();
   reloadChapter();
 }
 
-const travel = (path, word) => async () => {
-  await attempt(async () => {
-    const { what } = await post(path);
-    say(
-      what ? `${word}: ${what}` : `Nothing to ${word === "Undone" ? "undo" : "do again"}`,
-      "travel",
-    );
-    emit("edited");
-    loadBook();
-    reloadChapter();
-  });
+// -- undo ------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {{ what: string, back: () => Promise<unknown>, again: () => Promise<unknown> }} Deed
+ * Something that was done on this page, and how it is taken back. Edits of files are the server's,
+ * which keeps them for other days: EDIT stands for one in the order of things.
+ */
+/** @type {Deed} */
+const EDIT = {
+  what: "",
+  back: async () => (await post("/api/undo")).what,
+  again: async () => (await post("/api/redo")).what,
 };
-export const undo = travel("/api/undo", "Undone");
-export const redo = travel("/api/redo", "Done again");
+/** @type {Deed[]} */
+const done = [];
+/** @type {Deed[]} */
+const undone = [];
+
+/** @param {Deed} deed */
+function note(deed) {
+  done.push(deed);
+  undone.length = 0;
+  emit("deeds");
+}
+
+/**
+ * Does something that can be undone; said with a way back. Whether it was done.
+ * @param {Deed} deed @param {string} [words] for the message, if any
+ */
+export async function act(deed, words) {
+  await deed.again();
+  note(deed);
+  refresh(false);
+  if (words) say(words, "travel", { words: "Undo", run: () => takeBack(deed) });
+}
+
+async function takeBack(deed) {
+  const place = done.lastIndexOf(deed);
+  if (place < 0) return; // it was undone by its key
+  done.push(...done.splice(place, 1));
+  await undo();
+}
+
+/** What would be undone, or done again. @returns {{ undo: string, redo: string }} */
+export const travels = () => ({
+  undo: done.at(-1)?.what || state.book?.undo?.what || "",
+  redo: undone.at(-1)?.what || state.book?.redo?.what || "",
+});
+
+let travelling = Promise.resolve();
+
+/** One after another, in the order of the keys. */
+const travel = (from, to, way, word) => () => {
+  travelling = travelling.then(() =>
+    attempt(async () => {
+      if (!from.length && !travels()[way === "back" ? "undo" : "redo"])
+        return say(`Nothing to ${way === "back" ? "undo" : "do again"}`, "travel");
+      const deed = from.pop() ?? EDIT;
+      const what = await deed[way]();
+      to.push(deed);
+      say(`${word}: ${deed.what || what}`, "travel");
+      emit("deeds");
+      refresh(deed === EDIT);
+    }),
+  );
+  return travelling;
+};
+export const undo = travel(done, undone, "back", "Undone");
+export const redo = travel(undone, done, "again", "Done again");
+
+// -- the chosen chunk ------------------------------------------------------------------------------
 
 /** @param {any} job */
 export const submit = (job) =>
   attempt(() => post("/api/jobs", { draft: state.book.draft, ...job }));
+
+/** Why a chunk cannot be spoken again. */
+export function oneReading() {
+  const { draft, can } = state.book;
+  const mend = draft && can.model ? ": choose the model at the top" : "";
+  return `${draft ? "The draft voice" : "This voice"} has one reading of a text, and another take would be the same${mend}.`;
+}
 
 /** @param {number} count */
 export async function speakAgain(count = 1) {
   const chunk = chosenChunk();
   if (!chunk) return;
   if (state.retakes === false) {
-    say("This voice reads a text in one way: another take would be the same");
+    say(oneReading());
     return;
   }
   say(`${chunk.id} is to be spoken again${count > 1 ? `, ${count} times` : ""}`, "job");
   await submit({ kind: "retake", chunks: [chunk.id], count });
 }
 
-/** @param {number} number of the try */
-export async function pin(number) {
+/** @param {number} number of the try @param {number} [before] of the one that was pinned */
+export async function pin(number, before) {
   const chunk = chosenChunk();
-  if (chunk && (await submit({ kind: "pin", chunks: [chunk.id], number }))) {
-    say(`Take ${number} of ${chunk.id} is pinned`);
-  }
+  if (chunk) await pinning(chunk.id, number, before, `Take ${number} of ${chunk.id} is pinned`);
 }
 
-export async function unpin() {
+/** @param {number} [before] of the try that is pinned */
+export async function unpin(before) {
   const chunk = chosenChunk();
-  if (chunk && (await submit({ kind: "unpin", chunks: [chunk.id] })))
-    say(`${chunk.id} is not pinned any more`);
+  if (chunk) await pinning(chunk.id, undefined, before, `${chunk.id} is not pinned any more`);
+}
+
+function pinning(id, number, before, what) {
+  const put = (to) => () =>
+    post("/api/jobs", {
+      draft: state.book.draft,
+      chunks: [id],
+      ...(to === undefined ? { kind: "unpin" } : { kind: "pin", number: to }),
+    }).then(() => undefined);
+  return attempt(() => act({ what, back: put(before), again: put(number) }, what));
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */
@@ -77,12 +156,16 @@ export async function review(goesOn = true) {
   if (!chunk) return;
   const yes = !chunk.reviewed;
   await attempt(async () => {
-    await post("/api/reviewed", { chunks: [chunk.id], yes });
+    await act(marking([chunk.id], yes, `${chunk.id} is ${yes ? "" : "not "}reviewed`));
     chunk.reviewed = yes; // at once; the server's word follows
     if (yes && goesOn && !isPlaying()) step(1);
-    reloadChapter();
-    loadBook();
   });
+}
+
+/** @returns {Deed} */
+function marking(chunks, yes, what) {
+  const mark = (as) => () => post("/api/reviewed", { chunks, yes: as }).then(() => undefined);
+  return { what, back: mark(!yes), again: mark(yes) };
 }
 
 /** Marks all that was heard of the chapter, up to the chosen chunk, but for what is flagged. */
@@ -91,20 +174,26 @@ export async function reviewToHere() {
   const chunks = heard
     .filter((one) => one.start !== null && !one.reviewed && !isFlagged(one))
     .map((one) => one.id);
-  const mark = (yes) =>
-    attempt(async () => {
-      await post("/api/reviewed", { chunks, yes });
-      reloadChapter();
-      loadBook();
-      return true;
-    });
+  const what = `${counted(chunks.length, "chunk")} reviewed`;
   if (!chunks.length) say("All up to here is reviewed, but for what is flagged", "reviewed");
-  else if (await mark(true)) {
-    say(`${counted(chunks.length, "chunk")} reviewed`, "reviewed", {
-      words: "Take back",
-      run: () => mark(false),
-    });
-  }
+  else await attempt(() => act(marking(chunks, true, what), what));
+}
+
+/** Flags that are new. @param {{ chunk: string, note: string }[]} flags @returns {Deed} */
+export const flagging = (flags, what) => ({
+  what,
+  back: () => post("/api/flags/gone", { flags }).then(() => undefined),
+  again: async () => {
+    for (const one of flags) await post("/api/flags", one);
+  },
+});
+
+/** A flag done, or still to do. @param {{ chunk: string, note: string }} flag @returns {Promise<unknown>} */
+export function tick({ chunk, note: words }, isDone) {
+  const put = (done) => () =>
+    post("/api/flags/done", { chunk, note: words, done }).then(() => undefined);
+  const what = `“${shortened(words, 40)}” is ${isDone ? "done" : "to do again"}`;
+  return attempt(() => act({ what, back: put(!isDone), again: put(isDone) }, what));
 }
 
 // -- going about -----------------------------------------------------------------------------------

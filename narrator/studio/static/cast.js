@@ -30,7 +30,33 @@ async function load() {
 function draw() {
   if (!cast) return;
   const rows = [...cast.speakers].sort((one, other) => other.seconds - one.seconds).map(row);
-  refill(box, h("ul", { class: "cast" }, ...rows));
+  refill(box, state.book.speakers.length < 2 ? oneVoice() : null, h("ul", { class: "cast" }, ...rows));
+}
+
+/** A book in which nobody has been found yet who speaks. */
+function oneVoice() {
+  const find = h(
+    "button",
+    { class: "main wide", "data-keep": "find", onclick: () => findAll(find) },
+    icon("who"),
+    "Find who speaks",
+  );
+  const told =
+    "One voice reads all of this book. Those who speak in it can be found by rules: they come into book.yaml, each with a description of a voice, and who says what comes into a file beside each text. It can be undone.";
+  return h(
+    "section",
+    { class: "one-voice" },
+    h("p", { class: "note" }, told),
+    find,
+    h("p", { class: "note" }, "The same in a terminal: narrator cast --write"),
+  );
+}
+
+async function findAll(button) {
+  fill(button, "Reading the book …");
+  button.disabled = true;
+  await attempt(() => sendEdit({ kind: "cast" }));
+  load();
 }
 
 function row(speaker) {

@@ -15,7 +15,11 @@ function draw() {
   const chunks = all("chunks") || 1;
   refill(
     sum,
-    h("p", {}, `${span(all("seconds") || all("expected"))}, ${counted(chunks, "chunk")}`),
+    h(
+      "p",
+      {},
+      `${all("rendered") < chunks ? "about " : ""}${span(all("length"))}, ${counted(chunks, "chunk")}`,
+    ),
     h(
       "p",
       {},
@@ -40,7 +44,7 @@ function row(one, isOpen) {
       h(
         "span",
         { class: "length" },
-        one.seconds ? clock(one.seconds) : `≈ ${clock(one.expected || 0)}`,
+        `${one.rendered < one.chunks ? "≈ " : ""}${clock(one.length)}`,
       ),
       bars(one),
       h("span", { class: "tally" }, ...tally(one)),

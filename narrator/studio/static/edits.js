@@ -1,11 +1,10 @@
 // What changes the book: words, how they are said, who says them; and flags. Each asks in a window,
 // and the server writes it to the project's own files.
 
-import { sendEdit } from "./actions.js";
-import { get, heard, post } from "./api.js";
+import { act, flagging, sendEdit } from "./actions.js";
+import { get, heard } from "./api.js";
 import { choice, field, open } from "./dialogs.js";
 import { fill, h, icon } from "./dom.js";
-import { loadBook, reloadChapter } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { playBlob } from "./samples.js";
 import { chosenChunk, colorOf, emit, state } from "./store.js";
@@ -26,10 +25,8 @@ export function flag() {
     content: [quoted(chunk), field("What is wrong?", note)],
     done: "Flag",
     onDone: async () => {
-      await post("/api/flags", { chunk: chunk.id, note: note.value.trim() });
-      say(`${chunk.id} is flagged`);
-      reloadChapter();
-      loadBook();
+      const what = `${chunk.id} is flagged`;
+      await act(flagging([{ chunk: chunk.id, note: note.value.trim() }], what), what);
       emit("listed");
     },
   });
@@ -86,9 +83,13 @@ export async function editWords() {
   const clash = h("div", { class: "clash" });
   const hear = h(
     "button",
-    { type: "button", onclick: () => hearDraft("", "", chunk.id, plain(text.value), hear) },
+    {
+      type: "button",
+      title: "The sentences that you changed, said by the draft voice",
+      onclick: () => hearDraft("", "", chunk.id, changedOf(plain(written), plain(text.value)), hear),
+    },
     icon("play"),
-    "Hear a draft",
+    "Hear it (draft voice)",
   );
   const lines =
     paragraph.first === paragraph.last
@@ -135,6 +136,15 @@ function plain(text) {
     .replace(/\{[^{}:]*:\s*([^{}]*)\}/g, "$1")
     .replace(/\[pause[^\]]*\]|[*_>]/g, "")
     .trim();
+}
+
+const SENTENCE = /[^.!?…]+(?:[.!?…]+["”’»)]*|$)\s*/gu;
+
+/** The sentences of a text that another does not have; all of it, where it has them all. */
+function changedOf(before, now) {
+  const known = new Set((before.match(SENTENCE) ?? []).map((one) => one.trim()));
+  const fresh = (now.match(SENTENCE) ?? []).filter((one) => !known.has(one.trim()));
+  return fresh.join("").trim() || now;
 }
 
 const rowsFor = (text) =>

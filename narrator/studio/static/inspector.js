@@ -1,10 +1,10 @@
 // The chosen chunk: what it says, how it came about, its takes, and what can be done about it.
 
-import { attempt, review, speakAgain } from "./actions.js";
-import { get, post } from "./api.js";
+import { attempt, oneReading, review, speakAgain, tick } from "./actions.js";
+import { get } from "./api.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
-import { loadBook, reloadChapter } from "./loading.js";
+import { waiting } from "./jobs.js";
 import { kept, keep } from "./kept.js";
 import { playFrom, isPlaying } from "./player.js";
 import { heardNow } from "./samples.js";
@@ -18,6 +18,8 @@ const box = byId("pane-chunk");
 let detail = null;
 let asked = 0;
 let timer = 0;
+/** What is said of a job for this chunk. */
+let waits = "";
 
 /** Asks once the choice rests: while the sound goes on it moves from chunk to chunk. */
 function ask(wait = 90) {
@@ -133,7 +135,7 @@ function doings(chunk) {
         "again",
         "s",
         again,
-        state.retakes ? {} : { disabled: true, title: "This voice reads a text in one way" },
+        state.retakes ? {} : { disabled: true, title: oneReading() },
       ),
       count,
     ),
@@ -144,27 +146,23 @@ function doings(chunk) {
     button("Edit words", "edit", "e", () => editWords()),
     button("Say it as", "say", "w", () => sayItAs()),
     button("Speaker", "who", "v", () => giveSpeaker()),
+    state.retakes ? null : h("p", { class: "note" }, oneReading()),
   );
 }
 
 function flags(chunk) {
   if (!chunk.flags.length) return null;
   const rows = chunk.flags.map((one) => {
-    const tick = h("input", {
+    const box = h("input", {
       type: "checkbox",
       checked: one.done,
       "data-keep": `flag-${one.note}`,
-      onchange: () =>
-        attempt(async () => {
-          await post("/api/flags/done", { chunk: chunk.id, note: one.note, done: tick.checked });
-          reloadChapter();
-          loadBook();
-        }),
+      onchange: () => tick({ chunk: chunk.id, note: one.note }, box.checked),
     });
     return h(
       "li",
       { class: one.done ? "done" : "" },
-      h("label", {}, tick, h("span", {}, one.note)),
+      h("label", {}, box, h("span", {}, one.note)),
     );
   });
   return h("section", {}, h("h3", {}, "Flags"), h("ul", { class: "flags" }, ...rows));
@@ -176,10 +174,12 @@ function takes(chunk) {
     : detail.tries.length
       ? list(chunk.id, detail.tries)
       : h("p", { class: "empty" }, "Not spoken yet.");
+  waits = waiting(chunk.id);
   return h(
     "section",
     {},
     h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null),
+    waits ? h("p", { class: "note", role: "status" }, waits) : null,
     content,
   );
 }
@@ -214,5 +214,7 @@ on("playing", () => state.held && draw());
 on("chapter", () => ask(0));
 on("opened", () => (detail = null));
 on("event:job", (event) => {
+  const chunk = chosenChunk();
+  if (chunk && waiting(chunk.id) !== waits) draw();
   if (event.event === "ended" && !heardNow()) ask(0);
 });

@@ -38,11 +38,16 @@ const SLOW = new Set(["render", "export", "retake", "audition"]);
 
 // -- what is said ----------------------------------------------------------------------------------
 
-const cost = (todo) =>
-  todo.cost === null || todo.cost === undefined ? "" : `, about ${span(todo.cost)}`;
+/** Seconds of work for seconds of speech, by what was measured here; null where nothing was. */
+const costOf = ({ todo }, seconds) =>
+  todo.cost && todo.seconds ? (seconds * todo.cost) / todo.seconds : null;
 
-function what(todo) {
-  return todo.chunks ? `${counted(todo.chunks, "chunk")} to speak${cost(todo)}` : "All is rendered";
+function what(book) {
+  const { chunks, seconds } = book.todo;
+  if (!chunks) return "All is rendered";
+  const cost = costOf(book, seconds);
+  const long = cost === null ? `${span(seconds)} of speech` : span(cost);
+  return `${counted(chunks, "chunk")} to speak, about ${long}`;
 }
 
 function done() {
@@ -73,8 +78,8 @@ function drawStatus() {
     fill(opener, icon("stop"), "Stop");
     opener.className = "stop";
   } else {
-    fill(status, h("span", { class: "words" }, book.busy ? `${book.busy} …` : what(book.todo)));
-    fill(opener, icon("render"), "Render");
+    fill(status, h("span", { class: "words" }, book.busy ? `${book.busy} …` : what(book)));
+    fill(opener, icon("render"), "Render…");
     opener.className = book.todo.chunks ? "main" : "";
   }
   status.title = running ? done() : "";
@@ -98,6 +103,17 @@ async function stop() {
   say("It stops once what is being spoken is safe");
 }
 
+/** What a chunk waits for that something was asked of. @param {string} id */
+export function waiting(id) {
+  const of = (job) => job.chunks?.includes(id);
+  if (running && of(running)) return `${KINDS[running.kind]} …`;
+  const job = queue.find(of);
+  if (!job) return "";
+  const isMade = progress && !["render", "starting"].includes(progress.phase);
+  const before = running ? (isMade ? "the files that are being written" : "what runs now") : "its turn";
+  return `${KINDS[job.kind]} waits for ${before}.`;
+}
+
 // -- the panel -------------------------------------------------------------------------------------
 
 function draw() {
@@ -106,30 +122,30 @@ function draw() {
   refill(box, running ? atWork() : atRest(), lately(), warnings());
 }
 
+/** What a render of the book, or of the open chapter, has to do. */
+function scoped() {
+  const { book, chapter } = state;
+  const one = scope === "chapter" && book.chapters.find((each) => each.number === chapter?.number);
+  if (!one) return { name: "the book", chapters: [], chunks: book.todo.chunks, seconds: book.todo.seconds };
+  return {
+    name: `chapter ${one.number}`,
+    chapters: [String(one.number)],
+    chunks: one.chunks - one.rendered,
+    seconds: one.length - one.seconds,
+  };
+}
+
 function atRest() {
   const { todo, jobs, can, draft } = state.book;
-  const isThere = draft ? can.draft : can.model;
+  const chapter = state.chapter;
   const reasons = todo.reasons.map((one) =>
     h("li", {}, h("b", {}, counted(one.chunks, "chunk")), ` ${one.why}`),
-  );
-  const chapter = state.chapter;
-  const button = h(
-    "button",
-    {
-      id: "render-now",
-      class: "main wide",
-      "data-keep": "render-now",
-      disabled: !isThere || isAsking,
-      onclick: render,
-    },
-    icon("render"),
-    isAsking ? "Starting …" : renderWords(todo),
   );
   return h(
     "section",
     {},
     h("h3", {}, "To be rendered"),
-    h("p", { class: "big" }, what(todo)),
+    h("p", { class: "big" }, what(state.book)),
     reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
     chapter
       ? choice(
@@ -140,29 +156,67 @@ function atRest() {
             ["chapter", `Chapter ${chapter.number} alone`],
           ],
           scope,
-          (value) => (scope = value),
+          (value) => {
+            scope = value;
+            draw();
+          },
         )
       : null,
-    button,
-    h(
-      "p",
-      { class: "note" },
-      isThere
-        ? `By the ${draft ? "draft voice" : "model"}. You can go on working meanwhile.`
-        : can.why_not,
-    ),
+    ...buttons(scoped(), draft ? can.draft : can.model),
     jobs.last ? h("p", { class: jobs.last.exit ? "trouble" : "note" }, ended(jobs.last)) : null,
   );
 }
 
-const renderWords = (todo) =>
-  todo.chunks ? `Render${cost(todo) ? ` (about ${span(todo.cost)})` : ""}` : "Write the files";
+/** One speaks what is missing, and then makes the files; the other makes them of what is there. */
+function buttons(part, isThere) {
+  const { draft, can, formats } = state.book;
+  const files = formats.map((one) => one.toUpperCase()).join(", ");
+  const cost = costOf(state.book, part.seconds);
+  const button = (id, kind, words, isOff) =>
+    h(
+      "button",
+      {
+        id,
+        class: `wide${isOff ? "" : " main"}`,
+        "data-keep": id,
+        disabled: isOff,
+        onclick: () => begin(kind, part),
+      },
+      icon(kind),
+      words,
+    );
+  const time = cost === null ? "" : ` (about ${span(cost)})`;
+  const notes = [
+    !isThere && can.why_not,
+    part.chunks
+      ? `By the ${draft ? "draft voice" : "model"}; then ${files} is made. You can go on working meanwhile.`
+      : `Nothing of ${part.name} is missing.`,
+    part.chunks && cost === null && `About ${span(part.seconds)} of speech: ${UNMEASURED[String(draft)]}`,
+  ];
+  return [
+    button(
+      "render-now",
+      "render",
+      isAsking ? "Starting …" : `Render ${part.name}${time}`,
+      !isThere || isAsking || !part.chunks,
+    ),
+    ...notes.filter(Boolean).map((words) => h("p", { class: "note" }, words)),
+    button("export-now", "export", `Export ${files}`, isAsking || part.chunks > 0),
+    part.chunks
+      ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken before.`)
+      : null,
+  ];
+}
 
-async function render() {
-  const chapters = scope === "chapter" && state.chapter ? [String(state.chapter.number)] : [];
+const UNMEASURED = {
+  true: "the draft voice needs a small part of that.",
+  false: "how long the model needs here is known after its first chunks.",
+};
+
+async function begin(kind, { chapters }) {
   isAsking = true;
   draw();
-  if (await submit({ kind: "render", chapters })) say("Rendering begins", "job");
+  if (await submit({ kind, chapters })) say(`${KINDS[kind]} begins`, "job");
   isAsking = false;
   draw();
 }

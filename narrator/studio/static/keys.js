@@ -8,7 +8,6 @@ import {
   speakAgain,
   step,
   undo,
-  unpin,
 } from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
 import { decide, turnDoubt } from "./doubts.js";
@@ -23,7 +22,7 @@ import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js"
 import { focusProse } from "./prose.js";
 import { closeSearch, openSearch } from "./search.js";
 import { state } from "./store.js";
-import { hearKey, pinHeard } from "./takes.js";
+import { hearKey, pinHeard, unpinHeard } from "./takes.js";
 import { seconds } from "./words.js";
 import { zoom } from "./wave.js";
 
@@ -73,7 +72,7 @@ const TABLE = [
       [
         "Pin the take heard last, unpin",
         ["p", "P"],
-        (event) => (!event.shiftKey ? pinHeard() : unpin()),
+        (event) => (!event.shiftKey ? pinHeard() : unpinHeard()),
       ],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
       ["Flag with a note", ["f"], () => flag()],
@@ -82,7 +81,7 @@ const TABLE = [
       ["Edit words", ["e"], () => editWords()],
       ["Say it as", ["w"], () => sayItAs()],
       ["Speaker", ["v"], () => giveSpeaker()],
-      ["Undo, do again", ["u", "U"], (event) => (!event.shiftKey ? undo() : redo())],
+      ["Undo, do again: edits, flags, reviewed, pins", ["u", "U"], (event) => (!event.shiftKey ? undo() : redo())],
     ],
   ],
   [

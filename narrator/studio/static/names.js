@@ -8,19 +8,27 @@ import { goTo } from "./loading.js";
 import { complain } from "./messages.js";
 import { pane } from "./panes.js";
 import { playBlob } from "./samples.js";
-import { on } from "./store.js";
+import { on, state } from "./store.js";
 import { shortened } from "./words.js";
 
 const box = byId("pane-names");
 const MOST = 300;
 
+/** @type {{ words: any[], note: string }} */
+let found = { words: [], note: "" };
+/** The reading of the book in which an edit is not there yet; 0: none is missed. */
+let before = 0;
+
 async function load() {
   if (!box.hasChildNodes()) refill(box, h("p", { class: "empty" }, "Looking for names …"));
   const answer = await attempt(() => get("/api/names"));
-  if (answer) draw(answer);
+  if (!answer) return;
+  found = answer;
+  draw();
 }
 
-function draw({ words, note }) {
+function draw() {
+  const { words, note } = found;
   const rows = words.slice(0, MOST).map(row);
   refill(
     box,
@@ -66,11 +74,17 @@ function row(one) {
       {
         class: "small",
         "data-keep": `say-${one.word}`,
-        onclick: () => sayItAs({ word: one.word, chunk: null }).then((done) => done && load()),
+        onclick: () => sayItAs({ word: one.word, chunk: null }).then((done) => done && said(one)),
       },
       "Say it as",
     ),
   );
+}
+
+/** At once; the server's word follows when the book has been read again. */
+function said(one) {
+  found.words = found.words.filter((other) => other.word !== one.word);
+  draw();
 }
 
 /** Its sentence from a little before it. */
@@ -96,4 +110,9 @@ async function listenTo(one, button) {
 }
 
 on("pane", (name) => name === "names" && load());
-on("edited", () => pane() === "names" && load());
+on("edited", () => (before = state.book.version));
+on("book", () => {
+  if (!before || pane() !== "names" || state.book.version <= before) return;
+  before = 0;
+  load();
+});

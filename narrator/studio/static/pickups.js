@@ -1,11 +1,11 @@
 // The list of pickups: what is to be spoken again or otherwise, for the studio and for other people.
 
-import { attempt } from "./actions.js";
+import { act, attempt, tick, undo } from "./actions.js";
 import { get, post, sendList } from "./api.js";
 import { field, open } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { flag } from "./edits.js";
-import { goTo, loadBook, reloadChapter } from "./loading.js";
+import { goTo } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { pane } from "./panes.js";
 import { on, state } from "./store.js";
@@ -76,25 +76,19 @@ function showAll() {
 }
 
 function row(one) {
-  const tick = h("input", {
+  const box = h("input", {
     type: "checkbox",
     checked: one.done,
     "aria-label": `Done: ${one.note}`,
     "data-keep": `done-${one.chunk}-${one.note}`,
     disabled: one.is_lost,
-    onchange: () =>
-      attempt(async () => {
-        await post("/api/flags/done", { chunk: one.chunk, note: one.note, done: tick.checked });
-        load();
-        reloadChapter();
-        loadBook();
-      }),
+    onchange: () => tick(one, box.checked).then(load),
   });
   const time = (one.time ?? "").replace(/\.\d+$/, "");
   return h(
     "li",
     { class: one.done ? "done" : "" },
-    tick,
+    box,
     h(
       "div",
       {},
@@ -120,6 +114,17 @@ function row(one) {
     ),
   );
 }
+
+/** The first lines that were not understood, and how many there are. */
+function notTaken(problems) {
+  const more = problems.length - SHOWN;
+  return [
+    `${counted(problems.length, "line")} of the list ${problems.length === 1 ? "was" : "were"} not taken:`,
+    ...problems.slice(0, SHOWN).map((one) => shortened(one, 160)),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join("\n");
+}
+const SHOWN = 5;
 
 function importList() {
   const text = h("textarea", {
@@ -147,12 +152,20 @@ function importList() {
     ],
     done: "Import",
     onDone: async () => {
-      const { added, problems } = await sendList(text.value);
-      say(`${counted(typeof added === "number" ? added : added.length, "row")} added`);
-      if (problems.length) complain(problems.slice(0, 5).join("\n"));
+      const list = text.value;
+      let found = { added: [], problems: [] };
+      const deed = {
+        what: "",
+        back: () => post("/api/flags/gone", { flags: found.added }).then(() => undefined),
+        again: async () => {
+          found = await sendList(list);
+          deed.what = `${counted(found.added.length, "pickup")} added`;
+        },
+      };
+      await act(deed);
+      say(deed.what, "travel", found.added.length ? { words: "Undo", run: undo } : undefined);
+      if (found.problems.length) complain(notTaken(found.problems));
       load();
-      reloadChapter();
-      loadBook();
     },
   });
 }

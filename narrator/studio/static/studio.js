@@ -1,6 +1,6 @@
 // The page begins here: the book, the chapter where one was, and what belongs to no other module.
 
-import { redo, undo } from "./actions.js";
+import { redo, travels, undo } from "./actions.js";
 import { listen } from "./api.js";
 import "./cast.js";
 import "./chapters.js";
@@ -75,17 +75,19 @@ function title() {
 // -- undo ------------------------------------------------------------------------------------------
 
 function drawTravel() {
-  for (const [id, edit, word, key] of [
-    ["undo", state.book.undo, "Undo", "u"],
-    ["redo", state.book.redo, "Do again", "Shift-u"],
+  const { undo: last, redo: next } = travels();
+  for (const [id, what, word, key] of [
+    ["undo", last, "Undo", "u"],
+    ["redo", next, "Do again", "Shift-u"],
   ]) {
     const button = byId(id);
-    button.disabled = !edit;
-    const words = edit ? `${word}: ${edit.what}` : `Nothing to ${word.toLowerCase()}`;
+    button.disabled = !what;
+    const words = what ? `${word}: ${what}` : `Nothing to ${word.toLowerCase()}`;
     button.title = `${words} (${key})`;
     button.setAttribute("aria-label", words);
   }
 }
+on("deeds", drawTravel);
 byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
 

@@ -54,7 +54,7 @@ function row(one, place) {
       title: one.pinned
         ? "Let the best take be chosen again (p)"
         : "Use this take, whatever the checks say (p)",
-      onclick: () => (one.pinned ? unpin() : pin(one.number)),
+      onclick: () => (one.pinned ? unpin(one.number) : pin(one.number, pinned())),
     },
     icon("pin"),
     one.pinned ? "Pinned" : "Pin",
@@ -109,8 +109,13 @@ export function pinHeard() {
   const one = tries.find((each) => each.number === last) ?? tries.find((each) => each.in_use);
   if (!one) return;
   if (one.pinned) say(`Take ${one.number} is pinned already; P lets it go`);
-  else pin(one.number);
+  else pin(one.number, pinned());
 }
+
+/** The number of the one that is pinned, if any. */
+const pinned = () => tries.find((each) => each.pinned)?.number;
+
+export const unpinHeard = () => unpin(pinned());
 
 function light() {
   const now = heardNow();
