@@ -374,6 +374,8 @@ class Desk:
 
     def _mastered(self, view: View, chapter: int) -> PlayedChapter | None:
         """A chapter as it was encoded, where that is what it would be now."""
+        if next(view.book.folders.work("encoded").glob("*.json"), None) is None:
+            return None  # laid out it has a name, which takes a second of a very long one
         try:
             made = finish.encoded_already(view.book, chapter, view.shared)
         except (NarratorError, DamagedTake):

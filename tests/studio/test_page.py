@@ -268,7 +268,7 @@ def undone_one_by_one(studio: Studio, chosen: int) -> None:
     studio.press("u")
     expect(chapter).to_contain_text("1 flagged")
     studio.press("u")
-    expect(said).to_contain_text(f"Undone: Take {chosen} of 1.4 is pinned")
+    expect(said).to_contain_text(f"Undone: Pinning take {chosen} of 1.4")
     studio.press("u")
     expect(said).to_contain_text("Undone: 1.4 is flagged")
     expect(chapter).not_to_contain_text("flagged")

@@ -131,13 +131,13 @@ export async function speakAgain(count = 1) {
 /** @param {number} number of the try @param {number} [before] of the one that was pinned */
 export async function pin(number, before) {
   const chunk = chosenChunk();
-  if (chunk) await pinning(chunk.id, number, before, `Take ${number} of ${chunk.id} is pinned`);
+  if (chunk) await pinning(chunk.id, number, before, `Pinning take ${number} of ${chunk.id}`);
 }
 
 /** @param {number} [before] of the try that is pinned */
 export async function unpin(before) {
   const chunk = chosenChunk();
-  if (chunk) await pinning(chunk.id, undefined, before, `${chunk.id} is not pinned any more`);
+  if (chunk) await pinning(chunk.id, undefined, before, `Unpinning ${chunk.id}`);
 }
 
 function pinning(id, number, before, what) {

@@ -44,10 +44,10 @@ const costOf = ({ todo }, seconds) =>
 
 function what(book) {
   const { chunks, seconds } = book.todo;
-  if (!chunks) return "All is rendered";
+  if (!chunks) return ["All is rendered"];
   const cost = costOf(book, seconds);
   const long = cost === null ? `${span(seconds)} of speech` : span(cost);
-  return `${counted(chunks, "chunk")} to speak, about ${long}`;
+  return [`${counted(chunks, "chunk")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
 }
 
 function done() {
@@ -78,7 +78,7 @@ function drawStatus() {
     fill(opener, icon("stop"), "Stop");
     opener.className = "stop";
   } else {
-    fill(status, h("span", { class: "words" }, book.busy ? `${book.busy} …` : what(book)));
+    fill(status, h("span", { class: "words" }, ...(book.busy ? [`${book.busy} …`] : what(book))));
     fill(opener, icon("render"), "Render…");
     opener.className = book.todo.chunks ? "main" : "";
   }
@@ -95,7 +95,7 @@ opener.addEventListener("click", () => {
 
 export function openRender() {
   showPane("render", { focus: false });
-  byId("render-now")?.focus();
+  box.querySelector("button.main")?.focus();
 }
 
 async function stop() {
@@ -145,7 +145,7 @@ function atRest() {
     "section",
     {},
     h("h3", {}, "To be rendered"),
-    h("p", { class: "big" }, what(state.book)),
+    h("p", { class: "big" }, ...what(state.book)),
     reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
     chapter
       ? choice(
