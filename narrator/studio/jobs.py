@@ -70,10 +70,20 @@ class Jobs:
             if link is None:
                 break
             try:
-                return row(link.submit(job), job, time.time())
+                return self._asked(link, row(link.submit(job), job, time.time()))
             except BrokenPipeError:
                 self._drop(link)  # it went this moment: another one does it
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
+
+    def _asked(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
+        """It waits from now on for who asks, before the owner has said so; it as it is."""
+        with self._mutex:
+            known = {
+                one["id"] for one in (*self._queue, *([self._running] if self._running else []))
+            }
+            if job["id"] in link.unfinished and job["id"] not in known:
+                self._queue.append(job)
+        return job
 
     def _linked(self, *, start: bool) -> Link | None:
         """The link to the owner there is; with `start` to one of our own, if there is none.
@@ -170,7 +180,10 @@ class Jobs:
                     self._running, self._queue = running, ours
                     self._progress = event["progress"] if running else None
                 case "queued":
+                    self._left_queue(event["job"]["id"])
                     self._queue.append(event["job"])
+                case "joined":
+                    self._left_queue(event["job"])
                 case "started":
                     self._left_queue(event["job"]["id"])
                     if not event["job"].get("beside"):

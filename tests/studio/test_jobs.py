@@ -155,6 +155,24 @@ def test_what_runs_is_shown_and_stopped(idle: Opened, owners: list[Owner]) -> No
     assert owners[0].stopped == ["t1"]
 
 
+def test_what_is_asked_for_waits_from_the_answer_on_and_once(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    def waiting() -> list[str]:
+        return [one["id"] for one in idle.page.get("/api/book").json["jobs"]["queue"]]
+
+    job = idle.page.post("/api/jobs", {"kind": "pin", "chunks": ["1.3"], "number": 0}).json["job"]
+    idle.page.post("/api/jobs", {"kind": "render"})
+    assert waiting() == ["t1", "t2"]
+
+    def tell() -> None:
+        owners[0].said.put({"event": "queued", "job": job})
+        owners[0].said.put({"event": "joined", "job": "t2", "to": RUNNING})
+
+    idle.page.told(tell, is_event("joined"))
+    assert waiting() == ["t1"]
+
+
 def test_new_takes_are_told_by_chapter(idle: Opened, owners: list[Owner]) -> None:
     idle.page.post("/api/jobs", {"kind": "render"})
 
@@ -250,7 +268,7 @@ def test_a_job_of_another_manifest_is_neither_shown_nor_stopped(
     idle.page.told(run, is_event("odd"))
     idle.page.post("/api/jobs/stop")
     known = idle.page.get("/api/book").json["jobs"]
-    assert (known["running"], known["last"], owners[0].stopped) == (None, None, [])
+    assert (known["running"], known["last"], owners[0].stopped) == (None, None, ["t1"])
 
 
 def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,8 +213,12 @@ on("chosen", () => {
 on("playing", () => state.held && draw());
 on("chapter", () => ask(0));
 on("opened", () => (detail = null));
-on("event:job", (event) => {
+function drawWaiting() {
   const chunk = chosenChunk();
   if (chunk && waiting(chunk.id) !== waits) draw();
+}
+on("book", drawWaiting);
+on("event:job", (event) => {
+  drawWaiting();
   if (event.event === "ended" && !heardNow()) ask(0);
 });

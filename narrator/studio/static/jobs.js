@@ -299,7 +299,7 @@ const heard = {
     if (!running) progress = null;
   },
   queued(event) {
-    queue = [...queue, event.job];
+    queue = [...queue.filter((job) => job.id !== event.job.id), event.job];
   },
   started(event) {
     queue = queue.filter((job) => job.id !== event.job.id);
