@@ -13,10 +13,26 @@ _OUT_OF_MEMORY = re.compile(
     r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
     re.IGNORECASE,
 )
+_CORRUPT = re.compile(
+    r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior", re.IGNORECASE
+)
+"""After these MLX's encoder is left half written, or the system takes no more of this process."""
+_CUDA = re.compile(r"\bcuda[A-Z]\w*|\bCUDA error|\bcu[A-Z]\w*\(|illegal memory access")
 
 
 def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def is_beyond_repair(error: Exception) -> bool:
+    """Whether nothing that MLX computes in this process can be trusted any more.
+
+    What CUDA fails on stays with the process, but for memory that it did not get.
+    """
+    said = str(error)
+    if _CORRUPT.search(said):
+        return True
+    return bool(_CUDA.search(said)) and not is_out_of_memory(error)
 
 
 class MemoryLimits:
