@@ -66,17 +66,17 @@ class ModelProcess:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._connection, self._process = started(self._said)
         self._end = weakref.finalize(self, _end, self._connection, self._process, self._said)
-        self._died: Died | None = None
+        self._died = ""  # a text: an exception would hold its frames, and they this
 
     @property
     def alive(self) -> bool:
-        return self._died is None and self._process.poll() is None
+        return not self._died and self._process.poll() is None
 
     def call(self, name: str, *given: Any, tell: Callable[[str], None] = quiet) -> Any:
         """What comes of a message; lines that come before it are told. Raises Died, and whatever
         the other side did."""
-        if self._died is not None:
-            raise self._died
+        if self._died:
+            raise Died(self._died)
         try:
             self._send((name, given))
             while (answer := self._receive())[0] == "tell":
@@ -90,9 +90,9 @@ class ModelProcess:
 
     def end(self, why: str) -> Died:
         """End it at once, unless it has ended; what there is to say of it."""
-        self._died = self._died or Died(why)
+        self._died = self._died or why
         self._end()
-        return self._died
+        return Died(self._died)
 
     def _send(self, message: object) -> None:
         try:
@@ -182,6 +182,8 @@ class SessionApart:
     def __init__(self, apart: Apart, tell: Callable[[str], None] = quiet) -> None:
         self._apart, self._tell = apart, tell
         self._flying: dict[tuple[str, int], Request] = {}
+        self._suspects: set[tuple[str, int]] = set()
+        """Of those in flight, the ones that are spoken alone."""
         self._outcomes: list[Outcome] = []
         self._process: ModelProcess | None = None
         self._number = 0
@@ -220,6 +222,7 @@ class SessionApart:
     def close(self) -> None:
         """Drop what is in flight; the process keeps the model for the next session."""
         self._flying.clear()
+        self._suspects.clear()
         self._outcomes.clear()
         process, self._process = self._process, None
         if process is not None and process.alive:
@@ -232,10 +235,14 @@ class SessionApart:
             assert self._process is not None
             raise self._process.end("gave a take that is not whole")
         for outcome in outcomes:
-            del self._flying[outcome.key, outcome.attempt]
+            self._landed((outcome.key, outcome.attempt))
         if any(outcome.speech for outcome in outcomes):
             self._deaths = 0
         return outcomes
+
+    def _landed(self, key: tuple[str, int]) -> Request:
+        self._suspects.discard(key)
+        return self._flying.pop(key)
 
     def _ask(self, name: str, *given: Any) -> Any:
         assert self._process is not None
@@ -247,12 +254,13 @@ class SessionApart:
 
     def _begin(self) -> None:
         """A session over there with all that is in flight; the same seeds make the same takes."""
-        alone = self._deaths >= SHARED
+        if self._deaths >= SHARED:
+            self._suspects.update(self._flying)
         self._process = self._apart.process(self._tell)
         self._number = next(_NUMBERS)
-        self._ask("start", self._apart.memory, len(self._flying) if alone else 0)
-        for request in self._flying.values():
-            self._ask("add", _sent(request), alone)
+        self._ask("start", self._apart.memory, len(self._suspects))
+        for key, request in self._flying.items():
+            self._ask("add", _sent(request), key in self._suspects)
 
     def _mend(self, died: Died) -> None:
         """Go on in a new process. Raises EngineUnavailable after too many."""
@@ -262,10 +270,9 @@ class SessionApart:
             self._renewed += 1
             if self._deaths >= MOST_DEATHS:
                 raise _hopeless(died, self._deaths) from died
-            if begun and self._deaths > SHARED and self._flying:
-                first = next(iter(self._flying))  # it was spoken alone
-                request = self._flying.pop(first)
-                self._outcomes.append(failed(request, f"its process {died}"))
+            first = next(iter(self._flying), None)
+            if begun and first in self._suspects:
+                self._outcomes.append(failed(self._landed(first), f"its process {died}"))
             self._tell(f"the model's process {died}; a new one goes on")
             try:
                 self._begin()
