@@ -11,6 +11,9 @@ Models, batches and streams run MLX and belong to one thread. Errors are `VoxCPM
 
 from __future__ import annotations
 
+from voxcpm2 import environment  # noqa: F401  # before MLX, which reads it
+
+# isort: split
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property

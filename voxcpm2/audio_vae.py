@@ -1,8 +1,8 @@
 """The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
 
 Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
-sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU may round the inputs of
-its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0.)
+sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU would round the inputs of
+its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0, as `environment.py` has it.)
 
 Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
 So there is one code path: a whole decode is a stream with a single push, and pushes of any length

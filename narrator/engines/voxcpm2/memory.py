@@ -35,6 +35,11 @@ def is_beyond_repair(error: Exception) -> bool:
     return bool(_CUDA.search(said)) and not is_out_of_memory(error)
 
 
+def prepare() -> None:
+    """Have MLX's environment set, for who loads MLX without the model. Raises ImportError."""
+    import voxcpm2.environment  # noqa: F401
+
+
 class MemoryLimits:
     """MLX's limits while a session runs: what it may keep for reuse, what stays resident."""
 
