@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import re
 
 from narrator.engines import machine
+
+RECOGNISER = 2_000_000_000
+"""Bytes of what hears takes beside the model: 1.6 GB of weights, and its work."""
 
 _OUT_OF_MEMORY = re.compile(
     r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
@@ -63,6 +67,14 @@ class MemoryLimits:
         if self._wired is not None:
             mx.set_wired_limit(self._wired)
         self._cache = self._wired = None
+
+
+def room() -> int:
+    """Bytes of the device that a model may take: a fifth is left to others, and as much as a
+    recogniser needs where there is one, which is loaded when a take is first doubted."""
+    total = device_memory()
+    hears = importlib.util.find_spec("mlx_whisper") is not None
+    return total - max(total // 5, RECOGNISER if hears else 0)
 
 
 def device_memory() -> int:

@@ -29,9 +29,9 @@ from narrator.engines.voxcpm2.loaded import (
 )
 from narrator.engines.voxcpm2.memory import (
     MemoryLimits,
-    device_memory,
     is_beyond_repair,
     is_out_of_memory,
+    room,
 )
 from narrator.engines.voxcpm2.wording import before, closed, description
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -366,10 +366,12 @@ def _growth(loaded: LoadedModel, memory: Path) -> Growth:
     if slots != "auto":
         return Growth(slots, True, lambda now, then: True)
     mx.reset_peak_memory()
-    model, limit = mx.get_active_memory(), 0.8 * device_memory()
+    model, limit = mx.get_active_memory(), room()
 
     def fits(now: int, then: int) -> bool:
-        return model + (mx.get_peak_memory() - model) * then / now < limit
+        measured = (mx.get_peak_memory() - model) * then / now if now else 0
+        # what has not happened yet is in no peak: a take that is decoded, long rows
+        return model + max(measured, loaded.model.needs(then)) < limit
 
     return recall(memory, _machine(loaded), fits)
 

@@ -1059,6 +1059,43 @@ def test_auto_finds_the_slots_while_it_works_and_keeps_them(
     again.close()
 
 
+@pytest.mark.parametrize(("rows", "slots"), [(1.5, 1), (2.5, 2)])
+def test_the_first_slots_are_those_that_memory_is_known_to_hold(
+    make: Make, monkeypatch: pytest.MonkeyPatch, rows: float, slots: int
+) -> None:
+    """With what they will take, of which nothing has happened yet."""
+    engine = make(slots="auto")
+    model = engine._load(print).model
+    one, two = model.needs(1), model.needs(2)
+    limit = mx.get_active_memory() + one + (two - one) * (rows - 1)
+    monkeypatch.setattr(room, "room", lambda: limit)
+    session = engine.start()
+    assert session.slots == slots
+    session.close()
+
+
+def test_what_a_doubling_needs_is_known_before_it_has_happened(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was decoded so far, and no row is long."""
+    engine = make(slots="auto")
+    model = engine._load(print).model
+    monkeypatch.setattr(mx, "get_peak_memory", mx.get_active_memory)
+    monkeypatch.setattr(room, "room", lambda: mx.get_active_memory() + model.needs(4) - 1)
+    session = engine.start()
+    assert session._growth._fits(2, 3)
+    assert not session._growth._fits(2, 4)
+    session.close()
+
+
+def test_room_is_left_to_others_and_to_what_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+    for total, hears, left in ((16e9, False, 12.8e9), (16e9, True, 12.8e9), (8e9, True, 6e9)):
+        monkeypatch.setattr(mlx_memory, "device_memory", lambda total=total: int(total))
+        found = object() if hears else None
+        monkeypatch.setattr("importlib.util.find_spec", lambda name, found=found: found)
+        assert mlx_memory.room() == left
+
+
 def test_a_fine_tuned_voice_is_named_and_heard(make: Make, tmp_path: Path) -> None:
     folder = tmp_path / "lora"
     folder.mkdir()
