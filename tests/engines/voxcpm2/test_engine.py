@@ -762,7 +762,7 @@ def test_one_poisoned_row_fails_alone(
 
 
 THREE = FEW[:3]
-BRIEF = (MIXED[0], MIXED[2], MIXED[4])
+BRIEF = (replace(MIXED[2], parameters={"steps": 1}), replace(MIXED[4], parameters={"steps": 1}))
 
 
 def same(found: dict[str, Outcome], expected: dict[str, Outcome]) -> None:
@@ -803,11 +803,11 @@ TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTi
 @pytest.mark.parametrize(
     ("place", "name", "late", "least"),
     [
-        (generate.Batch, "step", False, 9),
-        (generate.Batch, "step", True, 9),
-        (generate.Decoding, "push", False, 3),
+        (generate.Batch, "step", False, 6),
+        (generate.Batch, "step", True, 6),
+        (generate.Decoding, "push", False, 2),
         # the samples are there, and it is only now that they are known to be nothing
-        (generate, "_settle", True, 3),
+        (generate, "_settle", True, 2),
     ],
     ids=["a step", "a step that was made", "a window", "an evaluation, late"],
 )
@@ -820,7 +820,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
     least: int,
     error: str,
 ) -> None:
-    """Once in a run of three takes of three patches, at every call of it."""
+    """Once in a run of two takes of three patches, at every call of it."""
     monkeypatch.setattr(room, "lengths", lambda *_: (2, 3))
     arm = failing_once(monkeypatch, place, name, error, late=late)
     engine = make(slots=1)
@@ -858,7 +858,7 @@ def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
         for key, outcome in found.items():
             one, other = said(outcome), said(undisturbed[key])
             assert np.abs(one.samples - other.samples).max() < 1e-3
-        assert lowered == (0 < first <= 5)  # two rows to the fifth step; then one is left
+        assert lowered == (0 < first <= many)  # two rows from the first step to the last
         first += 1
 
 
