@@ -182,7 +182,10 @@ class VoxCPM2Engine:
         lora = None if self._found_lora is None else self._found_lora.path
         path, weights = self._found.path, self._weights()
         assert path is not None
-        return Loading(self._found.spec, path, lora, self.settings, weights, self._cache)
+        # a manifest's are of a class made with all engines', which another process does not know
+        own = self.settings.model_dump(include=set(VoxCPM2Settings.model_fields))
+        settings = VoxCPM2Settings.model_validate(own)
+        return Loading(self._found.spec, path, lora, settings, weights, self._cache)
 
     def _load(self, tell: Callable[[str], None]) -> LoadedModel:
         self._loaded = self._loaded or load(self._loading(), tell)
