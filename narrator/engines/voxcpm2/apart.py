@@ -34,7 +34,7 @@ SHARED = 2
 MOST_DEATHS = 5
 """Processes in a row, none of them with a take, before it is the machine."""
 PATIENCE = 10.0
-"""Seconds in which a process that has closed its connection must have ended."""
+"""Seconds in which a process that has closed its connection, or was killed, must have ended."""
 
 _START = """\
 import sys
@@ -142,7 +142,8 @@ def started(said: IO[bytes]) -> tuple[Connection, Ending]:
 def _end(connection: Connection, process: Ending, said: IO[bytes]) -> None:
     connection.close()
     process.kill()
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may hold on to it
+        process.wait(PATIENCE)
     said.close()
 
 

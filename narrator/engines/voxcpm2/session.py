@@ -22,6 +22,7 @@ from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.voxcpm2.growth import Growth, recall, remember
 from narrator.engines.voxcpm2.loaded import (
     TOO_BIG,
+    Corrupt,
     LoadedModel,
     OutOfMemory,
     corrupt,
@@ -243,7 +244,7 @@ class VoxCPM2Session:
             self._fail(job.request, line_of(error))
             self._failed.add(job.request.key)
             if len(self._failed) >= MOST_FAILED:
-                raise EngineUnavailable(
+                raise Corrupt(  # whatever it says: another process is tried, where there may be one
                     f"MLX failed on {MOST_FAILED} chunks one after another, each alone: "
                     f"{line_of(error)}; `narrator doctor` looks at this machine"
                 ) from error

@@ -13,10 +13,11 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from narrator.engines import Outcome, Request
 from narrator.engines.voice import Reference
@@ -102,13 +103,23 @@ def main(descriptor: int) -> None:
                 inbox.put(connection.recv())
         except (EOFError, OSError):
             os._exit(0)
+        finally:  # what cannot be read: who asks must not wait for ever
+            _leave()
 
     threading.Thread(target=listen, name="asked", daemon=True).start()
     try:
         serve(connection, inbox.get, Answering(lambda what: connection.send(("tell", what))))
     except OSError:
         os._exit(0)  # nobody is there
-    except Corrupt as error:
-        sys.stderr.write(f"{error.__cause__ or error}\n")
-        sys.stderr.flush()
-        os._exit(1)  # what MLX would do at an ordinary end may never come to one
+    finally:
+        _leave()
+
+
+def _leave() -> NoReturn:
+    """End at once, with what went wrong: what MLX does at an ordinary end may never come to one."""
+    error = sys.exception()
+    if isinstance(error, Corrupt):
+        error = error.__cause__ or error
+    sys.stderr.writelines(traceback.format_exception(error))
+    sys.stderr.flush()
+    os._exit(1)

@@ -7,6 +7,7 @@ test_engine.py.
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import signal
 import struct
@@ -439,9 +440,28 @@ worker.load = load
 main(int"""
     monkeypatch.setattr(apart, "_START", apart._START.replace("main(int", thrashing))
     process = ModelProcess()
-    with pytest.raises(Died, match="ended with code 1: Cache thrashing is happening"):
+    with pytest.raises(Died, match="ended with code 1: RuntimeError: Cache thrashing is happening"):
         process.call("load", LOADING)
     assert not process.alive
+
+
+class Unreadable:
+    """Nothing can be made of it over there."""
+
+    def __reduce__(self) -> Any:
+        return operator.truediv, (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [("load", Unreadable(), "ZeroDivisionError"), ("nothing", None, "AttributeError")],
+)
+def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: str) -> None:
+    process = ModelProcess()
+    with pytest.raises(Died, match=f"ended with code 1: {said}"):
+        process.call(name, given)
+    with pytest.raises(Died, match=f"ended with code 1: {said}"):
+        process.call("load", LOADING)
 
 
 ORPHANING = """\
