@@ -50,7 +50,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(model), str(books.write(folder / "book", manifest))]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=[pytest.mark.slow] * (way == "render")) for way in WAYS]
+)
 def test_it_is_set_before_mlx_is_loaded_but_for_what_the_user_set(
     places: list[str], way: str
 ) -> None:
