@@ -465,11 +465,10 @@ def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: st
 
 
 ORPHANING = """\
-import os, signal, sys
+import sys
 from narrator.engines.voxcpm2.apart import ModelProcess
 process = ModelProcess()
 print(process._process.pid, flush=True)
-os.kill(process._process.pid, signal.SIGINT)  # of no use: it is not for it
 sys.stdin.read()
 """
 

@@ -916,6 +916,25 @@ def test_a_process_that_cannot_go_on_is_not_gone_on_in(
     session.close()
 
 
+def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
+    make: Make, alone: dict[str, Outcome]
+) -> None:
+    """As another process is asked for it."""
+    session = make(slots=8).start()
+    session.lower(len(FEW), "its process died")
+    assert (session.slots, session.note) == (2, "slots lowered to 2: its process died")
+    for asked in FEW[:2]:
+        session.add(asked, suspect=True)
+    session.add(FEW[2])
+    found = dict[str, Outcome]()
+    while len(found) < 2:
+        assert session._batch.running <= 1
+        found |= {outcome.key: outcome for outcome in session.advance()}
+    same(found, alone)
+    assert list(found) == [asked.key for asked in FEW[:2]]
+    session.close()
+
+
 # -- in a process of its own -----------------------------------------------------------------------
 
 
