@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import voxcpm2
+from narrator.engines.voxcpm2 import apart
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
@@ -240,6 +241,34 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
     assert not books.todo(path, engine)
     report, _ = books.run(path, engine, speak=False)
     assert len(report.finished.files) == 3
+
+
+@pytest.mark.slow
+def test_a_model_in_a_process_of_its_own_may_be_killed(
+    rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = copy(rendered, tmp_path / "book")
+    path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
+    started, processes = apart.started, []
+
+    def watched(said: Any) -> Any:
+        found = started(said)
+        processes.append(found[1])
+        return found
+
+    class Killer(books.Watcher):
+        def rendered(self, step: Step, record: Record) -> None:
+            super().rendered(step, record)
+            if len(self.takes) == 1:
+                processes[-1].kill()
+
+    monkeypatch.setattr(apart, "started", watched)
+    report, watcher = small_model.render(path, Killer(), deliver=False, chapters=["3"])
+    assert report.complete
+    assert (report.result.retries, report.result.flags) == (0, {})
+    same_takes(rendered, path, {2})
+    assert len(watcher.takes) == len({step.key for step, _ in watcher.takes})
+    assert len(processes) == 2
 
 
 def killed(rendered: Rendered, folder: Path, kills: int, seed: int) -> None:

@@ -1,8 +1,8 @@
 """The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
 
 Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
-sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU may round the inputs of
-its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0.)
+sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU would round the inputs of
+its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0, as `environment.py` has it.)
 
 Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
 So there is one code path: a whole decode is a stream with a single push, and pushes of any length
@@ -26,6 +26,9 @@ from voxcpm2.errors import ConfigError, RequestError
 
 # Latent frames that a whole encode or decode pushes at once: bounds memory.
 CHUNK = 100
+# Outputs of a decoder's widest layer that are there at once: 34 to 35 by MLX's count of its memory,
+# for the shipped configuration (2026-11-22, the branches of a GPU, computed on a CPU).
+LAYERS_AT_ONCE = 35
 # Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
 CACHED = 1 << 19
 
@@ -35,6 +38,11 @@ class Tails:
 
     def __init__(self) -> None:
         self._kept: dict[int, mx.array] = {}
+
+    @property
+    def kept(self) -> list[mx.array]:
+        """All of it: evaluated together with what was made of the inputs, or these stay alive."""
+        return list(self._kept.values())
 
     def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
         """`x` (batch, time, channels) with the `count` inputs before it in front."""
@@ -412,14 +420,17 @@ def _cached(numbers: int) -> int:
     return sys.maxsize if _on_gpu() else max(1, CACHED // numbers)
 
 
-def _in_parts(run: Callable[[mx.array], mx.array], x: mx.array, size: int) -> mx.array:
+def _in_parts(
+    run: Callable[[mx.array], mx.array], x: mx.array, size: int, tails: Tails | None = None
+) -> mx.array:
     """Feed x (batch, time, ...) through `run`, which remembers, `size` steps of time at once."""
     if x.shape[1] <= size:
         return run(x)
     parts = []
     for start in range(0, x.shape[1], size):
         parts.append(run(x[:, start : start + size]))
-        mx.eval(parts[-1])  # so that the next part reuses this one's memory
+        # so that the next part reuses this one's memory
+        mx.eval(parts[-1], *(tails.kept if tails else ()))
     return mx.concatenate(parts, axis=1)
 
 
@@ -470,14 +481,22 @@ class AudioVAE(nn.Module):
         hop = self.config.hop
         x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
         tails = Tails()
-        return _in_parts(partial(self.encoder, tails=tails), x, CHUNK * hop)
+        return _in_parts(partial(self.encoder, tails=tails), x, CHUNK * hop, tails)
 
     def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
         """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
 
         The rate conditions the timbre only; the output is always at `out_sample_rate`."""
         stream = DecodeStream(self, sample_rate)
-        return _in_parts(stream.push, latents, CHUNK)
+        return _in_parts(stream.push, latents, CHUNK, stream.tails)
+
+    def window(self) -> int:
+        """Bytes, about, that decoding `CHUNK` frames takes while it runs."""
+        length, channels, widest = CHUNK, self.config.decoder_dim, 0
+        for rate in self.config.decoder_rates:
+            length, channels = length * rate, channels // 2
+            widest = max(widest, length * channels)
+        return 4 * widest * LAYERS_AT_ONCE
 
     def stream(self, sample_rate: int | None = None) -> DecodeStream:
         """A decoder that remembers: pushes in order equal one `decode` of all."""
@@ -490,8 +509,8 @@ class DecodeStream:
     def __init__(self, vae: AudioVAE, sample_rate: int | None) -> None:
         self._vae = vae
         self._bucket = vae.bucket(sample_rate)
-        self._tails = Tails()
+        self.tails = Tails()
 
     def push(self, latents: mx.array) -> mx.array:
         """The next latents (batch, n, latent_dim) -> their samples (batch, n * out_hop)."""
-        return self._vae.decoder(latents.astype(mx.float32), self._bucket, self._tails)[..., 0]
+        return self._vae.decoder(latents.astype(mx.float32), self._bucket, self.tails)[..., 0]

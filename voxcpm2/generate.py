@@ -405,7 +405,7 @@ class Decoding:
         with mx.stream(self._stream):
             self._parts.append(self._decoder.push(self._frames[:, :CHUNK]))
             self._frames = self._frames[:, CHUNK:]
-        mx.async_eval(self._parts[-1], self._latents)
+        mx.async_eval(self._parts[-1], self._latents, *self._decoder.tails.kept)
 
     def speech(self) -> Speech:
         """What the row became, as soon as all windows are done, and are known to have been.

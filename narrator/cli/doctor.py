@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 WORK = 2e9
-"""Bytes beside the weights: caches, the codec's buffers, this program. A guess on the safe side."""
+"""Bytes beside the weights: two windows of the codec (1.7 GB as they were counted), two rows (40 MB
+each), and this program."""
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
 WAYS = "ways on: `narrator models pull`; engine.model in the manifest, a directory; or --draft"
@@ -113,7 +114,8 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     models = dict(voxcpm2.models_of(settings or voxcpm2.KIND.settings(), root, tell))
     for name, model in models.items():
         yield _model(name, model)
-    yield _memory(machine.memory(), device, models["model"])
+    hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
+    yield _memory(machine.memory(), device, models["model"], hears)
     if device.kind in ("Metal", "CUDA") and models["model"].path is not None:
         tell("running a step of the model's sizes")
         yield from _step(models["model"].path)
@@ -169,7 +171,9 @@ def _model(name: str, model: Model) -> Diagnosis:
     return Diagnosis(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
 
 
-def _memory(memory: Memory, device: Device, model: Model) -> Diagnosis:
+def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagnosis:
+    from narrator.engines.voxcpm2.memory import RECOGNISER
+
     free = "" if memory.available is None else f", {sized(memory.available)} available"
     said = f"{sized(memory.total)}{free}"
     if model.path is None:
@@ -182,6 +186,9 @@ def _memory(memory: Memory, device: Device, model: Model) -> Diagnosis:
     less = "`narrator models pull --8bit` makes a smaller model"
     if wanted > room:
         return Diagnosis("memory", "fail", f"{said}, {sized(room)} can be had", less)
+    if hears and wanted + RECOGNISER > room:
+        said += f", what hears takes {sized(RECOGNISER)} more: {sized(room)} can be had"
+        return Diagnosis("memory", "warn", said, f"`checks: {{recognition: never}}`; or {less}")
     if device.kind != "CUDA" and memory.available is not None and wanted > memory.available:
         return Diagnosis("memory", "warn", said, f"close other programs; or {less}")
     return Diagnosis("memory", "ok", said)

@@ -82,12 +82,27 @@ def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapte
 
 @contextlib.contextmanager
 def awake() -> Iterator[None]:
-    """A Mac that is left alone must not fall asleep over a render; its lid may still be closed."""
+    """A machine that is left alone must not fall asleep over a render; its lid may still be closed.
+
+    Where nobody can be asked, or who is asked refuses, it may. What asks ends with us, killed too.
+    """
+    if sys.platform == "darwin":
+        commands = [["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]]
+    else:
+        # Each by itself: who is not at the machine may be refused one of them. `cat` ends with us.
+        ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
+        commands = [[*ask, f"--what={what}", "cat"] for what in ("idle", "sleep")]
     with contextlib.ExitStack() as held:
-        if sys.platform == "darwin":
+        for command in commands:
             with contextlib.suppress(OSError):
-                command = ["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]
-                held.callback(held.enter_context(subprocess.Popen(command)).terminate)
+                asking = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # no ctrl-C, and no terminal to ask for a password
+                )
+                held.callback(held.enter_context(asking).terminate)
         yield
 
 

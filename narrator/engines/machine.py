@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -131,6 +132,11 @@ def device(ask: str = _ASK, timeout: float = 120.0) -> Device:
     lines = done.stderr.strip().splitlines()
     ended = f"MLX ended its process with {done.returncode}"
     return Device("", "", None, "", lines[-1] if lines else ended)
+
+
+def ending(code: int) -> str:
+    """How a process ended, by what it returned."""
+    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"
 
 
 def free(path: Path) -> int:

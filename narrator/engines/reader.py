@@ -19,7 +19,7 @@ import numpy as np
 
 from narrator.engines import models, quiet
 from narrator.engines.voxcpm2.loaded import line_of
-from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory
+from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
 from narrator.errors import EngineUnavailable
 
 ROWS = 4
@@ -284,6 +284,7 @@ def _mlx_lm() -> Any:
     # it says at length that there is no PyTorch, which nobody needs here
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
+        prepare()
         import mlx_lm
     except (ImportError, ValueError, OSError) as error:  # it also sets a limit of open files
         name = error.name if isinstance(error, ImportError) else None

@@ -77,7 +77,7 @@ MANIFEST = """\
 title: A Measure
 author: A. Author
 language: en
-engine: {{model: {model}, slots: {slots}, seed: 7{engine}}}
+engine: {{model: {model}, slots: {slots}, seed: 7, process: same{engine}}}
 chain: {{max_chunks: {chain}}}
 speakers:
   narrator: {{voice: {{reference: narrator.wav, transcript: "{said}"}}}}

@@ -408,6 +408,81 @@ def test_a_signal_in_the_middle_of_a_line_is_heard(signals, monkeypatch):
     assert cancel.is_set()
 
 
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """The only folder that programs are found in; what one of ours says and when it ends."""
+    folder, said = tmp_path / "bin", tmp_path / "said"
+    folder.mkdir()
+    os.mkfifo(said)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("PATH", str(folder))
+    pipe = os.open(said, os.O_RDWR)
+    yield folder, pipe
+    os.close(pipe)
+
+
+INHIBIT = """\
+#!/bin/sh
+for asked; do :; done
+/bin/echo "$*" >> {0}
+if test "$asked" = cat; then /bin/cat; fi
+/bin/echo ended >> {0}
+"""
+
+
+def put(folder, text):
+    (folder / "systemd-inhibit").write_text(text.format(folder.parent / "said"))
+    (folder / "systemd-inhibit").chmod(0o755)
+
+
+def lines(pipe, count):
+    read = b""
+    while read.count(b"\n") < count:
+        read += os.read(pipe, 1000)
+    return sorted(read.decode().splitlines())
+
+
+ASKED = [
+    f"--who=narrator --why=a render --mode=block --what={what} cat" for what in ("idle", "sleep")
+]
+
+
+def test_the_machine_is_kept_awake_as_long_as_a_render_runs(programs):
+    folder, pipe = programs
+    put(folder, INHIBIT)
+    with rendering.awake():
+        assert lines(pipe, 2) == ASKED
+    os.set_blocking(pipe, False)  # they have been waited for
+    with pytest.raises(BlockingIOError):
+        os.read(pipe, 1)
+
+
+def test_what_keeps_the_machine_awake_ends_with_a_killed_render(programs):
+    folder, pipe = programs
+    put(folder, INHIBIT)
+    script = (
+        "import os, sys\nfrom narrator.cli import rendering\n"
+        "with rendering.awake(): sys.stdin.read(1); os.kill(os.getpid(), 9)"
+    )
+    render = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
+    assert lines(pipe, 2) == ASKED
+    render.communicate(b".")
+    assert render.returncode == -signal.SIGKILL
+    assert lines(pipe, 2) == ["ended", "ended"]
+
+
+@pytest.mark.parametrize(
+    "program", [None, "#!/bin/sh\nexit 1\n", "#!/nowhere/at/all\n", "#!/bin/sh\nkill -9 $$\n"]
+)
+def test_a_machine_that_cannot_be_asked_is_not_asked(programs, program, capfd):
+    folder, _ = programs
+    if program:
+        put(folder, program)
+    with rendering.awake():
+        pass
+    assert capfd.readouterr() == ("", "")
+
+
 def test_check_refuses_what_a_render_would(tmp_path, narrator):
     book = books.write(tmp_path)
     (tmp_path / "short.wav").write_bytes(audio.wav(sounds.voice(1.0), sounds.RATE))

@@ -104,6 +104,18 @@ def test_too_little_memory_fails_and_little_at_hand_warns(narrator, fit, monkeyp
     assert (code, found["memory"]["state"]) == (0, "warn")
 
 
+def test_what_hears_takes_needs_memory_too(narrator, fit, monkeypatch, book):
+    text = book.read_text() + "checks: {recognition: all}\n"
+    little = machine.Device("Metal", "Apple M1", 3_000_000_000, "0.32.4")
+    monkeypatch.setattr(machine, "device", lambda: little)
+    _, found = checks(narrator, book)
+    assert found["memory"]["state"] == "ok"
+    book.write_text(text)
+    code, found = checks(narrator, book)
+    assert (code, found["memory"]["state"]) == (0, "warn")
+    assert "what hears takes 2.0 GB more: 3.0 GB can be had" in found["memory"]["said"]
+
+
 def test_a_missing_encoder_fails(narrator, fit, monkeypatch):
     monkeypatch.setattr(doctor, "ENCODERS", {**doctor.ENCODERS, "libnone": "NONE"})
     code, found = checks(narrator)

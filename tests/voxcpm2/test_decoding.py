@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ import pytest
 
 import voxcpm2
 from voxcpm2 import Prompt, Request, VoxCPM2, generate
+from voxcpm2.audio_vae import AudioVAE
+from voxcpm2.config import Config
 from voxcpm2.convert import convert
 
 
@@ -54,6 +59,35 @@ def run(model: VoxCPM2, request: Request) -> Any:
     batch.add(request)
     while len(batch):
         yield from batch.advance()
+
+
+def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
+    """What it remembers, not the layers' outputs that this was cut out of."""
+    batch = base.batch(1)
+    row = batch.add(Request("the warm sun", seed=1, steps=1, min_len=60, max_len=60))
+    while not batch.step():
+        pass
+    decoding = batch.decoding(row)
+    mx.synchronize()
+    mx.reset_peak_memory()
+    before = mx.get_active_memory()
+    decoding.push()
+    mx.synchronize()
+    assert decoding.left
+    held, took = mx.get_active_memory() - before, mx.get_peak_memory() - before
+    assert held < took / 8
+    decoding.speech()
+
+
+def test_the_shipped_models_rows_and_windows_are_counted_in_bytes() -> None:
+    shipped = Path(__file__).parents[1] / "golden" / "shipped_config.json"
+    config = Config.from_dict(json.loads(shipped.read_text()))
+    network = types.SimpleNamespace(dtype=mx.bfloat16)
+    model = types.SimpleNamespace(config=config, network=network, vae=AudioVAE(config.vae))
+    needs = functools.partial(VoxCPM2.needs, model)
+    assert needs(3) - needs(2) == 36_864 * voxcpm2.POSITIONS
+    assert 0.8e9 < needs(1) < 1e9  # one is decoded at a time, then
+    assert needs(2) == 2 * needs(1)
 
 
 def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import keys
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines import Outcome, Request, Speech, machine, quiet
 from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Reference, Voice
@@ -297,7 +297,7 @@ class DraftSession:
         """The worker is gone: what it was speaking failed, what it had not begun waits again."""
         self._workers.remove(worker)
         self._dismiss(worker)
-        how = _ending(worker.process.returncode)
+        how = machine.ending(worker.process.returncode)
         if not worker.ready:
             raise EngineUnavailable(f"the draft voice does not start: its worker {how}")
         outcomes: list[Outcome] = []
@@ -393,10 +393,6 @@ def _failed(request: Request, why: str) -> Outcome:
 
 def _text(payload: bytes) -> str:
     return payload.decode("utf-8", "replace")
-
-
-def _ending(code: int) -> str:
-    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"
 
 
 def _pick(speaker: str, what: str, choices: Sequence[_T]) -> _T:

@@ -1,25 +1,27 @@
 """VoxCPM2 as an engine: what a plan asks of it, without loading anything, and how it is loaded.
 
-MLX and `voxcpm2` are loaded by `start`, and used on the thread that called it. Knows nothing of
-chapters, chains, checks and what becomes of a take.
+MLX and `voxcpm2` are loaded by `start`, and used on the thread that called it, or in a process of
+their own (`apart.py`). Knows nothing of chapters, chains, checks and what becomes of a take.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from narrator import files
-from narrator.engines import ABSENT, models, quiet
+from narrator.engines import ABSENT, Session, machine, models, quiet
 from narrator.engines.voice import CASTING, Reference, Voice
-from narrator.engines.voxcpm2.loaded import TOO_BIG, Latents, LoadedModel, Side, line_of
-from narrator.engines.voxcpm2.memory import is_out_of_memory
+from narrator.engines.voxcpm2.apart import Apart, SessionApart
+from narrator.engines.voxcpm2.loaded import Latents, LoadedModel, Loading, Side, load
 from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import LANGUAGES, speaks
-from narrator.errors import EngineFailure, EngineUnavailable, Problem
+from narrator.errors import EngineUnavailable, Problem
 
 SAMPLER = 1
 """Raised when the same request would give other samples with the same weights."""
@@ -117,8 +119,10 @@ class VoxCPM2Engine:
             ]
         return [Problem(None, None, message) for message in found]
 
-    def start(self, tell: Callable[[str], None] = quiet) -> VoxCPM2Session:
+    def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Load the model, unless it is loaded. Raises EngineUnavailable."""
+        if self._apart is not None:
+            return SessionApart(self._apart, tell)
         return VoxCPM2Session(self._load(tell), self._memory, tell)
 
     # -- voices
@@ -127,25 +131,21 @@ class VoxCPM2Engine:
     def encoder_fingerprint(self) -> str:
         """Names what encodes: references encoded by it need not be encoded again.
 
-        Loads the model. Raises EngineUnavailable.
+        Loads the model here. Raises EngineUnavailable.
         """
         return self._load(quiet).model.encoder_fingerprint
 
     def encoded(self, reference: Reference) -> Mapping[str, Latents]:
-        """The latents of a clip to be imitated, by `encoder_fingerprint`.
+        """The latents of a clip to be imitated, by its encoder's fingerprint.
 
-        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
-        `encode` fails on, and StorageError.
+        Loads the model. Raises EngineUnavailable, StorageError.
         """
-        try:
-            return {self.encoder_fingerprint: self.encode(reference)}
-        except EngineFailure as error:
-            raise EngineUnavailable(str(error)) from error
+        return (self._apart or self._load(quiet)).encoded(reference)
 
     def encode(
         self, reference: Reference, side: Side = "right", tell: Callable[[str], None] = quiet
     ) -> Latents:
-        """As `LoadedModel.encode`; loads the model."""
+        """As `LoadedModel.encode`; loads the model here."""
         return self._load(tell).encode(reference, side, tell)
 
     # -- the model
@@ -167,43 +167,35 @@ class VoxCPM2Engine:
         remembered = self._remembered.get(kind) if same else None
         return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
 
-    def _load(self, tell: Callable[[str], None]) -> LoadedModel:
-        if self._loaded is not None:
-            return self._loaded
+    @cached_property
+    def _apart(self) -> Apart | None:
+        """What has the model in a process of its own, where it is to be there."""
+        loading, where = self._loading(), self.settings.process
+        own = _on_cuda() if where == "auto" else where == "own"
+        return Apart(loading, self._memory) if own else None
+
+    def _loading(self) -> Loading:
+        """Raises EngineUnavailable where it is not here."""
         for found in (self._found, self._found_lora):
             if found is not None and found.path is None:
                 raise EngineUnavailable(_absent(found))
-        tell(f"loading VoxCPM2 ({self._found.spec}) …")
-        try:
-            import mlx.core as mx
-
-            import voxcpm2
-        except ImportError as error:
-            raise EngineUnavailable(f"MLX does not load here ({error}): {_ON_LINUX}") from error
-        dtype: str | None = self.settings.dtype
-        if dtype == "auto":
-            # Half precision is slower on a CPU; None is the checkpoint's own.
-            dtype = "float32" if mx.default_device() == mx.cpu else None
         lora = None if self._found_lora is None else self._found_lora.path
-        assert self._found.path is not None
-        limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
-        try:
-            model = voxcpm2.load(self._found.path, dtype=dtype, lora=lora)
-        except voxcpm2.VoxCPM2Error as error:
-            raise EngineUnavailable(f"{self._found.spec}: {error}") from error
-        except (RuntimeError, MemoryError) as error:
-            what = f"{self._found.spec}: the model does not load: {line_of(error)}"
-            raise EngineUnavailable(
-                f"{what}; {TOO_BIG}" if is_out_of_memory(error) else what
-            ) from error
-        finally:
-            mx.set_cache_limit(limit)
-        beside = mx.new_stream(mx.default_device())
-        self._loaded = LoadedModel(model, self.settings, self._weights(), self._cache, beside)
+        path, weights = self._found.path, self._weights()
+        assert path is not None
+        # a manifest's are of a class made with all engines', which another process does not know
+        own = self.settings.model_dump(include=set(VoxCPM2Settings.model_fields))
+        settings = VoxCPM2Settings.model_validate(own)
+        return Loading(self._found.spec, path, lora, settings, weights, self._cache)
+
+    def _load(self, tell: Callable[[str], None]) -> LoadedModel:
+        self._loaded = self._loaded or load(self._loading(), tell)
         return self._loaded
 
 
-_ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
+@cache
+def _on_cuda() -> bool:
+    """Asked once, and elsewhere: MLX is not loaded here for it."""
+    return sys.platform == "linux" and machine.device().kind == "CUDA"
 
 
 def _config(path: Path | None) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ class Growth:
     """A doubling that does not make so many times the patches a second is taken back."""
 
     def __init__(self, slots: int, settled: bool, fits: Callable[[int, int], bool]) -> None:
-        """`fits(now, then)`: whether memory that holds `now` rows holds `then`."""
+        """`fits(now, then)`: whether memory that holds `now` rows, maybe none, holds `then`."""
         self.slots, self.settled = slots, settled
         self.lowered = False
         self._fits = fits
@@ -65,13 +65,13 @@ class Growth:
 
 
 def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
-    """What was learnt under a name, to go on from; from the beginning where nothing was."""
+    """What was learnt under a name, to go on from; where nothing was, the first slots that fit."""
     known = _notes(path).get(name)
     if isinstance(known, dict):
         slots, settled = known.get("slots"), known.get("settled")
         if isinstance(slots, int) and 1 <= slots <= Growth.MOST and isinstance(settled, bool):
             return Growth(slots, settled, fits)
-    return Growth(Growth.FIRST, False, fits)
+    return Growth(Growth.FIRST if fits(0, Growth.FIRST) else 1, False, fits)
 
 
 def _notes(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from narrator import files
 from narrator.engines import quiet
 from narrator.engines.voice import Reference
-from narrator.engines.voxcpm2.memory import is_out_of_memory
+from narrator.engines.voxcpm2.memory import is_beyond_repair, is_out_of_memory
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -35,12 +35,60 @@ TOO_BIG = (
     "or make chunks shorter"
 )
 
+_ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
+
 Side = Literal["right", "left"]
 Latents = NDArray[np.float32]
 
 
 class OutOfMemory(EngineUnavailable):
     """Memory did not hold the encoding of a voice beside what else there was."""
+
+
+class Corrupt(EngineUnavailable):
+    """MLX cannot go on in this process; another one can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What is to be loaded, and where its encoded references are kept."""
+
+    spec: str
+    path: Path
+    lora: Path | None
+    settings: VoxCPM2Settings
+    weights: str
+    """Names the model's bytes."""
+    cache: Path
+
+
+def load(what: Loading, tell: Callable[[str], None] = quiet) -> LoadedModel:
+    """The model in this process. Raises EngineUnavailable."""
+    tell(f"loading VoxCPM2 ({what.spec}) …")
+    try:
+        import voxcpm2  # first: it sets what MLX reads of its environment
+    except ImportError as error:
+        raise EngineUnavailable(f"MLX does not load here ({error}): {_ON_LINUX}") from error
+    import mlx.core as mx
+
+    dtype: str | None = what.settings.dtype
+    if dtype == "auto":
+        # Half precision is slower on a CPU; None is the checkpoint's own.
+        dtype = "float32" if mx.default_device() == mx.cpu else None
+    limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
+    try:
+        model = voxcpm2.load(what.path, dtype=dtype, lora=what.lora)
+    except voxcpm2.VoxCPM2Error as error:
+        raise EngineUnavailable(f"{what.spec}: {error}") from error
+    except (RuntimeError, MemoryError) as error:
+        said = f"{what.spec}: the model does not load: {line_of(error)}"
+        raise EngineUnavailable(
+            f"{said}; {TOO_BIG}" if is_out_of_memory(error) else said
+        ) from error
+    finally:
+        mx.set_cache_limit(limit)
+    beside = mx.new_stream(mx.default_device())
+    return LoadedModel(model, what.settings, what.weights, what.cache, beside)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +112,8 @@ class LoadedModel:
 
         Encoded once, and kept in the cache's folder; `reference.latents` are the right side's, and
         come from anywhere: those that are not of this sound are told, and not used. Raises
-        EngineUnavailable out of memory, EngineFailure for a clip that it cannot take, StorageError.
+        EngineUnavailable out of memory, EngineFailure for a clip that it cannot take, Corrupt,
+        StorageError.
         """
         import voxcpm2
 
@@ -87,12 +136,29 @@ class LoadedModel:
                 with files.replacing(path) as temporary, temporary.open("wb") as file:
                     np.savez(file, latents=latents)
         except (voxcpm2.VoxCPM2Error, RuntimeError, MemoryError) as error:
+            if is_beyond_repair(error):
+                raise corrupt(error) from error
             if is_out_of_memory(error):
                 what = f"out of memory while a voice is encoded ({line_of(error)}): {TOO_BIG}"
                 raise OutOfMemory(what) from error
             raise EngineFailure(f"VoxCPM2 cannot read the reference: {line_of(error)}") from error
         self._encoded[name] = latents
         return latents
+
+    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
+        """As `Engine.encoded`.
+
+        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
+        `encode` fails on, and StorageError.
+        """
+        try:
+            return {self.model.encoder_fingerprint: self.encode(reference)}
+        except EngineFailure as error:
+            raise EngineUnavailable(str(error)) from error
+
+
+def corrupt(error: Exception) -> Corrupt:
+    return Corrupt(f"MLX cannot go on in this process ({line_of(error)}): run the same again")
 
 
 def line_of(error: Exception) -> str:

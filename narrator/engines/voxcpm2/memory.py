@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import re
 
 from narrator.engines import machine
+
+RECOGNISER = 2_000_000_000
+"""Bytes of what hears takes beside the model: 1.6 GB of weights, and its work."""
 
 _OUT_OF_MEMORY = re.compile(
     r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
@@ -13,10 +17,31 @@ _OUT_OF_MEMORY = re.compile(
     r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
     re.IGNORECASE,
 )
+_CORRUPT = re.compile(
+    r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior", re.IGNORECASE
+)
+"""After these MLX's encoder is left half written, or the system takes no more of this process."""
+_CUDA = re.compile(r"\bcuda[A-Z]\w*|\bCUDA error|\bcu[A-Z]\w*\(|illegal memory access")
 
 
 def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def is_beyond_repair(error: Exception) -> bool:
+    """Whether nothing that MLX computes in this process can be trusted any more.
+
+    What CUDA fails on stays with the process, but for memory that it did not get.
+    """
+    said = str(error)
+    if _CORRUPT.search(said):
+        return True
+    return bool(_CUDA.search(said)) and not is_out_of_memory(error)
+
+
+def prepare() -> None:
+    """Have MLX's environment set, for who loads MLX without the model. Raises ImportError."""
+    import voxcpm2.environment  # noqa: F401
 
 
 class MemoryLimits:
@@ -42,6 +67,14 @@ class MemoryLimits:
         if self._wired is not None:
             mx.set_wired_limit(self._wired)
         self._cache = self._wired = None
+
+
+def room() -> int:
+    """Bytes of the device that a model may take: a fifth is left to others, and as much as a
+    recogniser needs where there is one, which is loaded when a take is first doubted."""
+    total = device_memory()
+    hears = importlib.util.find_spec("mlx_whisper") is not None
+    return total - max(total // 5, RECOGNISER if hears else 0)
 
 
 def device_memory() -> int:

@@ -20,8 +20,20 @@ from typing import TYPE_CHECKING, TypeVar
 from narrator import keys
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.voxcpm2.growth import Growth, recall, remember
-from narrator.engines.voxcpm2.loaded import TOO_BIG, LoadedModel, OutOfMemory, line_of
-from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory
+from narrator.engines.voxcpm2.loaded import (
+    TOO_BIG,
+    Corrupt,
+    LoadedModel,
+    OutOfMemory,
+    corrupt,
+    line_of,
+)
+from narrator.engines.voxcpm2.memory import (
+    MemoryLimits,
+    is_beyond_repair,
+    is_out_of_memory,
+    room,
+)
 from narrator.engines.voxcpm2.wording import before, closed, description
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -34,6 +46,7 @@ HORIZON = 29.0
 """Seconds of prompt and speech together: the model was trained within about 30."""
 MOST_FAILED = 3
 """Chunks that may fail alone, none of the others speaking between, before it is the machine."""
+_SCARCE = "out of memory"
 _T = TypeVar("_T")
 
 
@@ -81,17 +94,19 @@ class VoxCPM2Session:
         self.slots = 0
         self._report()
 
-    def add(self, request: Request) -> None:
+    def add(self, request: Request, *, suspect: bool = False) -> None:
         """Take a request on; what is wrong with it comes back as its outcome.
 
-        Raises EngineUnavailable where memory does not hold the encoding of its voice, StorageError.
+        A `suspect` is spoken alone. Raises EngineUnavailable where memory does not hold the
+        encoding of its voice, Corrupt, StorageError.
         """
         import voxcpm2
 
         if self._first is None:
             self._first = time.monotonic()
         try:
-            self._enter(_RowJob(request, self._roomy(request)))
+            self._enter(_RowJob(request, self._roomy(request), suspect))
+            self._resize()
         except voxcpm2.VoxCPM2Error as error:
             self._fail(request, str(error))
         except EngineFailure as error:
@@ -134,6 +149,18 @@ class VoxCPM2Session:
         self._limits.restore()
         if not self._fixed:
             remember(self._memory, _machine(self._loaded), self._growth)
+
+    def lower(self, ran: int, why: str) -> bool:
+        """Fewer slots, since so many rows were too many; False where that was one row, or there is
+        one slot."""
+        if ran < 2 or self._growth.slots == 1:
+            return False
+        self._growth.lower(ran)
+        self._trouble = f"slots lowered to {self._growth.slots}: {why}"
+        if not self._fixed:
+            remember(self._memory, _machine(self._loaded), self._growth)
+        self._report()
+        return True
 
     # -- the work
 
@@ -196,14 +223,16 @@ class VoxCPM2Session:
 
         Out of memory: fewer slots, and where there is nothing to lower, what ran is tried once
         more, alone. Else it is not known which row is at fault: each is tried alone, and the ones
-        that fail again have failed.
+        that fail again have failed. Raises Corrupt where this process is at fault.
         """
+        if is_beyond_repair(error):
+            raise corrupt(error) from error
         jobs = self._in_flight()
         if is_out_of_memory(error):
             # Rows that were about to join count, too: reading them takes memory.
             rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
             ran = rows + len(self._decoding)
-            if not self._lower(ran):
+            if not self.lower(ran, _SCARCE):
                 if jobs[0].cramped:
                     raise EngineUnavailable(
                         f"out of memory with a single chunk ({line_of(error)}): {TOO_BIG}"
@@ -211,11 +240,11 @@ class VoxCPM2Session:
                 for job in jobs[:ran]:
                     job.cramped = True
         elif jobs[0].suspect:
-            failed = jobs.pop(0)
-            self._fail(failed.request, line_of(error))
-            self._failed.add(failed.request.key)
+            job = jobs.pop(0)
+            self._fail(job.request, line_of(error))
+            self._failed.add(job.request.key)
             if len(self._failed) >= MOST_FAILED:
-                raise EngineUnavailable(
+                raise Corrupt(  # whatever it says: another process is tried, where there may be one
                     f"MLX failed on {MOST_FAILED} chunks one after another, each alone: "
                     f"{line_of(error)}; `narrator doctor` looks at this machine"
                 ) from error
@@ -229,24 +258,13 @@ class VoxCPM2Session:
         try:
             return self._asked(request)
         except OutOfMemory:
-            self._lower(self._batch.running + len(self._decoding))
+            self.lower(self._batch.running + len(self._decoding), _SCARCE)
             self._restart(self._in_flight())
             return self._asked(request)
 
     def _in_flight(self) -> list[_RowJob]:
         """What runs comes before what waits."""
         return [job for job, _ in self._decoding] + list(self._jobs.values())
-
-    def _lower(self, ran: int) -> bool:
-        """Fewer slots, since memory did not hold what ran; False where that was one row, or there
-        is one slot."""
-        if ran < 2 or self._growth.slots == 1:
-            return False
-        self._growth.lower(ran)
-        self._trouble = f"slots lowered to {self._growth.slots}: out of memory"
-        if not self._fixed:
-            remember(self._memory, _machine(self._loaded), self._growth)
-        return True
 
     def _restart(self, jobs: Sequence[_RowJob]) -> None:
         self._decoding.clear()
@@ -258,9 +276,7 @@ class VoxCPM2Session:
         self._resize()
 
     def _fail(self, request: Request, why: str) -> None:
-        text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-        failure = EngineFailure(f"VoxCPM2: {why}: {text!r}")
-        self._outcomes.append(Outcome(request.key, request.attempt, failure=failure))
+        self._outcomes.append(failed(request, why))
 
     # -- what the model is asked
 
@@ -318,6 +334,12 @@ def _there(request: Request, given: _T | None) -> _T:
     return given
 
 
+def failed(request: Request, why: str) -> Outcome:
+    """What a request comes to that cannot be spoken."""
+    text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
+    return Outcome(request.key, request.attempt, failure=EngineFailure(f"VoxCPM2: {why}: {text!r}"))
+
+
 def lengths(expected: float, earliest: float, prompt: float, patch: float) -> tuple[int, int]:
     """Patches before which a stop is not heeded, and at most; all given in seconds but `earliest`,
     the share of `expected` that must be spoken.
@@ -345,10 +367,12 @@ def _growth(loaded: LoadedModel, memory: Path) -> Growth:
     if slots != "auto":
         return Growth(slots, True, lambda now, then: True)
     mx.reset_peak_memory()
-    model, limit = mx.get_active_memory(), 0.8 * device_memory()
+    model, limit = mx.get_active_memory(), room()
 
     def fits(now: int, then: int) -> bool:
-        return model + (mx.get_peak_memory() - model) * then / now < limit
+        measured = (mx.get_peak_memory() - model) * then / now if now else 0
+        # what has not happened yet is in no peak: a take that is decoded, long rows
+        return model + max(measured, loaded.model.needs(then)) < limit
 
     return recall(memory, _machine(loaded), fits)
 

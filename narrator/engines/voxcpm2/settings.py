@@ -28,6 +28,9 @@ class VoxCPM2Settings(EngineSettings):
     """Of the noise: another one says everything a little differently."""
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
     """Chunks side by side; auto finds what is fastest here, once."""
+    process: Literal["auto", "own", "same"] = "auto"
+    """Where the model runs: in narrator's process, or in one of its own, which may die and is
+    started anew. Auto has one on NVIDIA GPUs, where some errors leave nothing else to do."""
     earliest_stop: float = Field(default=0.25, ge=0, le=0.9)
     """Share of a chunk's expected length before which the model may not stop."""
 

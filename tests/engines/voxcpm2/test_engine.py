@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,11 +19,13 @@ import numpy as np
 import pytest
 
 import voxcpm2
-from narrator import files
-from narrator.engines import Outcome, Prompt, Request, Speech
+from narrator import engines, files
+from narrator.engines import Outcome, Prompt, Request, Speech, machine
 from narrator.engines.voice import Reference, Voice
+from narrator.engines.voxcpm2 import engine as engine_module
 from narrator.engines.voxcpm2 import memory as mlx_memory
 from narrator.engines.voxcpm2 import session as room
+from narrator.engines.voxcpm2.apart import SessionApart
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.engines.voxcpm2.session import VoxCPM2Session, lengths, noise_seed
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
@@ -131,7 +135,7 @@ def test_identity_names_weights_and_precision(make: Make) -> None:
     assert set(identity) == {"name", "sampler", "weights", "dtype"}
     assert not identity["weights"].startswith("absent")
     assert make(dtype="bfloat16").identity() != identity
-    assert make(slots=7, steps=3).identity() == identity
+    assert make(slots=7, steps=3, process="own").identity() == identity
 
 
 def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> None:
@@ -757,6 +761,243 @@ def test_one_poisoned_row_fails_alone(
     session.close()
 
 
+THREE = FEW[:3]
+BRIEF = (replace(MIXED[2], parameters={"steps": 1}), replace(MIXED[4], parameters={"steps": 1}))
+
+
+def same(found: dict[str, Outcome], expected: dict[str, Outcome]) -> None:
+    """They are the same takes to the last bit, and as many as there are."""
+    for key, outcome in found.items():
+        one, other = said(outcome), said(expected[key])
+        assert np.array_equal(one.samples, other.samples)
+        assert np.array_equal(one.state, other.state)
+
+
+def failing_once(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, error: str, *, late: bool
+) -> Callable[[int], list[int]]:
+    """`arm(n)`: the n-th call of something fails from now on, before it or when it is done; what it
+    returns counts the calls."""
+    act, calls, at = getattr(place, name), list[int](), [0]
+
+    def fail(*given: Any) -> Any:
+        calls.append(len(calls) + 1)
+        done = act(*given) if late or calls[-1] != at[0] else None
+        if calls[-1] == at[0]:
+            raise RuntimeError(error)
+        return done
+
+    def arm(first: int) -> list[int]:
+        calls.clear()
+        at[0] = first
+        return calls
+
+    monkeypatch.setattr(place, name, fail)
+    return arm
+
+
+TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)"
+
+
+@pytest.mark.parametrize("error", [OUT, TIMEOUT], ids=["memory", "another"])
+@pytest.mark.parametrize(
+    ("place", "name", "late", "least"),
+    [
+        (generate.Batch, "step", False, 6),
+        (generate.Batch, "step", True, 6),
+        (generate.Decoding, "push", False, 2),
+        # the samples are there, and it is only now that they are known to be nothing
+        (generate, "_settle", True, 2),
+    ],
+    ids=["a step", "a step that was made", "a window", "an evaluation, late"],
+)
+def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    place: Any,
+    name: str,
+    late: bool,
+    least: int,
+    error: str,
+) -> None:
+    """Once in a run of two takes of three patches, at every call of it."""
+    monkeypatch.setattr(room, "lengths", lambda *_: (2, 3))
+    arm = failing_once(monkeypatch, place, name, error, late=late)
+    engine = make(slots=1)
+
+    def run(first: int) -> tuple[dict[str, Outcome], int]:
+        calls, session = arm(first), engine.start()
+        found = speak(session, BRIEF)
+        session.close()
+        assert len(found) == len(BRIEF)
+        return found, len(calls)
+
+    undisturbed, many = run(0)
+    assert many >= least
+    for first in range(1, many + 1):
+        found, calls = run(first)
+        assert calls > many
+        same(found, undisturbed)
+
+
+def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "lengths", lambda *_: (2, 4))
+    arm = failing_once(monkeypatch, generate.Batch, "step", OUT, late=True)
+    engine = make(slots=2)
+    undisturbed, many, first = dict[str, Outcome](), 1, 0
+    while first < many:
+        calls, session = arm(first), engine.start()
+        found = speak(session, BRIEF)
+        lowered = session.slots == 1
+        session.close()
+        if not first:
+            undisturbed, many = found, len(calls)
+        assert len(found) == len(BRIEF)
+        for key, outcome in found.items():
+            one, other = said(outcome), said(undisturbed[key])
+            assert np.abs(one.samples - other.samples).max() < 1e-3
+        assert lowered == (0 < first <= many)  # two rows from the first step to the last
+        first += 1
+
+
+THRASHING = (
+    "Cache thrashing is happening, please set the environment variable "
+    "MLX_CUDA_GRAPH_CACHE_SIZE to a larger value than 400 to fix degraded performance."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "beyond"),
+    [
+        (THRASHING, True),
+        (
+            "cudaGraphInstantiate(&graph_exec, graph, nullptr, nullptr, 0) failed: out of memory",
+            True,
+        ),
+        ("cudaStreamSynchronize(stream_) failed: an illegal memory access was encountered", True),
+        (
+            "cuLaunchKernelEx(&config, kernel, params, nullptr) failed: unspecified launch failure",
+            True,
+        ),
+        ("CUDA error: device-side assert triggered", True),
+        (
+            "[METAL] Command buffer execution failed: Ignored (for causing prior/excessive GPU "
+            "errors) (00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)",
+            True,
+        ),
+        ("cudaMallocAsync(&data, size, stream) failed: out of memory", False),
+        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", False),
+        ("[matmul] Last dimension of first input with shape (1,2)", False),
+        (OUT, False),
+        (TIMEOUT, False),
+    ],
+)
+def test_what_only_a_new_process_mends_is_known_by_its_words(said: str, beyond: bool) -> None:
+    assert mlx_memory.is_beyond_repair(RuntimeError(said)) == beyond
+
+
+@pytest.mark.parametrize(("place", "name"), [(generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")])
+def test_a_process_that_cannot_go_on_is_not_gone_on_in(
+    make: Make, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    calls = []
+
+    def thrashing(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        raise RuntimeError(THRASHING)
+
+    monkeypatch.setattr(place, name, thrashing)
+    session = make(slots=4).start()
+    with pytest.raises(EngineUnavailable, match=r"in this process \(Cache.*run the same again"):
+        speak(session, FEW)
+    assert len(calls) == 1
+    session.close()
+
+
+def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
+    make: Make, alone: dict[str, Outcome]
+) -> None:
+    """As another process is asked for it."""
+    session = make(slots=8).start()
+    session.lower(len(FEW), "its process died")
+    assert (session.slots, session.note) == (2, "slots lowered to 2: its process died")
+    for asked in FEW[:2]:
+        session.add(asked, suspect=True)
+    session.add(FEW[2])
+    found = dict[str, Outcome]()
+    while len(found) < 2:
+        assert session._batch.running <= 1
+        found |= {outcome.key: outcome for outcome in session.advance()}
+    same(found, alone)
+    assert list(found) == [asked.key for asked in FEW[:2]]
+    session.close()
+
+
+# -- in a process of its own -----------------------------------------------------------------------
+
+
+def test_a_process_that_is_killed_costs_no_take(
+    make: Make, alone: dict[str, Outcome], tmp_path: Path
+) -> None:
+    engine, told, killed = make(slots=1, process="own"), list[str](), list[int]()
+    session = engine.start(told.append)
+    assert isinstance(session, SessionApart)
+
+    def kill() -> None:
+        process = session._process._process
+        os.kill(process.pid, signal.SIGINT)  # ctrl-C is not for it
+        if not killed:
+            os.kill(process.pid, signal.SIGKILL)
+        killed.append(process.pid)
+
+    found = {asked.key: out for asked, out in engines.speak(session, THREE, tick=kill)}
+    same(found, alone)
+    assert len(set(killed)) == 2
+    assert [line.split(" (")[0] for line in told][1:] == [
+        "encoding a voice …",
+        "the model's process was killed",
+        "loading VoxCPM2",
+        "encoding a voice …",  # of another take
+    ]
+    assert session.note == "1 slot, process 2"
+    assert engine.encoded(clip()).keys() == {make().encoder_fingerprint}
+    session.close()
+    assert engine._loaded is None  # the weights are not here, too
+
+
+def test_what_is_wrong_there_is_said_here(make: Make, tmp_path: Path) -> None:
+    broken = hubs.checkpoint(tmp_path / "broken")
+    (broken / "tokenizer.json").write_text("{}")
+    with pytest.raises(EngineUnavailable) as here:
+        make(broken).start()
+    with pytest.raises(EngineUnavailable) as there:
+        make(broken, process="own").start()
+    assert str(there.value) == str(here.value)
+
+
+@pytest.mark.parametrize(("kind", "own"), [("CUDA", True), ("CPU", False), ("", False)])
+def test_the_model_has_a_process_of_its_own_on_cuda(
+    make: Make, monkeypatch: pytest.MonkeyPatch, kind: str, own: bool
+) -> None:
+    asked = []
+
+    def device() -> machine.Device:
+        asked.append(kind)
+        return machine.Device(kind, "it", None, "0.32")
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(machine, "device", device)
+    monkeypatch.setattr(
+        engine_module, "_on_cuda", functools.cache(engine_module._on_cuda.__wrapped__)
+    )
+    assert [make()._apart is not None for _ in range(2)] == [own, own]
+    assert len(asked) == 1
+    assert make(process="same")._apart is None
+    assert make(process="own")._apart is not None
+
+
 def test_where_nothing_works_the_machine_is_at_fault(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -835,6 +1076,43 @@ def test_auto_finds_the_slots_while_it_works_and_keeps_them(
     again = make(slots="auto").start()
     assert (again.slots, again.note) == (4, "4 slots")
     again.close()
+
+
+@pytest.mark.parametrize(("rows", "slots"), [(1.5, 1), (2.5, 2)])
+def test_the_first_slots_are_those_that_memory_is_known_to_hold(
+    make: Make, monkeypatch: pytest.MonkeyPatch, rows: float, slots: int
+) -> None:
+    """With what they will take, of which nothing has happened yet."""
+    engine = make(slots="auto")
+    model = engine._load(print).model
+    one, two = model.needs(1), model.needs(2)
+    limit = mx.get_active_memory() + one + (two - one) * (rows - 1)
+    monkeypatch.setattr(room, "room", lambda: limit)
+    session = engine.start()
+    assert session.slots == slots
+    session.close()
+
+
+def test_what_a_doubling_needs_is_known_before_it_has_happened(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was decoded so far, and no row is long."""
+    engine = make(slots="auto")
+    model = engine._load(print).model
+    monkeypatch.setattr(mx, "get_peak_memory", mx.get_active_memory)
+    monkeypatch.setattr(room, "room", lambda: mx.get_active_memory() + model.needs(4) - 1)
+    session = engine.start()
+    assert session._growth._fits(2, 3)
+    assert not session._growth._fits(2, 4)
+    session.close()
+
+
+def test_room_is_left_to_others_and_to_what_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+    for total, hears, left in ((16e9, False, 12.8e9), (16e9, True, 12.8e9), (8e9, True, 6e9)):
+        monkeypatch.setattr(mlx_memory, "device_memory", lambda total=total: int(total))
+        found = object() if hears else None
+        monkeypatch.setattr("importlib.util.find_spec", lambda name, found=found: found)
+        assert mlx_memory.room() == left
 
 
 def test_a_fine_tuned_voice_is_named_and_heard(make: Make, tmp_path: Path) -> None:

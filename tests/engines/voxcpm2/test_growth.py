@@ -83,6 +83,18 @@ def test_what_was_found_is_kept(tmp_path: Path) -> None:
     assert (other.slots, other.settled) == (Growth.FIRST, False)
 
 
+def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path: Path) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def fits(now: int, then: int) -> bool:
+        asked.append((now, then))
+        return False
+
+    found = recall(tmp_path / "slots.json", "this", fits)
+    assert (found.slots, found.settled) == (1, False)
+    assert asked == [(0, Growth.FIRST)]
+
+
 def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path: Path) -> None:
     growth = Growth(2, False, always)
     run(growth, lambda rows: 1.0, 2 * (Growth.WARM + Growth.STEPS) + 1)
