@@ -88,7 +88,7 @@ class Report:
     def __init__(self) -> None:
         self.errors: dict[str, dict[str, float]] = {}
         self.tolerances: dict[str, float] = dict(COMPONENTS)
-        self.precision: list[precision.Costs] = []
+        self.precision: list[precision.HalfCosts] = []
         self.redrawn = 0
         self.variant = ""
 

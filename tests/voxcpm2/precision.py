@@ -79,7 +79,7 @@ class Inputs:
         )
 
 
-class Official:
+class OfficialParts:
     """The official implementation, computing in `dtype`."""
 
     def __init__(self, model: Any, dtype: torch.dtype, *, autocast: bool = False) -> None:
@@ -161,7 +161,7 @@ class Official:
         }
 
 
-class Ours:
+class OurParts:
     """This package, computing in the network's dtype."""
 
     def __init__(self, model: VoxCPM2) -> None:
@@ -212,7 +212,7 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Costs:
+class HalfCosts:
     """Of one part, relative root mean square: each from the official float32, but `apart`."""
 
     part: str
@@ -234,21 +234,21 @@ def off(found: np.ndarray, expected: np.ndarray) -> float:
 
 def compare(
     plain: Any, cast: Any, ours: tuple[VoxCPM2, VoxCPM2, VoxCPM2], rng: np.random.Generator
-) -> list[Costs]:
+) -> list[HalfCosts]:
     """The official model in float32 and in bfloat16; ours in float32, in bfloat16, and in that with
     the sampler's time rounded, too. All of one checkpoint, whose weights bfloat16 holds."""
     inputs = Inputs.drawn(ours[0], rng)
-    exact = Official(plain, torch.float32)
-    official = Official(cast, torch.bfloat16)
-    runs = [Ours(model).parts(inputs) for model in ours]
+    exact = OfficialParts(plain, torch.float32)
+    official = OfficialParts(cast, torch.bfloat16)
+    runs = [OurParts(model).parts(inputs) for model in ours]
     # The solver is not listed with its time rounded: the official moments are rounded, too, ours
     # are not, and what either makes of the high frequencies is as good as drawn.
     timed = "LocDiT, one evaluation"
     listed = [*((part, part, 1) for part in runs[0]), (timed, f"{timed}, time rounded", 2)]
     expected, half = exact.parts(inputs), official.parts(inputs)
-    trained = Official(plain, torch.float32, autocast=True).parts(inputs)
+    trained = OfficialParts(plain, torch.float32, autocast=True).parts(inputs)
     found = [
-        Costs(
+        HalfCosts(
             name,
             off(runs[0][part], expected[part]),
             off(runs[which][part], expected[part]),
@@ -258,16 +258,16 @@ def compare(
         )
         for part, name, which in listed
     ]
-    codecs = [Ours(model).codec(inputs) for model in ours[:2]]
+    codecs = [OurParts(model).codec(inputs) for model in ours[:2]]
     whole, rounded = exact.codec(inputs), official.codec(inputs)
     for part in whole:
         near = [off(codec[part], whole[part]) for codec in codecs]
         apart = off(codecs[1][part], rounded[part])
-        found.append(Costs(part, *near, off(rounded[part], whole[part]), None, apart))
+        found.append(HalfCosts(part, *near, off(rounded[part], whole[part]), None, apart))
     return found
 
 
-def show(found: list[Costs]) -> None:
+def show(found: list[HalfCosts]) -> None:
     """The table, errors in per cent, with the officials' own as a yardstick."""
     print("\nbfloat16, part by part: % from the official float32, root mean square")
     heads = ("ours, f32", "ours, bf16", "official", "autocast", "ours to official")
