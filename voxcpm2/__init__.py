@@ -11,6 +11,9 @@ Models, batches and streams run MLX and belong to one thread. Errors are `VoxCPM
 
 from __future__ import annotations
 
+from voxcpm2 import environment  # noqa: F401  # before MLX, which reads it
+
+# isort: split
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
@@ -53,6 +56,9 @@ __all__ = [
 
 # Freed memory that MLX may keep for reuse, in bytes. Unbounded, it grows with every new shape.
 CACHE_LIMIT = 1 << 30
+POSITIONS = 1024
+"""Of a row: a reference, a prompt, a text and half a minute of speech are some 500, and keys are
+copied when a row joins or leaves."""
 
 
 def load(
@@ -114,6 +120,17 @@ class VoxCPM2:
             power = np.square(np.array(array, np.float64).reshape(-1))
             digest.update(f"{name} {power.sum():.2e} {power[power.size // 2 :].sum():.2e}".encode())
         return digest.hexdigest()
+
+    def needs(self, rows: int) -> int:
+        """Bytes beside the weights in which so many rows are spoken, about and at least.
+
+        Keys and values of the positions that a row is given at most as a rule, and what decodes
+        beside them; what the layers compute is less, and is left out.
+        """
+        stacks = (self.config.base_lm, self.config.residual_lm)
+        numbers = sum(2 * one.num_layers * one.num_kv_heads * one.head_dim for one in stacks)
+        row = POSITIONS * numbers * self.network.dtype.size
+        return rows * row + min(rows, DECODINGS) * self.vae.window()
 
     def forget(self) -> None:
         """Give memory back: what is kept of references, and what MLX keeps for reuse."""

@@ -1,8 +1,8 @@
 """The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
 
 Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
-sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU may round the inputs of
-its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0.)
+sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU would round the inputs of
+its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0, as `environment.py` has it.)
 
 Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
 So there is one code path: a whole decode is a stream with a single push, and pushes of any length
@@ -29,23 +29,24 @@ from voxcpm2.errors import ConfigError, RequestError
 
 # Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
 CHUNK, LEAST = 100, 4
-# Arrays as large as its largest that a GPU holds for a window: those of commands that are queued.
-# By arithmetic: a window of CHUNK frames of the shipped sizes then takes 1 GB.
-HELD = 20
+# Outputs of a decoder's widest layer that are there at once: 34 to 35 by MLX's count of its memory,
+# for the shipped configuration (2026-11-22, the branches of a GPU, computed on a CPU).
+LAYERS_AT_ONCE = 35
 DECODINGS = 2
 """Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
 # Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
 CACHED = 1 << 19
 
 
-def window(numbers: int) -> int:
-    """Latent frames to push at once, where each makes arrays of so many numbers at most.
+def frames_at_once(numbers: int) -> int:
+    """Latent frames to push at once, where each is so many numbers in the widest layer.
 
     On a GPU CHUNK is halved until as many windows as decode at once fit the memory left: out of
     memory costs more than smaller windows do. The samples are the same but for last bits.
     """
     frames, left = CHUNK, memory_left()
-    while left is not None and frames > LEAST and DECODINGS * HELD * 4 * numbers * frames > left:
+    each = DECODINGS * LAYERS_AT_ONCE * 4 * numbers
+    while left is not None and frames > LEAST and each * frames > left:
         frames = max(LEAST, frames // 2)
     return frames
 
@@ -55,6 +56,11 @@ class Tails:
 
     def __init__(self) -> None:
         self._kept: dict[int, mx.array] = {}
+
+    @property
+    def kept(self) -> list[mx.array]:
+        """All of it: evaluated together with what was made of the inputs, or these stay alive."""
+        return list(self._kept.values())
 
     def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
         """`x` (batch, time, channels) with the `count` inputs before it in front."""
@@ -417,14 +423,17 @@ def _cached(numbers: int) -> int:
     return sys.maxsize if on_gpu() else max(1, CACHED // numbers)
 
 
-def _in_parts(run: Callable[[mx.array], mx.array], x: mx.array, size: int) -> mx.array:
+def _in_parts(
+    run: Callable[[mx.array], mx.array], x: mx.array, size: int, tails: Tails | None = None
+) -> mx.array:
     """Feed x (batch, time, ...) through `run`, which remembers, `size` steps of time at once."""
     if x.shape[1] <= size:
         return run(x)
     parts = []
     for start in range(0, x.shape[1], size):
         parts.append(run(x[:, start : start + size]))
-        mx.eval(parts[-1])  # so that the next part reuses this one's memory
+        # so that the next part reuses this one's memory
+        mx.eval(parts[-1], *(tails.kept if tails else ()))
     return mx.concatenate(parts, axis=1)
 
 
@@ -441,12 +450,11 @@ class AudioVAE(nn.Module):
         self.config = config
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        # Numbers of the largest array for a latent frame; of a decoder's, what a stride makes of
-        # its block's channels before they are halved.
+        self._made = MadeOnce()
+        # Numbers of the widest layer for a latent frame.
         self._encoded = config.encoder_dim * config.hop
         rates = itertools.accumulate(config.decoder_rates, operator.mul)
-        self._made = MadeOnce()
-        self._decoded = max(config.decoder_dim // 2**n * rate for n, rate in enumerate(rates))
+        self._decoded = max(config.decoder_dim // 2**n * rate for n, rate in enumerate(rates, 1))
 
     def expects(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every tensor, in PyTorch's layout with the weight norm folded."""
@@ -489,19 +497,23 @@ class AudioVAE(nn.Module):
         hop = self.config.hop
         x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
         tails = Tails()
-        frames = window(self._encoded * x.shape[0])
-        return _in_parts(partial(self.encoder, tails=tails), x, frames * hop)
+        frames = frames_at_once(self._encoded * x.shape[0])
+        return _in_parts(partial(self.encoder, tails=tails), x, frames * hop, tails)
 
     def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
         """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
 
         The rate conditions the timbre only; the output is always at `out_sample_rate`."""
         stream = DecodeStream(self, sample_rate)
-        return _in_parts(stream.push, latents, self.window(latents.shape[0]))
+        return _in_parts(stream.push, latents, self.frames(latents.shape[0]), stream.tails)
 
-    def window(self, rows: int = 1) -> int:
+    def frames(self, rows: int = 1) -> int:
         """Latent frames of so many rows that are best decoded at once, by the memory left now."""
-        return window(self._decoded * rows)
+        return frames_at_once(self._decoded * rows)
+
+    def window(self) -> int:
+        """Bytes, about, that decoding `CHUNK` frames takes while it runs."""
+        return 4 * CHUNK * self._decoded * LAYERS_AT_ONCE
 
     def stream(self, sample_rate: int | None = None) -> DecodeStream:
         """A decoder that remembers: pushes in order equal one `decode` of all."""
@@ -515,8 +527,8 @@ class DecodeStream:
         vae.ready()
         self._vae = vae
         self._bucket = vae.bucket(sample_rate)
-        self._tails = Tails()
+        self.tails = Tails()
 
     def push(self, latents: mx.array) -> mx.array:
         """The next latents (batch, n, latent_dim) -> their samples (batch, n * out_hop)."""
-        return self._vae.decoder(latents.astype(mx.float32), self._bucket, self._tails)[..., 0]
+        return self._vae.decoder(latents.astype(mx.float32), self._bucket, self.tails)[..., 0]

@@ -368,7 +368,7 @@ class Decoding:
 
     A window is begun, not waited for: on a stream of its own it runs beside the batch's next step,
     and a window a step keeps its memory small; `DECODINGS` should be on their way at once, and
-    windows are as large as the memory left allows (`AudioVAE.window`). The samples are those of
+    windows are as large as the memory left allows (`AudioVAE.frames`). The samples are those of
     `Batch.advance`, but for last bits.
     """
 
@@ -399,11 +399,11 @@ class Decoding:
         """Begin the next window, if there is one."""
         if not self.left:
             return
-        frames = self._batch.vae.window()
+        frames = self._batch.vae.frames()
         with mx.stream(self._stream):
             self._parts.append(self._decoder.push(self._frames[:, :frames]))
             self._frames = self._frames[:, frames:]
-        mx.async_eval(self._parts[-1], self._latents)
+        mx.async_eval(self._parts[-1], self._latents, *self._decoder.tails.kept)
 
     def speech(self) -> Speech:
         """What the row became, as soon as all windows are done, and are known to have been.

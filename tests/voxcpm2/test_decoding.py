@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 import voxcpm2
 from tests.voxcpm2.gpu import pretended
 from voxcpm2 import Prompt, Request, VoxCPM2, audio_vae, device
+from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
 from voxcpm2.convert import convert
 
@@ -67,10 +70,10 @@ def run(model: VoxCPM2, request: Request) -> Any:
 def test_a_window_fits_the_memory_left(
     monkeypatch: pytest.MonkeyPatch, left: int | None, frames: int
 ) -> None:
-    """Two of the shipped sizes: some 10 MB a latent frame each."""
+    """Two of the shipped sizes: some 9 MB a latent frame each."""
     monkeypatch.setattr(audio_vae, "memory_left", lambda: left)
     shipped = json.loads((ROOT / "shipped_config.json").read_text())
-    assert audio_vae.AudioVAE(Config.from_dict(shipped).vae).window() == frames
+    assert AudioVAE(Config.from_dict(shipped).vae).frames() == frames
 
 
 def test_small_windows_say_what_large_ones_do(
@@ -93,6 +96,35 @@ def test_what_is_left_is_what_the_device_says_less_what_is_held(
         assert device.memory_left() is None  # this device says nothing
         monkeypatch.setattr(mx, "device_info", lambda: {"memory_size": 10 << 30})
         assert device.memory_left() == (10 << 30) - mx.get_active_memory()
+
+
+def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
+    """What it remembers, not the layers' outputs that this was cut out of."""
+    batch = base.batch(1)
+    row = batch.add(Request("the warm sun", seed=1, steps=1, min_len=60, max_len=60))
+    while not batch.step():
+        pass
+    decoding = batch.decoding(row)
+    mx.synchronize()
+    mx.reset_peak_memory()
+    before = mx.get_active_memory()
+    decoding.push()
+    mx.synchronize()
+    assert decoding.left
+    held, took = mx.get_active_memory() - before, mx.get_peak_memory() - before
+    assert held < took / 8
+    decoding.speech()
+
+
+def test_the_shipped_models_rows_and_windows_are_counted_in_bytes() -> None:
+    shipped = Path(__file__).parents[1] / "golden" / "shipped_config.json"
+    config = Config.from_dict(json.loads(shipped.read_text()))
+    network = types.SimpleNamespace(dtype=mx.bfloat16)
+    model = types.SimpleNamespace(config=config, network=network, vae=AudioVAE(config.vae))
+    needs = functools.partial(VoxCPM2.needs, model)
+    assert needs(3) - needs(2) == 36_864 * voxcpm2.POSITIONS
+    assert 0.8e9 < needs(1) < 1e9  # one is decoded at a time, then
+    assert needs(2) == 2 * needs(1)
 
 
 def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
