@@ -27,9 +27,11 @@ from mlx.utils import tree_flatten
 from voxcpm2 import audio as _audio
 from voxcpm2 import generate as _generate
 from voxcpm2.audio import Source
+from voxcpm2.audio_vae import DECODINGS
 from voxcpm2.config import Config
+from voxcpm2.device import settle
 from voxcpm2.errors import AudioError, CheckpointError, ConfigError, RequestError, VoxCPM2Error
-from voxcpm2.generate import DECODINGS, Batch, Cancel, Decoding, Noise, Request, Row
+from voxcpm2.generate import Batch, Cancel, Decoding, Noise, Request, Row
 from voxcpm2.load import Checkpoint
 from voxcpm2.load import load as _load_checkpoint
 from voxcpm2.prompt import Prompt
@@ -161,7 +163,9 @@ class VoxCPM2:
             sinc=self.config.first_generation,
         )
         padded = _audio.pad(samples, vae.hop * patch, pad)
-        return np.array(self.vae.encode(mx.array(padded)[None])).reshape(-1, patch, vae.latent_dim)
+        latents = np.array(self.vae.encode(mx.array(padded)[None]))
+        settle()  # callers keep them
+        return latents.reshape(-1, patch, vae.latent_dim)
 
     def decode(
         self,

@@ -13,7 +13,9 @@ CPU than MLX's own. Knows both generations of the codec; it knows no files, text
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,15 +24,31 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from voxcpm2.config import VAEConfig
+from voxcpm2.device import MadeOnce, elementwise, memory_left, on_gpu
 from voxcpm2.errors import ConfigError, RequestError
 
-# Latent frames that a whole encode or decode pushes at once: bounds memory.
-CHUNK = 100
+# Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
+CHUNK, LEAST = 100, 4
 # Outputs of a decoder's widest layer that are there at once: 34 to 35 by MLX's count of its memory,
 # for the shipped configuration (2026-11-22, the branches of a GPU, computed on a CPU).
 LAYERS_AT_ONCE = 35
+DECODINGS = 2
+"""Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
 # Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
 CACHED = 1 << 19
+
+
+def frames_at_once(numbers: int) -> int:
+    """Latent frames to push at once, where each is so many numbers in the widest layer.
+
+    On a GPU CHUNK is halved until as many windows as decode at once fit the memory left: out of
+    memory costs more than smaller windows do. The samples are the same but for last bits.
+    """
+    frames, left = CHUNK, memory_left()
+    each = DECODINGS * LAYERS_AT_ONCE * 4 * numbers
+    while left is not None and frames > LEAST and each * frames > left:
+        frames = max(LEAST, frames // 2)
+    return frames
 
 
 class Tails:
@@ -57,21 +75,6 @@ class Tails:
         return x
 
 
-def _on_gpu() -> bool:
-    return mx.default_device().type == mx.DeviceType.gpu
-
-
-def _fused(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
-    """One kernel for all shapes, on a GPU only: on a CPU it is slower compiled, and needs a C++
-    compiler at run time."""
-    compiled = mx.compile(function, shapeless=True)
-
-    def call(*arrays: mx.array) -> mx.array:
-        return compiled(*arrays) if _on_gpu() else function(*arrays)
-
-    return call
-
-
 # sin(z)^2 = u P(u) with u = z^2 and |z| <= pi/2: least squares at Chebyshev nodes, error 6e-9.
 _SIN_SQUARED = (
     9.99999844e-01,
@@ -91,7 +94,7 @@ def _sin_squared(z: mx.array) -> mx.array:
     On a GPU the sine is its own, which MLX asks for in full precision: with the polynomial, what
     is one kernel would be three.
     """
-    if _on_gpu():
+    if on_gpu():
         return mx.square(mx.sin(z))
     turns = mx.round(z * (1 / math.pi))
     z = (z - turns * _PI_HIGH) - turns * _PI_LOW
@@ -102,12 +105,12 @@ def _sin_squared(z: mx.array) -> mx.array:
     return p * u
 
 
-@_fused
+@elementwise
 def _snake(x: mx.array, alpha: mx.array) -> mx.array:
     return x + _sin_squared(x * alpha) * (1 / (alpha + 1e-9))
 
 
-@_fused
+@elementwise
 def _weighted(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
     """Sum of the inputs times the weights, as many as there are inputs, plus bias."""
     half = len(inputs_and_weights) // 2
@@ -417,7 +420,7 @@ def _chain(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.array:
 
 def _cached(numbers: int) -> int:
     """How many steps of so many numbers each to take at once."""
-    return sys.maxsize if _on_gpu() else max(1, CACHED // numbers)
+    return sys.maxsize if on_gpu() else max(1, CACHED // numbers)
 
 
 def _in_parts(
@@ -447,6 +450,11 @@ class AudioVAE(nn.Module):
         self.config = config
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
+        self._made = MadeOnce()
+        # Numbers of the widest layer for a latent frame.
+        self._encoded = config.encoder_dim * config.hop
+        rates = itertools.accumulate(config.decoder_rates, operator.mul)
+        self._decoded = max(config.decoder_dim // 2**n * rate for n, rate in enumerate(rates, 1))
 
     def expects(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every tensor, in PyTorch's layout with the weight norm folded."""
@@ -463,6 +471,13 @@ class AudioVAE(nn.Module):
                 {key: tensors[f"{name}.{key}"].astype(mx.float32) for key in layer.expects()}
             )
 
+    def ready(self) -> None:
+        """Evaluate the weights, unless that was done; `encode` and streams see to it.
+
+        RuntimeError where a GPU failed on them, then and ever after.
+        """
+        self._made(self.parameters)
+
     def _layers(self) -> Iterator[tuple[str, _Weighted]]:
         for name, module in self.named_modules():
             if isinstance(module, _Weighted):
@@ -478,25 +493,27 @@ class AudioVAE(nn.Module):
 
     def encode(self, audio: mx.array) -> mx.array:
         """Samples (batch, n) at the encoder's rate -> (batch, ceil(n / hop), latent_dim)."""
+        self.ready()
         hop = self.config.hop
         x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
         tails = Tails()
-        return _in_parts(partial(self.encoder, tails=tails), x, CHUNK * hop, tails)
+        frames = frames_at_once(self._encoded * x.shape[0])
+        return _in_parts(partial(self.encoder, tails=tails), x, frames * hop, tails)
 
     def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
         """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
 
         The rate conditions the timbre only; the output is always at `out_sample_rate`."""
         stream = DecodeStream(self, sample_rate)
-        return _in_parts(stream.push, latents, CHUNK, stream.tails)
+        return _in_parts(stream.push, latents, self.frames(latents.shape[0]), stream.tails)
+
+    def frames(self, rows: int = 1) -> int:
+        """Latent frames of so many rows that are best decoded at once, by the memory left now."""
+        return frames_at_once(self._decoded * rows)
 
     def window(self) -> int:
         """Bytes, about, that decoding `CHUNK` frames takes while it runs."""
-        length, channels, widest = CHUNK, self.config.decoder_dim, 0
-        for rate in self.config.decoder_rates:
-            length, channels = length * rate, channels // 2
-            widest = max(widest, length * channels)
-        return 4 * widest * LAYERS_AT_ONCE
+        return 4 * CHUNK * self._decoded * LAYERS_AT_ONCE
 
     def stream(self, sample_rate: int | None = None) -> DecodeStream:
         """A decoder that remembers: pushes in order equal one `decode` of all."""
@@ -507,6 +524,7 @@ class DecodeStream:
     """Decodes pushes of latents, of any length, without seams."""
 
     def __init__(self, vae: AudioVAE, sample_rate: int | None) -> None:
+        vae.ready()
         self._vae = vae
         self._bucket = vae.bucket(sample_rate)
         self.tails = Tails()

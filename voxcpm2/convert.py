@@ -19,6 +19,7 @@ import mlx.nn as nn
 from voxcpm2 import lora as lora_
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
+from voxcpm2.device import settle
 from voxcpm2.errors import CheckpointError, RequestError
 from voxcpm2.files import Tensors
 from voxcpm2.load import (
@@ -121,6 +122,7 @@ def _write(target: Path, source: Path, data: dict[str, Any], weights: Tensors) -
         directory = Path(scratch) / target.name
         directory.mkdir()
         mx.save_safetensors(str(directory / "model.safetensors"), weights, {"format": "mlx"})
+        settle()
         (directory / "config.json").write_text(json.dumps(data, indent=2) + "\n", encoding="ascii")
         for name in TOKENIZER_FILES:
             if (source / name).exists():

@@ -22,11 +22,11 @@ from typing import Any, Protocol
 import mlx.core as mx
 import numpy as np
 
-from voxcpm2.audio_vae import CHUNK, AudioVAE
+from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
+from voxcpm2.device import on_gpu, settle
 from voxcpm2.errors import RequestError
-from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network, Prefix, State
 from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
 from voxcpm2.rehearsal import Rehearsals
@@ -37,9 +37,6 @@ from voxcpm2.speech import Speech, StopReason
 LONGEST, RATIO, SPARE = 4096, 6, 10
 LARGEST = 1000
 """Of guidance and temperature; what is sensible lies far below, what overflows far above."""
-
-DECODINGS = 2
-"""Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
 
@@ -363,7 +360,6 @@ class Batch:
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
         samples = decode(self.vae, latents, row.context)
-        _settle(mx.default_stream(mx.default_device()))
         return row.became(latents, samples)
 
 
@@ -371,8 +367,9 @@ class Decoding:
     """A finished row on its way to samples, window by window.
 
     A window is begun, not waited for: on a stream of its own it runs beside the batch's next step,
-    and a window a step keeps its memory small; `DECODINGS` should be on their way at once. The
-    samples are those of `Batch.advance`, but for last bits.
+    and a window a step keeps its memory small; `DECODINGS` should be on their way at once, and
+    windows are as large as the memory left allows (`AudioVAE.frames`). The samples are those of
+    `Batch.advance`, but for last bits.
     """
 
     def __init__(self, batch: Batch, row: Row, stream: Any = None) -> None:
@@ -402,9 +399,10 @@ class Decoding:
         """Begin the next window, if there is one."""
         if not self.left:
             return
+        frames = self._batch.vae.frames()
         with mx.stream(self._stream):
-            self._parts.append(self._decoder.push(self._frames[:, :CHUNK]))
-            self._frames = self._frames[:, CHUNK:]
+            self._parts.append(self._decoder.push(self._frames[:, :frames]))
+            self._frames = self._frames[:, frames:]
         mx.async_eval(self._parts[-1], self._latents, *self._decoder.tails.kept)
 
     def speech(self) -> Speech:
@@ -414,24 +412,14 @@ class Decoding:
         """
         while self.left:
             self.push()
-        _settle(self._stream)
+        settle(self._stream)
         # The step after the row's last one waited for its patches, and the one after that has asked
         # whether that failed: then there is nothing to wait for.
         if self._batch.steps < self._made + 2:
-            _settle(self._main)
+            settle(self._main)
         parts = [np.array(part)[0] for part in self._parts]
         samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
         return self._row.became(np.array(self._latents), samples)
-
-
-def _settle(stream: Any) -> None:
-    """Wait for a GPU's stream, and raise what it failed on.
-
-    On Metal an array may look evaluated whose memory was never written: that its command failed is
-    told by a later evaluation on the stream, or here.
-    """
-    if on_gpu():
-        mx.synchronize(stream)
 
 
 def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
@@ -447,7 +435,9 @@ def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
     while row.stop_reason is None:
         batch.step()
         for patch in row.patches[heard:]:
-            yield np.array(decoder.push(patch[None]))[0]
+            samples = np.array(decoder.push(patch[None]))[0]
+            settle()
+            yield samples
         heard = len(row.patches)
 
 
@@ -459,6 +449,7 @@ def decode(
         return np.zeros(0, np.float32)
     frames = np.concatenate([context, latents])
     samples = np.array(vae.decode(_frames(frames), sample_rate))[0]
+    settle()
     return samples[len(context) * latents.shape[1] * vae.config.out_hop :]
 
 

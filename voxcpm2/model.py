@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -22,9 +23,10 @@ import numpy as np
 from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
+from voxcpm2.device import MadeOnce, on_cuda, on_gpu
 from voxcpm2.fsq import FSQ
 from voxcpm2.locenc import LocEnc
-from voxcpm2.minicpm4 import MiniCPM4, on_cuda, on_gpu, silu
+from voxcpm2.minicpm4 import MiniCPM4, silu
 from voxcpm2.prompt import Tokens
 
 COLUMNS, PATCHES = 32, 16
@@ -86,7 +88,7 @@ class Network(nn.Module):
             self.fusion_concat_proj = nn.Linear(2 * width, width)
         self.stop_proj = nn.Linear(width, width)
         self.stop_head = nn.Linear(width, 2, bias=False)
-        self._joined = False
+        self._made = MadeOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
@@ -97,16 +99,17 @@ class Network(nn.Module):
         """Make the weights ready: products of one input joined, the stop head's in float32.
 
         Done by the first `prefill`, unless it was before; no weight may change afterwards.
+        RuntimeError where a GPU failed on it, then and ever after.
         """
-        if self._joined:
-            return
-        self._joined = True
+        self._made(self._ready)
+
+    def _ready(self) -> Any:
         for stack in (self.base_lm, self.residual_lm, self.feat_encoder.encoder):
             stack.join()
         self.feat_decoder.estimator.decoder.join()
         for head in (self.stop_proj, self.stop_head):
             head.set_dtype(mx.float32)  # once, where each step would
-            mx.eval(head.parameters())
+        return self.parameters()
 
     def prefill(self, rows: Sequence[Tokens], prefixes: Sequence[Prefix | None]) -> State:
         """Read rows of any length and mode, left-padded to one block, each after its prefix."""
@@ -165,7 +168,8 @@ class Network(nn.Module):
     def stop_logits(self, h: mx.array) -> mx.array:
         """(B, H) -> (B, 2) float32, of going on and of stopping.
 
-        In float32, as upstream's: one flag ends a take, and the two logits may be near.
+        In float32, where upstream's is in the weights' dtype: one flag ends a take, and the two
+        logits may be near.
         """
         return self.stop_head(silu(self.stop_proj(h.astype(mx.float32))))
 

@@ -7,7 +7,9 @@ weights and without evaluating anything; the package is told that there is a GPU
 free, a pad is two, a concatenation as many as its inputs, a norm one, attention one where the
 backend has a kernel for it and else what it falls back to, a compiled region one. Rows are ragged
 where there are several, which costs a mask. On a machine with a GPU, random weights of the shipped
-sizes are made and the parts timed there, beside what was predicted. The last line is JSON.
+sizes are made and steps timed there, `predictions.py` says which of its numbers were wrong, and on
+CUDA the parts that are float32 run with TF32 and without, each in a process of its own: how much
+faster it is, and how far off. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 from unittest import mock
@@ -31,8 +36,10 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_map
 
+from tests.bench import model as model_bench
+from tests.bench import predictions
 from tests.voxcpm2.gpu import pretended
-from voxcpm2 import generate, minicpm4
+from voxcpm2 import Request, VoxCPM2, generate, minicpm4
 from voxcpm2.audio_vae import CHUNK, AudioVAE
 from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import Plan
@@ -47,14 +54,9 @@ FREE = set(
     "Reshape Transpose Slice Split ExpandDims Squeeze Broadcast Depends Unflatten Flatten "
     "AsStrided Copy StopGradient BroadcastAxes View".split()
 )
-PREDICTED = {
-    "Apple M1": (190.0, 63.0),
-    "Apple M4 Pro": (63.0, 18.0),
-    "Apple M3 Ultra": (22.0, 6.0),
-    "RTX 4090": (45.0, 5.6),
-    "H100": (45.0, 5.0),
-}
-"""Milliseconds a patch: of one row, and a row's of eight to sixteen. Arithmetic, never measured."""
+TIMED = (1, 2, 4, 8, 16)
+"""Rows whose steps are timed on a GPU."""
+TF32 = "MLX_ENABLE_TF32"
 
 
 def kernels(*arrays: mx.array) -> int:
@@ -232,43 +234,122 @@ def building(rows: Sequence[int], rounds: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def timed(rows: Sequence[int], rounds: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of the parts on this machine's GPU, with random weights."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    import model as model_bench
+def random_shipped() -> VoxCPM2:
+    return model_bench.random_model(json.loads(SHIPPED.read_text()), mx.bfloat16)
 
-    made = model_bench.random_model(json.loads(SHIPPED.read_text()), mx.bfloat16)
-    ours = model_bench.Ours(made, "abcdefgh" * 4, 8)
+
+def timed(rounds: int) -> dict[int, dict[str, float]]:
+    """Milliseconds on this machine's GPU: each part alone, and a step as a batch makes it."""
+    ours = model_bench.Ours(random_shipped(), "abcdefgh" * 4, 8)
     found = {}
-    for count in rows:
+    for count in TIMED:
         times = {}
         for name, stage in ours.stages(count).items():
             mx.eval(stage())
             times[name] = milliseconds(lambda run=stage: mx.eval(run()), rounds)
-        times["step"] = times["LM step"] + times["solver"]
-        found[str(count)] = times
+        found[count] = {**times, "step": stepped(ours.model, ours.text, count, 4 * rounds)}
     return found
 
 
-def predicted() -> tuple[float, float] | None:
-    name = str(mx.device_info().get("device_name") or mx.device_info().get("architecture"))
-    return next((times for part, times in PREDICTED.items() if part in name), None)
+def stepped(model: VoxCPM2, text: str, rows: int, steps: int) -> float:
+    """Milliseconds of a step among others, the next one built while it runs.
+
+    After as many as there are rows and two: until then numbers of rows are traced between them.
+    """
+    batch, before = model.batch(slots=rows), rows + 2
+    most = before + steps + 1
+    going = [
+        batch.add(Request(text, seed=seed, min_len=most, max_len=most)) for seed in range(rows)
+    ]
+    for _ in range(before):
+        batch.step()
+    mx.eval([row.patches for row in going])
+    began = time.perf_counter()
+    for _ in range(steps):
+        batch.step()
+    mx.eval([row.patches for row in going])
+    return 1000 * (time.perf_counter() - began) / steps
+
+
+def float32_parts(rounds: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of what is meant to be float32, and how far it is from a CPU's result."""
+    model = random_shipped()
+    network, vae = model.network, model.vae
+    network.join()
+    c = model.config
+    patch = mx.random.normal((1, c.patch_size, c.feat_dim), key=mx.random.key(1))
+    clip = 0.1 * mx.random.normal((1, c.patch_size * vae.config.hop), key=mx.random.key(2))
+    hidden = mx.random.normal((8, c.base_lm.hidden_size), key=mx.random.key(3))
+    parts: dict[str, Callable[[], mx.array]] = {
+        "codec, encoder": lambda: vae.encode(clip),
+        "codec, decoder": lambda: vae.decode(patch),
+        "stop head": lambda: network.stop_logits(hidden),
+    }
+    found = {}
+    for name, part in parts.items():
+        here = part()
+        mx.eval(here)
+        times = milliseconds(lambda run=part: mx.eval(run()), rounds)
+        with mx.stream(mx.cpu):
+            exact = part()
+            mx.eval(exact)
+        found[name] = {"ms": times, "off": float(mx.linalg.norm(here - exact, stream=mx.cpu))}
+        found[name]["off"] /= float(mx.linalg.norm(exact, stream=mx.cpu))
+    return found
+
+
+def tf32_costs(rounds: int) -> dict[str, dict[str, dict[str, float]]]:
+    """`float32_parts` without TF32 and with it: MLX reads that once, so in two processes."""
+    found = {}
+    for name, value in (("float32", "0"), ("TF32", "1")):
+        said = subprocess.run(
+            [sys.executable, __file__, "--float32-parts", "--rounds", str(rounds)],
+            env={**os.environ, TF32: value},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found[name] = json.loads(said.stdout.splitlines()[-1])
+    return found
+
+
+def show_times(rounds: int) -> dict[str, Any]:
+    """What only a GPU can say, printed; and that a CPU cannot."""
+    gpu = mx.default_device().type == mx.DeviceType.gpu
+    if not gpu:
+        print(*predictions.told(None, {}), sep="\n")
+        return {}
+    found: dict[str, Any] = {"times_ms": timed(rounds)}
+    for count, times in found["times_ms"].items():
+        shown = ", ".join(f"{name} {value:.1f}" for name, value in times.items())
+        print(f"{count} rows, ms: {shown}; a patch {times['step'] / count:.1f}")
+    steps = {count: times["step"] for count, times in found["times_ms"].items()}
+    name = predictions.device()
+    print(*predictions.told(name, steps), sep="\n")
+    found["predictions"] = [asdict(each) for each in predictions.judged(name or "", steps)]
+    if mx.cuda.is_available():
+        found["tf32"] = tf32_costs(rounds)
+        for part, plain in found["tf32"]["float32"].items():
+            fast = found["tf32"]["TF32"][part]
+            print(
+                f"{part}: float32 {plain['ms']:.2f} ms, off by {plain['off']:.0e}; "
+                f"TF32 {fast['ms']:.2f} ms, off by {fast['off']:.0e}"
+            )
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--float32-parts", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.float32_parts:
+        print(json.dumps(float32_parts(options.rounds)))
+        return
     found: dict[str, Any] = {"bench": "kernels", "device": str(mx.default_device())}
-    if mx.default_device().type == mx.DeviceType.gpu:
-        found["times_ms"] = timed(options.rows, options.rounds)
-        for count, times in found["times_ms"].items():
-            shown = ", ".join(f"{name} {value:.1f}" for name, value in times.items())
-            print(f"{count} rows, ms: {shown}")
-        found["predicted_ms"] = predicted()
-        print(f"predicted, one row and a row of eight: {found['predicted_ms'] or 'nothing'}")
-        mx.set_default_device(mx.cpu)  # what follows counts and builds, and evaluates nothing
+    found |= show_times(options.rounds)
+    mx.set_default_device(mx.cpu)  # what follows counts and builds, and evaluates nothing
     found["kernels"] = counted(options.rows, ["metal", "cuda"])
     columns = list(found["kernels"])
     print(f"{'kernels a step':16}" + "".join(f"{name:>10}" for name in columns))

@@ -10,7 +10,7 @@ from unittest import mock
 
 import mlx.core as mx
 
-from voxcpm2 import audio_vae, minicpm4
+from voxcpm2 import device
 
 Kind = Literal["metal", "cuda"]
 
@@ -36,7 +36,7 @@ class _Core(types.ModuleType):
 
 @contextlib.contextmanager
 def pretended(kind: Kind = "metal", *, compiled: bool = False) -> Iterator[None]:
-    """The two modules that ask for the device are told that it is a GPU.
+    """The module that asks for the device is told that it is a GPU.
 
     What would be compiled is run as it is unless `compiled`: a C++ compiler takes a minute for it.
     """
@@ -44,7 +44,7 @@ def pretended(kind: Kind = "metal", *, compiled: bool = False) -> Iterator[None]
     if not compiled:
         mx.disable_compile()
     try:
-        with mock.patch.object(minicpm4, "mx", core), mock.patch.object(audio_vae, "mx", core):
+        with mock.patch.object(device, "mx", core):
             yield
     finally:
         mx.enable_compile()

@@ -6,8 +6,9 @@ and noise are drawn from a fresh seed, which is printed.
 
 Five small checkpoints with the sizes of `tests/golden` are written in the layouts that exist. Both
 implementations run on them in float32: part by part, then whole calls in every mode, from text and
-file to samples, with the same noise. The table shows the largest error of each part; the last line
-is JSON; the exit status is 1 where an error is above its tolerance.
+file to samples, with the same noise. The table shows the largest error of each part, a second one
+what bfloat16 costs in each (`precision.py`); the last line is JSON; the exit status is 1 where an
+error is above its tolerance.
 
 A case is drawn anew where float32's own errors decide: upstream comes within 1e-4 of a rounding tie
 or within 1e-3 of one between going on and stopping, or its own patches move by 5e-5 when the noise
@@ -23,22 +24,26 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 import numpy as np
+import precision
 import soundfile
 import torch
 from upstream import Made, Recording, Upstream, injected, make
+from voxcpm.modules.minicpm4.config import MiniCPM4Config
+from voxcpm.modules.minicpm4.model import MiniCPMLongRoPE
 
 import voxcpm2
 from voxcpm2 import Prompt, Request, VoxCPM2
 from voxcpm2 import audio as audio_in
+from voxcpm2.config import Config
 from voxcpm2.convert import convert
 from voxcpm2.generate import Row
-from voxcpm2.minicpm4 import KVCache, MiniCPM4
+from voxcpm2.minicpm4 import KVCache, MiniCPM4, rope_table
 from voxcpm2.prompt import build, segments, spoken_text
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -49,6 +54,7 @@ RELATIVE, LATENTS, PATCHES, SAMPLES = 1e-5, 1e-4, 1e-4, 2e-4
 COMPONENTS = {
     "tokenizer, texts that differ": 0,
     "embedding": RELATIVE,
+    "rotary tables": 1e-6,
     "base LM, prefill": RELATIVE,
     "base LM, cached steps": RELATIVE,
     "residual LM, prefill": RELATIVE,
@@ -82,6 +88,7 @@ class Report:
     def __init__(self) -> None:
         self.errors: dict[str, dict[str, float]] = {}
         self.tolerances: dict[str, float] = dict(COMPONENTS)
+        self.precision: list[precision.HalfCosts] = []
         self.redrawn = 0
         self.variant = ""
 
@@ -97,6 +104,10 @@ class Report:
             for part, column in self.errors.items()
             for variant, error in column.items()
             if not error <= self.tolerances[part]
+        ] + [
+            f"bfloat16, {part.part}"
+            for part in self.precision
+            if not part.ratio <= precision.FACTOR
         ]
 
     def print(self, variants: list[str]) -> None:
@@ -155,6 +166,7 @@ def compare_components(
             report.add(f"{name}, prefill", prefill)
             report.add(f"{name}, cached steps", steps)
 
+    compare_rotation(theirs, config, report)
     x = normal(rng, int(rng.integers(1, 9)), *patch)
     expected = theirs.enc_to_lm_proj(theirs.feat_encoder(torch.from_numpy(x)[None]))[0]
     found = ours.enc_to_lm_proj(ours.feat_encoder(mx.array(x)))
@@ -170,6 +182,24 @@ def compare_components(
 
     compare_sampler(model, upstream, rng, report)
     compare_vae(model, upstream, rng, report)
+
+
+def compare_rotation(theirs: Any, config: Config, report: Report) -> None:
+    """Cosines and sines at every position that the official tables have, of the shipped sizes, too:
+    32,768, at which angles are large enough that another order of the same products is off."""
+    shipped = json.loads((GOLDEN / "shipped_config.json").read_text())
+    settings = MiniCPM4Config.model_validate(shipped["lm_config"])
+    stacks = [
+        (theirs.base_lm.rope_emb, config.base_lm),
+        (theirs.feat_decoder.estimator.decoder.rope_emb, config.dit),
+        (MiniCPMLongRoPE(settings), Config.from_dict(shipped).base_lm),
+    ]
+    for expected, stack in stacks:
+        assert stack.rope is not None
+        count, half = expected.cos_cached.shape[0], stack.head_dim // 2
+        found = rope_table(stack.rope, stack.head_dim, np.arange(count))
+        for table, whole in zip(found, (expected.cos_cached, expected.sin_cached), strict=True):
+            report.add("rotary tables", distance(table, whole[:, :half]))
 
 
 def language_model(ours: MiniCPM4, theirs: Any, x: np.ndarray) -> tuple[float, float]:
@@ -334,7 +364,7 @@ class Case:
 class Draw:
     """Random cases of a mode; recordings are written into `folder`."""
 
-    def __init__(self, config: voxcpm2.config.Config, folder: Path, rng: Any) -> None:
+    def __init__(self, config: Config, folder: Path, rng: Any) -> None:
         self._vae, self._folder, self._rng = config.vae, folder, rng
         self._patch = config.patch_size * config.vae.hop / config.vae.sample_rate  # seconds
         self._words = Words(rng)
@@ -575,7 +605,8 @@ def compare_lora(made: Made, folder: Path, draws: Draw, rng: Any, report: Report
 def compare_bfloat16(made: Made, plain: Upstream, draws: Draw, rng: Any, report: Report) -> None:
     """Ours may be no further from upstream's float32 than twice what upstream's own bfloat16 is.
 
-    Roundings differ, and quantisation makes steps of them, so the two bfloat16 runs part ways.
+    Roundings differ, and quantisation makes steps of them, so the two bfloat16 runs part ways; part
+    by part they do less, and may less: see `precision.py`.
     """
     upstream = Upstream(made.checkpoint)
     model = voxcpm2.load(made.checkpoint, time_embedding="bfloat16")
@@ -595,6 +626,8 @@ def compare_bfloat16(made: Made, plain: Upstream, draws: Draw, rng: Any, report:
     report.add("bfloat16, upstream's own error", own, math.inf)
     error = float(np.linalg.norm(ours - exact)) / scale
     report.add("bfloat16, ours to upstream's", error / own, 2)
+    models = (voxcpm2.load(made.float32), voxcpm2.load(made.checkpoint), model)
+    report.precision += precision.compare(plain.model, upstream.model, models, rng)
 
 
 def compare(variant: str, folder: Path, rng: np.random.Generator, report: Report) -> None:
@@ -630,11 +663,14 @@ def main() -> None:
             rng = np.random.default_rng([seed, VARIANTS.index(variant)])
             compare(variant, Path(scratch) / variant, rng, report)
     report.print(options.only)
+    if report.precision:
+        precision.show(report.precision)
     above = report.above()
     print(f"{report.redrawn} cases were drawn anew: float32's own errors decide them")
     if above:
         print("above tolerance: " + "; ".join(above))
     summary = {"parity": not above, "seed": seed, "above": above, "errors": report.errors}
+    summary["precision"] = [asdict(part) for part in report.precision]
     print(json.dumps(summary))
     sys.exit(1 if above else 0)
 

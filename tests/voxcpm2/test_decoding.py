@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 import voxcpm2
-from voxcpm2 import Prompt, Request, VoxCPM2, generate
+from tests.voxcpm2.gpu import pretended
+from voxcpm2 import Prompt, Request, VoxCPM2, audio_vae, device
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
 from voxcpm2.convert import convert
+
+from .conftest import ROOT
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
 def test_windows_on_another_stream_equal_a_whole_decode(
     base: VoxCPM2, monkeypatch: pytest.MonkeyPatch, prompted: bool
 ) -> None:
-    monkeypatch.setattr(generate, "CHUNK", 10)
+    monkeypatch.setattr(audio_vae, "CHUNK", 10)
     prompt = Prompt("The warm sun.", latents(base, 3, 4)) if prompted else None
     request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9, steps=2)
     (whole,) = [speech for _, speech in run(base, request)]
@@ -59,6 +62,40 @@ def run(model: VoxCPM2, request: Request) -> Any:
     batch.add(request)
     while len(batch):
         yield from batch.advance()
+
+
+@pytest.mark.parametrize(
+    ("left", "frames"), [(None, 100), (1 << 40, 100), (1 << 30, 50), (1 << 28, 12), (0, 4)]
+)
+def test_a_window_fits_the_memory_left(
+    monkeypatch: pytest.MonkeyPatch, left: int | None, frames: int
+) -> None:
+    """Two of the shipped sizes: some 9 MB a latent frame each."""
+    monkeypatch.setattr(audio_vae, "memory_left", lambda: left)
+    shipped = json.loads((ROOT / "shipped_config.json").read_text())
+    assert AudioVAE(Config.from_dict(shipped).vae).frames() == frames
+
+
+def test_small_windows_say_what_large_ones_do(
+    base: VoxCPM2, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip = np.random.default_rng(1).standard_normal(30_000).astype(np.float32)
+    spoken = latents(base, 1, 8)
+    large = base.decode(spoken), base.encode(clip, sample_rate=16_000)
+    monkeypatch.setattr(audio_vae, "memory_left", lambda: 0)
+    small = base.decode(spoken), base.encode(clip, sample_rate=16_000)
+    for a, b in zip(large, small, strict=True):
+        assert np.abs(a - b).max() < 1e-5
+
+
+def test_what_is_left_is_what_the_device_says_less_what_is_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert device.memory_left() is None  # a CPU's is the system's to say
+    with pretended():
+        assert device.memory_left() is None  # this device says nothing
+        monkeypatch.setattr(mx, "device_info", lambda: {"memory_size": 10 << 30})
+        assert device.memory_left() == (10 << 30) - mx.get_active_memory()
 
 
 def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:

@@ -16,7 +16,7 @@ from voxcpm2.cfm import solver_rows
 from voxcpm2.config import Config, RopeConfig
 from voxcpm2.load import load
 from voxcpm2.minicpm4 import attend, folds, rope_table, rotate
-from voxcpm2.prompt import Text, build
+from voxcpm2.prompt import Continuation, Text, build
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,67 @@ def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint: A
     assert state.base.length == len(tokens)
 
 
+@pytest.mark.parametrize(("kind", "counts"), [("cuda", [16, 32]), ("metal", [3, 17])])
+def test_the_patches_of_a_prefill_are_of_whole_blocks_on_cuda(
+    checkpoint: Any, kind: Kind, counts: list[int]
+) -> None:
+    network = checkpoint("base").network
+    seen = []
+    encode = type(network.feat_encoder).__call__
+
+    def watched(self: Any, patches: mx.array) -> mx.array:
+        seen.append(patches.shape[0])
+        return encode(self, patches)
+
+    with pretended(kind), mock.patch.object(type(network.feat_encoder), "__call__", watched):
+        for count in (3, 17):
+            given = Continuation(latents(count, count, (4, 16)))
+            network.prefill([build([Text([5]), given], (4, 16))], [None])
+    assert seen == counts
+
+
+def test_a_mask_of_a_step_is_made_once_with_its_heads(checkpoint: Any) -> None:
+    """One that is broadcast over heads is copied by every layer on Metal."""
+    network = checkpoint("base").network
+    rows = [build([Text([5] * n)], (4, 16)) for n in (2, 4)]
+    state, masks = network.prefill(rows, [None, None]), []
+    attention = mx.fast.scaled_dot_product_attention
+
+    def watched(q: mx.array, k: mx.array, v: mx.array, **given: Any) -> mx.array:
+        masks.append(given["mask"])
+        return attention(q, k, v, **given)
+
+    with pretended(), mock.patch.object(mx.fast, "scaled_dot_product_attention", watched):
+        network.base_lm(mx.zeros((2, 1, network.config.base_lm.hidden_size)), cache=state.base)
+    lm = network.config.base_lm
+    assert len({id(mask) for mask in masks}) == 1
+    assert len(masks) == lm.num_layers
+    assert masks[0].shape == (2, lm.num_heads, 1, state.base.length)
+
+
+def test_the_solver_is_built_before_the_stops_are_awaited(
+    models: Callable[[str], VoxCPM2], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is built after an evaluation has begun is built while a GPU waits."""
+    base, did = models("base"), []
+    solve, begin = type(base.network).sample, mx.async_eval
+
+    def sample(*given: Any) -> mx.array:
+        did.append("built")
+        return solve(*given)
+
+    def begun(*arrays: mx.array) -> None:
+        did.append("stops" if arrays[0].dtype == mx.bool_ else "patches")
+        begin(*arrays)
+
+    monkeypatch.setattr(type(base.network), "sample", sample)
+    monkeypatch.setattr(mx, "async_eval", begun)
+    batch = base.batch(1)
+    batch.add(Request("Hello.", seed=1, steps=2, min_len=4))
+    batch.step()
+    assert did == ["built", "stops", "patches"]
+
+
 def test_the_solver_has_few_numbers_of_rows_on_cuda() -> None:
     assert [solver_rows(n) for n in (1, 3, 5, 8, 9)] == [1, 3, 5, 8, 9]
     with pretended("metal"):
@@ -126,6 +187,38 @@ class TestWhatAGpuFailsOn:
         with pretended(), mock.patch.object(mx, "synchronize", waited.append):
             decoding.speech()
         assert len(waited) == (1 if steps else 2)
+
+    def failing(self) -> Any:
+        def failed(*_: Any) -> None:
+            raise RuntimeError("insufficient memory")
+
+        return mock.patch.object(mx, "synchronize", failed)
+
+    def test_what_is_given_in_one_go(self, models: Callable[[str], VoxCPM2]) -> None:
+        """A stream's chunks, and latents of a clip: callers keep them."""
+        base = models("base")
+        chunks = base.stream("Hello.", seed=1, steps=2, min_len=3, max_len=3)
+        shape = (2, base.config.patch_size, base.config.feat_dim)
+        base.vae.ready()
+        with pretended(), self.failing():
+            with pytest.raises(RuntimeError, match="insufficient memory"):
+                next(chunks)
+            with pytest.raises(RuntimeError, match="insufficient memory"):
+                base.decode(latents(1, *shape[:1], shape[1:]))
+            with pytest.raises(RuntimeError, match="insufficient memory"):
+                base.encode(np.sin(np.arange(4000)), sample_rate=16000)
+
+    def test_weights_that_were_not_made(self, golden: Any) -> None:
+        """They look evaluated from then on: nothing is computed with them, until they are loaded
+        again."""
+        model = VoxCPM2(load(golden("base").checkpoint, dtype="float32"))
+        for what in (model.network.join, model.vae.ready):
+            with pretended(), self.failing(), pytest.raises(RuntimeError, match="insufficient"):
+                what()
+            with pytest.raises(RuntimeError, match="load it again"):
+                what()
+        with pytest.raises(RuntimeError, match="load it again"):
+            model.generate("Hello.", seed=1, steps=2)
 
 
 def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> None:

@@ -13,11 +13,12 @@ import pytest
 from mlx.utils import tree_flatten
 
 from tests.effort import quick
+from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import schedule, time_grid
-from voxcpm2.config import Config
+from voxcpm2.config import Config, RopeConfig, TransformerConfig
 from voxcpm2.load import Checkpoint, load
 from voxcpm2.locdit import time_embedding
-from voxcpm2.minicpm4 import KVCache, MiniCPM4, rope_table, silu
+from voxcpm2.minicpm4 import MiniCPM4, rope_table, silu
 from voxcpm2.model import Network
 from voxcpm2.prompt import Continuation, Reference, Text, build
 
@@ -93,6 +94,24 @@ class TestLanguageModels:
             table = rope_table(lm.config.rope, lm.config.head_dim, positions)
             for found, kind in zip(table, ("cos", "sin"), strict=True):
                 assert error(mx.tile(found, (1, 2)), a[kind + suffix]) < TOLERANCE
+
+
+def shipped() -> Config:
+    return Config.from_dict(json.loads((ROOT / "shipped_config.json").read_text()))
+
+
+def test_the_shipped_rotary_table_is_upstreams_at_far_positions() -> None:
+    """To 1e-6 at all recorded ones, 32,767 the last; to float64's as near as float32 angles are."""
+    lm = shipped().base_lm
+    assert lm.rope is not None
+    with np.load(ROOT / "shipped_rotary.npz") as a:
+        positions, expected = a["positions"], (a["cos"], a["sin"])
+    found = rope_table(lm.rope, lm.head_dim, positions)
+    angles = np.outer(positions, 10_000.0 ** (-np.arange(0, lm.head_dim, 2) / lm.head_dim))
+    angles /= np.array(lm.rope.factors)
+    for table, upstreams, exact in zip(found, expected, (np.cos, np.sin), strict=True):
+        assert np.abs(np.array(table) - upstreams[:, : lm.head_dim // 2]).max() < 1e-6
+        assert np.abs(np.array(table) - exact(angles))[positions <= 10_000].max() < 1e-3
 
 
 def test_embedding(network: Network, arrays: Any) -> None:
@@ -282,8 +301,7 @@ def test_silu_is_exact_enough() -> None:
 def test_full_size_network_has_every_tensor_of_the_official_checkpoint() -> None:
     """Weights are lazy, so nothing of the 9 GB is allocated."""
     before = mx.get_active_memory()
-    config = Config.from_dict(json.loads((ROOT / "shipped_config.json").read_text()))
-    network = Network(config)
+    network = Network(shipped())
     found = {name: list(array.shape) for name, array in tree_flatten(network.parameters())}
     expected = json.loads((ROOT / "full_size_keys.json").read_text())["model.safetensors"]
     assert found == expected
@@ -375,3 +393,82 @@ class TestCache:
         cache.filter([1])
         assert cache.starts == [0]
         assert (cache.length, cache.columns) == (7, KVCache.BUCKET)
+
+
+class TestFarPositions:
+    """Attention of the last steps, computed in float64 from all that was ever given."""
+
+    def stack(self, rope: RopeConfig, head_dim: int) -> MiniCPM4:
+        """One layer."""
+        config = TransformerConfig(32, 48, 1, 2, 1, head_dim, 1e-5, 1.0, rope)
+        lm = MiniCPM4(config, positions=10_000)
+        lm.join()
+        return lm
+
+    def expected(self, lm: MiniCPM4, x: mx.array) -> np.ndarray:
+        """The output at the last of the positions given, (T, width) -> (width,)."""
+        layer, config = lm.layers[0], lm.config
+        weights = {name: np.array(a, np.float64) for name, a in tree_flatten(layer.parameters())}
+        assert config.rope is not None
+        tables = rope_table(config.rope, config.head_dim, np.arange(len(x)))
+        cos, sin = (np.array(table, np.float64)[:, None] for table in tables)
+
+        def norm(x: np.ndarray) -> np.ndarray:
+            return x / np.sqrt(np.square(x).mean(-1, keepdims=True) + config.rms_norm_eps)
+
+        def heads(x: np.ndarray, kind: str) -> np.ndarray:
+            return (x @ weights[f"self_attn.{kind}_proj.weight"].T).reshape(
+                len(x), -1, config.head_dim
+            )
+
+        def turned(x: np.ndarray) -> np.ndarray:
+            a, b = np.split(x, 2, axis=-1)
+            return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
+
+        given = np.array(x, np.float64)
+        q, k = turned(heads(norm(given), "q"))[-1], turned(heads(norm(given), "k"))[:, 0]
+        scores = k @ q.T * config.head_dim**-0.5
+        shares = np.exp(scores - scores.max(0))
+        seen = (shares / shares.sum(0)).T @ heads(norm(given), "v")[:, 0]
+        y = given[-1] + seen.reshape(-1) @ weights["self_attn.o_proj.weight"].T
+        gate, up = (norm(y) @ weights[f"mlp.{kind}_proj.weight"].T for kind in ("gate", "up"))
+        y = y + (gate / (1 + np.exp(-gate)) * up) @ weights["mlp.down_proj.weight"].T
+        return norm(y)
+
+    @pytest.mark.parametrize("start", [7_995, 8_185])  # a bucket ends at 8,192
+    def test_steps_at_8000_see_all_that_was_before(self, start: int) -> None:
+        rope = shipped().base_lm.rope
+        assert rope is not None
+        lm = self.stack(rope, 128)
+        x = mx.random.normal((1, start + 10, 32), key=mx.random.key(1))
+        # One layer's keys and values need no attention.
+        _, k, v = lm.layers[0].enter(x[:, :start], lm._rotation(start, None))
+        cache = KVCache([k], [v], [0], start)
+        cache._move(0, rounded(start, KVCache.BUCKET))
+        for n in range(start, start + 10):
+            found = lm(x[:, n : n + 1], cache=cache)[0, 0]
+        assert error(found, self.expected(lm, x[0])) < TOLERANCE
+
+    @pytest.mark.slow
+    def test_ten_thousand_steps_of_rows_that_come_and_go(self) -> None:
+        """One row makes them all; another joins it at 3,000 and leaves at 6,000."""
+        lm = self.stack(RopeConfig(10_000.0, (1.0,) * 16, 1.0, 10_000), 32)
+        x = mx.random.normal((1, 10_000, 32), key=mx.random.key(1))
+        cache = KVCache.for_rows(lm.config, mx.float32, [1], [None])
+        for n in range(10_000):
+            if n == 3000:
+                short = KVCache.for_rows(lm.config, mx.float32, [5], [None])
+                lm(x[:, :5], cache=short)
+                cache.extend(short)
+            if n == 6000:
+                cache.filter([0])
+            given = [x[:, n : n + 1]]
+            if 3000 <= n < 6000:
+                given.append(x[:, n - 2995 : n - 2994])
+            found = lm(mx.concatenate(given), cache=cache)
+            mx.eval(found)
+            if n in (255, 256, 2999, 3000, 5999, 6000, 8000, 9999):
+                for row, last in enumerate((n, n - 2995)[: len(given)]):
+                    expected = self.expected(lm, x[0, : last + 1])
+                    assert error(found[row, 0], expected) < TOLERANCE
+        assert (cache.length, cache.columns) == (10_000, 40 * KVCache.BUCKET)

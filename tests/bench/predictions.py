@@ -1,0 +1,116 @@
+"""What was predicted of GPUs before any was at hand, and whether it came true.
+
+Milliseconds a patch of the shipped sizes in bfloat16, where 160 are real time: by arithmetic from
+bandwidth, from products, and from 1,618 launches a step. `kernels.py` measures, and says what
+became of these. A device that is not named here has no prediction: its neighbours' are of
+other bandwidths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mlx.core as mx
+
+WITHIN = 0.2
+"""A prediction is met within this of its ends: an estimate says no more."""
+MANY = (8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one device; ends of a range are the same where one number was given."""
+
+    device: str  # as MLX names it
+    floor: float  # to read all weights once a step
+    one: tuple[float, float]  # a step of one row, with as few launches as now
+    many: tuple[float, float]  # a step of 8 to 16 rows, divided by them
+    bound: str  # by what
+
+
+PREDICTED = (
+    Prediction("Apple M1", 111, (190, 190), (63, 63), "arithmetic"),
+    Prediction("Apple M4 Pro", 28, (63, 63), (17, 19), "arithmetic"),
+    Prediction("Apple M3 Ultra", 9.2, (22, 22), (6, 6), "launches"),
+    Prediction("NVIDIA GeForce RTX 4090", 7.5, (40, 50), (5.6, 5.6), "launches"),
+    Prediction("NVIDIA H100 80GB HBM3", 2.3, (40, 50), (3, 7), "launches"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of one number, in milliseconds a patch."""
+
+    what: str
+    low: float
+    high: float | None  # none: `low` is the least
+    found: float
+    within: float = WITHIN
+
+    @property
+    def off(self) -> float:
+        """How far from the nearer end, as a share of it; 0 between them."""
+        if self.high is not None and self.found > self.high:
+            return self.found / self.high - 1
+        return min(0.0, self.found / self.low - 1)
+
+    @property
+    def met(self) -> bool:
+        return abs(self.off) <= self.within
+
+    def __str__(self) -> str:
+        said = f"{self.low:g} to {self.high} ms"
+        if self.high in (None, self.low):
+            said = f"{self.low:g} ms" + (" at least" if self.high is None else "")
+        became = "met" if self.met else "wrong"
+        if self.off:
+            became += f", {abs(self.off):.0%} {'more' if self.off > 0 else 'less'}"
+        return f"{self.what}: {said} predicted, {self.found:.1f} measured: {became}"
+
+
+def device() -> str | None:
+    """The GPU's name, as MLX says it; None on a CPU."""
+    if mx.default_device().type != mx.DeviceType.gpu:
+        return None
+    info = mx.device_info()
+    return str(info.get("device_name") or info.get("architecture"))
+
+
+def _of(device: str) -> Prediction | None:
+    return next((each for each in PREDICTED if each.device == device), None)
+
+
+def judged(device: str, steps: Mapping[int, float]) -> list[Judgement]:
+    """Of a device by MLX's name; `steps` has milliseconds of a step by its number of rows.
+
+    Nothing where there is no prediction of the device, or no such number of rows was measured.
+    """
+    known = _of(device)
+    if known is None:
+        return []
+    found = []
+    if 1 in steps:
+        floor = Judgement("floor by bandwidth", known.floor, None, steps[1], within=0)
+        found += [floor, Judgement("one row", *known.one, steps[1])]
+    found += [
+        Judgement(f"a row of {rows}", *known.many, steps[rows] / rows)
+        for rows in MANY
+        if rows in steps
+    ]
+    return found
+
+
+def told(device: str | None, steps: Mapping[int, float]) -> list[str]:
+    """Lines to print; `device` is None on a CPU."""
+    if device is None:
+        return ["predictions are of GPUs: not judged on a CPU"]
+    known, judgements = _of(device), judged(device, steps)
+    if known is None or not judgements:
+        return [f"nothing was predicted of {device}"]
+    wrong = sum(not each.met for each in judgements)
+    return [
+        f"predictions of {device}, bound by {known.bound}, a patch, met within {WITHIN:.0%}:",
+        *(f"  {each}" for each in judgements),
+        f"  {wrong} of {len(judgements)} were wrong",
+    ]

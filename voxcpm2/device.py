@@ -1,0 +1,80 @@
+"""Where things are computed: on a GPU or not, whether it is done, what memory it has left.
+
+A GPU that makes few rows waits for launches, and tells of a failure late; a CPU does neither. It
+knows no network.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+
+
+def on_gpu() -> bool:
+    """Whether what is computed now is computed on a GPU, where each launch costs."""
+    return mx.default_device().type == mx.DeviceType.gpu
+
+
+def on_cuda() -> bool:
+    """Whether that GPU is NVIDIA's, where MLX keeps what it made for each new shape."""
+    return on_gpu() and mx.cuda.is_available()
+
+
+def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """One kernel for shapes of all sizes on a GPU.
+
+    On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
+    aborts at the end of a process whose other threads ran what was compiled.
+    """
+    compiled = mx.compile(function, shapeless=True)
+
+    @functools.wraps(function)
+    def call(*arrays: mx.array | float) -> mx.array:
+        return compiled(*arrays) if on_gpu() else function(*arrays)
+
+    return call
+
+
+def settle(stream: Any = None) -> None:
+    """Wait for a GPU's stream, the default one unless said, and raise what it failed on.
+
+    On Metal an array may look evaluated whose memory was never written: that its command failed is
+    told by a later evaluation on the stream, or here. So before anything is given or kept.
+    """
+    if on_gpu():
+        mx.synchronize(*([] if stream is None else [stream]))
+
+
+class MadeOnce:
+    """Arrays that are kept for good, weights say, are made by one try.
+
+    What a GPU failed on looks evaluated ever after: nothing may be computed with it.
+    """
+
+    def __init__(self) -> None:
+        self._tried = self._done = False
+
+    def __call__(self, make: Callable[[], Any]) -> None:
+        """The first time, evaluate what `make` returns. RuntimeError where that fails or failed."""
+        if self._done:
+            return
+        if self._tried:
+            raise RuntimeError("the model's weights could not be made ready; load it again")
+        self._tried = True
+        mx.eval(make())
+        settle()
+        self._done = True
+
+
+def memory_left() -> int | None:
+    """Bytes that this process may still take on the GPU; None on a CPU, or where it is not said."""
+    if not on_gpu():
+        return None
+    info = mx.device_info()
+    for name in ("max_recommended_working_set_size", "total_memory", "memory_size"):
+        if info.get(name):
+            return int(info[name]) - int(mx.get_active_memory())
+    return None
