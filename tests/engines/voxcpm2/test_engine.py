@@ -807,7 +807,7 @@ TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTi
         (generate.Batch, "step", True, 6),
         (generate.Decoding, "push", False, 2),
         # the samples are there, and it is only now that they are known to be nothing
-        (generate, "_settle", True, 2),
+        (generate, "settle", True, 2),
     ],
     ids=["a step", "a step that was made", "a window", "an evaluation, late"],
 )
