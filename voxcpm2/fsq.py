@@ -6,7 +6,7 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from voxcpm2.config import Config
-from voxcpm2.device import elementwise
+from voxcpm2.minicpm4 import elementwise
 
 
 class FSQ(nn.Module):

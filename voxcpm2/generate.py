@@ -25,8 +25,9 @@ import numpy as np
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
-from voxcpm2.device import on_gpu, settle
+from voxcpm2.device import settle
 from voxcpm2.errors import RequestError
+from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network, Prefix, State
 from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
 from voxcpm2.rehearsal import Rehearsals

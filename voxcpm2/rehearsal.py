@@ -12,7 +12,7 @@ from dataclasses import replace
 import mlx.core as mx
 
 from voxcpm2.config import Config, TransformerConfig
-from voxcpm2.device import on_gpu
+from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network
 from voxcpm2.prompt import Text, build
 
