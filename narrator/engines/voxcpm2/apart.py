@@ -254,7 +254,7 @@ class SessionApart:
         return found
 
     def _begin(self) -> None:
-        """A session over there with all that is in flight; the same seeds make the same takes."""
+        """A session over there with all that is in flight: the same requests, from their start."""
         if self._deaths >= SHARED:
             self._suspects.update(self._flying)
         self._process = self._apart.process(self._tell)

@@ -18,9 +18,11 @@ _OUT_OF_MEMORY = re.compile(
     re.IGNORECASE,
 )
 _CORRUPT = re.compile(
-    r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior", re.IGNORECASE
+    r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior|could not be made ready",
+    re.IGNORECASE,
 )
-"""After these MLX's encoder is left half written, or the system takes no more of this process."""
+"""After these MLX's encoder is left half written, the system takes no more of this process, or it
+holds weights that were never computed."""
 _CUDA = re.compile(r"\bcuda[A-Z]\w*|\bCUDA error|\bcu[A-Z]\w*\(|illegal memory access")
 
 

@@ -882,6 +882,7 @@ THRASHING = (
             True,
         ),
         ("CUDA error: device-side assert triggered", True),
+        ("the model's weights could not be made ready; load it again", True),
         (
             "[METAL] Command buffer execution failed: Ignored (for causing prior/excessive GPU "
             "errors) (00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)",
