@@ -58,14 +58,19 @@ class Described(GenerateJsonSchema):
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """What follows each setting of a model and of those it is built on."""
-    found: dict[str, str] = {}
+    """What follows each setting of a model and of those it is built on: of bases that do not know
+    each other, what each says."""
+    found: dict[str, tuple[type, str]] = {}
     for base in reversed(model.__mro__[: model.__mro__.index(Strict)]):
         for setting, said in pairwise(_body_of(base)):
             match setting, said:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    found[name] = inspect.cleandoc(text)
-    return found
+                    text = inspect.cleandoc(text)
+                    other, before = found.get(name, (base, text))
+                    if not issubclass(base, other) and before != text:
+                        text = f"{text} {before}"
+                    found[name] = (base, text)
+    return {name: text for name, (_, text) in found.items()}
 
 
 def _body_of(model: type) -> Sequence[ast.stmt]:

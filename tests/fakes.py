@@ -65,6 +65,7 @@ class HumEngine:
     sample_rate: int = RATE
     continues: bool = True
     clones: bool = False
+    anchors: bool = True
     horizon: float = 25.0
     uses: Sequence[str] = ("cfg", "seed")
     casting: Mapping[str, Any] = field(default_factory=dict)

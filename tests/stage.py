@@ -67,6 +67,7 @@ class StageEngine:
     sample_rate: int = spoken.RATE
     continues: bool = True
     clones: bool = True
+    anchors: bool = True
     horizon: float = 25.0
     uses: Sequence[str] = ("steps", "cfg", "seed")
     casting: Mapping[str, Any] = field(default_factory=lambda: {"steps": 10, "cfg": 2.0})

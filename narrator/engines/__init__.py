@@ -171,6 +171,9 @@ class Engine(Protocol):
     """Whether a request's prompt changes its sound; without it every chunk stands alone."""
     clones: bool
     """Whether it speaks in the voice of a reference; then a voice without one is cast first."""
+    anchors: bool
+    """Whether it can be given a reference and the take before at once; where not, chains that are
+    to be anchored have references alone."""
     horizon: float
     """Seconds that a prompt and the speech after it may take together."""
     uses: Sequence[str]

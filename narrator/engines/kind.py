@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from narrator.engines import Engine
+from narrator.engines.voice import Cast
 from narrator.errors import UsageError, nearest
 from narrator.settings import Strict
 
@@ -36,6 +37,14 @@ Make = Callable[[EngineSettings, EngineHome, Callable[[str], None]], Engine]
 """Makes an engine; what takes long is told. Raises EngineUnavailable."""
 
 
+def _nothing_refused(settings: EngineSettings, voices: Cast) -> Iterable[str]:
+    return ()
+
+
+def _nothing_unasked(settings: EngineSettings) -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class EngineKind:
     """An engine as the manifest knows it."""
@@ -47,13 +56,21 @@ class EngineKind:
     """Of `engine` in a chapter: the settings that a chapter may have of its own."""
     voice: type[Strict] | None
     """Of the engine's name in a speaker, where the engine has voices of its own."""
-    sample_rate: int
+    sample_rate: Callable[[EngineSettings], int]
     """Hz, as long as no model says otherwise."""
     speaks: Callable[[str], bool]
     """As `Engine.speaks`."""
     spells: frozenset[str]
     """Alphabets of which it names letter by letter what stands within lines of another."""
     make: Make
+    refused: Callable[[EngineSettings, Cast], Iterable[str]] = _nothing_refused
+    """What keeps it from speaking at all, or from speaking a cast, in words."""
+    unasked: Callable[[EngineSettings], Mapping[str, str]] = _nothing_unasked
+    """What of a manifest it cannot be asked for, and what is done or to do about it: settings by
+    their names, `style`, `reference` and `description` of voices, `chain.` with a mode."""
+    cost: Callable[[EngineSettings, int], str] | None = None
+    """What so many characters cost, in words, where they are sent elsewhere; "" where nobody knows.
+    """
 
     def typed(self, written: Iterable[str]) -> dict[str, Any]:
         """Overrides as a command line has them: "cfg=2.5". Raises UsageError."""

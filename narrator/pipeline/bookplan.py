@@ -73,9 +73,15 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
         for lacking in _lacking(manuscript, one):
             tell(str(lacking))
     shapes = demands.shapes(project, manuscript.spoken)
-    demands.check_output(project, kind.sample_rate, shapes)
-    if cost := stereo_cost(manuscript, kind.sample_rate):
+    for unasked in not_asked(manuscript, kind):
+        tell(str(unasked))
+    rate = kind.sample_rate(project.engine)
+    demands.check_output(project, rate, shapes)
+    if cost := stereo_cost(manuscript, rate):
         tell(cost)
+    if refused := list(kind.refused(project.engine, manuscript.cast)):
+        line = project.line("engine")
+        raise ManifestError([Problem(project.path, line, said) for said in refused])
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
@@ -113,6 +119,48 @@ def _lacking(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
         )
     for problem in unspoken(spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))):
         yield replace(problem, message=f"{way}: {problem.message}")
+
+
+def not_asked(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
+    """What the manifest asks for that its engine cannot be asked, each once, with what to do."""
+    project, cannot = manuscript.project, kind.unasked(manuscript.project.engine)
+    for name, line in _wishes(manuscript).items():
+        if name in cannot:
+            said = cannot[name]
+        elif "." not in name and name not in kind.settings.model_fields:
+            said = "it has no such setting, and goes without"
+        else:
+            continue
+        where = name if "." in name or name in _OF_VOICES else f"engine.{name}"
+        message = f"{where} is nothing that the engine {kind.name} is asked: {said}"
+        yield Problem(project.path, line, message)
+
+
+_OF_VOICES = ("style", "reference", "description")
+
+
+def _wishes(manuscript: Manuscript) -> dict[str, int | None]:
+    """What a manifest sets of its engine, by the names of `EngineKind.unasked`, with the line of
+    its first place where that is known."""
+    project = manuscript.project
+    found: dict[str, int | None] = {
+        name: project.line("engine", name)
+        for name in sorted(project.engine.model_fields_set - {"name"})
+    }
+    for number in project.numbered:
+        loc = project.chapter_loc(number)
+        for name in sorted(project.chapters[number].engine.model_fields_set):
+            found.setdefault(name, project.line(*loc, "engine", name))
+    for voice in manuscript.cast.values():
+        for name in _OF_VOICES:
+            if getattr(voice, name):
+                found.setdefault(name, project.line("speakers", voice.speaker))
+    if any(one.chunk.style for one in manuscript.spoken):
+        found.setdefault("style", None)
+    spoken = {(one.chapter, one.chunk.speaker) for one in manuscript.spoken}
+    for mode in sorted({_chain_rules(project, *place).mode for place in spoken}):
+        found[f"chain.{mode}"] = project.line("chain", "mode")
+    return found
 
 
 def _shapes(manuscript: Manuscript) -> list[Shape]:

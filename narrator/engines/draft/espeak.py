@@ -90,6 +90,7 @@ class DraftEngine:
     sample_rate = wire.SAMPLE_RATE
     continues = False
     clones = False
+    anchors = False
     horizon = math.inf
     uses: Sequence[str] = ()
     casting: Mapping[str, Any] = MappingProxyType({})

@@ -40,6 +40,7 @@ class VoxCPM2Engine:
 
     name = "voxcpm2"
     continues = True
+    anchors = True
     horizon = 25.0  # trained within about 30: with room for what takes longer than expected
     uses: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
     casting: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})

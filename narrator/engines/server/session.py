@@ -1,0 +1,336 @@
+"""Requests to a speech server side by side: sent, sent again where that helps, given up by name.
+
+Threads wait for answers; all that is decided, is decided on the thread that calls `advance`. How
+many go out at a time follows from what the server bears: one more while all is well, half where it
+says that it is too much, or lets wait. Nothing goes out again once an answer came whole.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from narrator.characters import quoted
+from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines.server.dialects import PATCH, Manner, Wanted, format_of, longest
+from narrator.engines.server.meeting import Server
+from narrator.engines.server.sounds import Sound, at_rate, heard
+from narrator.engines.server.wire import Call, Setback
+from narrator.engines.voxcpm2.session import noise_seed
+from narrator.errors import EngineFailure, EngineUnavailable
+
+SLICE, SPARE = 0.5, 0.05
+"""Seconds that `advance` waits for answers: with all slots full, and with some to spare."""
+FEW, MANY = 2, 32
+"""Requests at a time: at the beginning, and at most where the manifest does not say."""
+ROOM, TIMES = 60.0, 10.0
+"""Seconds, and times the expected ones, of sound in the longest answer that is taken."""
+
+
+@dataclass(slots=True)
+class Bearing:
+    """How many requests a server bears at a time."""
+
+    most: int
+    limit: int = 0
+    why: str = ""
+    """What lowered it last."""
+    _steep: bool = True
+    _good: int = 0
+    _lowered: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.limit = min(FEW, self.most)
+
+    def well(self, full: bool) -> None:
+        """An answer came; `full` says that as many as may be were out. Until it first was too much
+        each answer makes room for one more, then each round of them."""
+        self._good += full
+        if self._good >= (1 if self._steep else self.limit) and self.limit < self.most:
+            self.limit += 1
+            self._good = 0
+
+    def lower(self, sent: float, why: str) -> None:
+        """It was too much, for a request that was sent then: once for all that were out at once."""
+        if sent < self._lowered:
+            return
+        self.limit = max(1, self.limit // 2)
+        self.why, self._steep, self._good, self._lowered = why, False, 0, time.monotonic()
+
+
+@dataclass(slots=True, eq=False)
+class _Errand:
+    """A request on its way."""
+
+    wanted: Wanted
+    cuts: int = 0
+    turned: int = 0
+    sent: float = 0.0
+    full: bool = False
+    call: Call | None = None
+
+    @property
+    def request(self) -> Request:
+        return self.wanted.request
+
+
+@dataclass(slots=True)
+class _Away:
+    """A server that does not take requests at present."""
+
+    since: float
+    until: float = 0.0
+    """When it is looked for again."""
+    looks: int = 0
+    gone: bool = False
+    """It is asked first whether it is there, and still the same."""
+    why: Setback | None = None
+    looking: Future[Mapping[str, Any]] | None = None
+
+
+@dataclass(slots=True)
+class ServerSession:
+    """What is out, what waits, and what came back."""
+
+    server: Server
+    manner: Manner
+    tell: Callable[[str], None] = quiet
+    slots: int = 0
+    busy: float = 0.0
+    note: str = ""
+    _bearing: Bearing = field(init=False)
+    _pool: ThreadPoolExecutor = field(init=False)
+    _out: dict[Future[Sound], _Errand] = field(default_factory=dict)
+    _waiting: list[tuple[float, int, _Errand]] = field(default_factory=list)
+    _order: itertools.count[int] = field(default_factory=itertools.count)
+    _outcomes: list[Outcome] = field(default_factory=list)
+    _away: _Away | None = None
+    _failed: set[str] = field(default_factory=set)
+    """Keys of the requests that failed since one was spoken."""
+    _resampled: int = 0
+    _began: float | None = None
+    _worked: float = 0.0
+
+    def __post_init__(self) -> None:
+        slots = self.server.settings.slots
+        self._bearing = Bearing(MANY if slots == "auto" else slots)
+        # one more asks whether the server is back
+        self._pool = ThreadPoolExecutor(self._bearing.most + 1, "speech-server")
+        self._report()
+
+    def add(self, request: Request) -> None:
+        """Take a request on; what is wrong with it comes back as its outcome.
+
+        Raises DamagedTake.
+        """
+        self._began = self._began or time.monotonic()
+        before = request.prompt.samples() if request.prompt is not None else None
+        self._wait(_Errand(Wanted(request, self.server.rate, before)), 0.0)
+        self._send()
+
+    def advance(self) -> list[Outcome]:
+        """What has come back, after at most half a second.
+
+        Raises EngineUnavailable where the server will speak nothing of this, or is gone for long.
+        """
+        began = time.monotonic()
+        self._send()
+        spare = len(self._out) + len(self._waiting) < self._bearing.limit
+        until = began + (SPARE if spare else SLICE)
+        while not self._outcomes and (left := until - time.monotonic()) > 0:
+            if not (self._out or self._waiting):
+                break
+            self._collect(left)
+            self._send()
+        self._worked += (time.monotonic() - began) if self._out or self._outcomes else 0.0
+        outcomes, self._outcomes = self._outcomes, []
+        self._report()
+        return outcomes
+
+    def close(self) -> None:
+        """Drop what is out, and what waits."""
+        for errand in self._out.values():
+            if errand.call is not None:
+                errand.call.abort()
+        self._waiting.clear()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._out.clear()
+
+    # -- out
+
+    def _wait(self, errand: _Errand, seconds: float) -> None:
+        heapq.heappush(self._waiting, (time.monotonic() + seconds, next(self._order), errand))
+
+    def _send(self) -> None:
+        """Send what is due, as far as the server bears it."""
+        now = time.monotonic()
+        if self._away is not None and not self._is_back(self._away, now):
+            return
+        while self._waiting and len(self._out) < self._bearing.limit and self._waiting[0][0] <= now:
+            _, _, errand = heapq.heappop(self._waiting)
+            errand.sent, errand.full = now, len(self._out) + 1 >= self._bearing.limit
+            manner = self.manner
+            errand.call = self.server.wire.call(
+                "POST", manner.path, timeout=self.server.settings.timeout
+            )
+            self._out[self._pool.submit(self._spoken, errand.call, errand.wanted)] = errand
+
+    def _spoken(self, call: Call, wanted: Wanted) -> Sound:
+        """In a thread: one request and its answer. Raises Setback, EngineFailure."""
+        settings, rate = self.server.settings, self.server.rate
+        body = self.manner.body(settings, wanted)
+        seconds = ROOM + TIMES * wanted.request.expected
+        answer = call.send(body, most=round(seconds * max(rate, 48_000) * 4))
+        sound = heard(answer, format_of(settings))
+        source = rate if sound.rate is None else sound.rate
+        return Sound(at_rate(sound.samples, source, rate), source)
+
+    # -- back
+
+    def _collect(self, seconds: float) -> None:
+        """Wait for answers so long at most, and take what there is."""
+        waits: list[Future[Any]] = list(self._out)
+        due = [when for when, _, _ in self._waiting[:1]]
+        if self._away is not None:
+            due = [self._away.until]
+            waits += [self._away.looking] if self._away.looking else []
+        soon = min((max(0.0, when - time.monotonic()) for when in due), default=seconds)
+        if len(self._out) >= self._bearing.limit:
+            soon = seconds  # an answer comes first
+        seconds = max(0.001, min(seconds, soon))
+        if not waits:
+            time.sleep(seconds)
+            return
+        wait(waits, seconds, FIRST_COMPLETED)
+        for future in [future for future in self._out if future.done()]:
+            self._take(self._out.pop(future), future)
+
+    def _take(self, errand: _Errand, future: Future[Sound]) -> None:
+        """What became of a request. Raises EngineUnavailable."""
+        try:
+            sound = future.result()
+        except EngineFailure as failure:
+            self._fail(errand, str(failure))
+        except Setback as setback:
+            self._hold(errand, setback)
+        else:
+            self._bearing.well(errand.full)
+            self._away = None
+            self._failed.clear()
+            self._remark(sound)
+            request = errand.request
+            self._outcomes.append(
+                Outcome(request.key, request.attempt, speech=self._speech(errand, sound))
+            )
+
+    def _speech(self, errand: _Errand, sound: Sound) -> Speech:
+        request, rate = errand.request, self.server.rate
+        seed = noise_seed(request) if "seed" in self.manner.uses else 0
+        stop = "stop"
+        if self.server.settings.dialect == "nano-vllm-voxcpm":
+            before = errand.wanted.before
+            held = 0.0 if before is None else len(before) / rate
+            most = (longest(request, held) - 0.5) * PATCH
+            stop = "cap" if len(sound.samples) / rate >= most else "stop"
+        return Speech(sound.samples, stop=stop, seed=seed)
+
+    def _remark(self, sound: Sound) -> None:
+        """Tell once of a rate that nobody set."""
+        rate = self.server.rate
+        if sound.rate not in (rate, self._resampled):
+            self._resampled = sound.rate or 0
+            self.tell(
+                f"the server answers at {sound.rate} Hz, which is resampled to {rate}: set "
+                "`rate` to it"
+            )
+
+    # -- when there is none
+
+    def _hold(self, errand: _Errand, setback: Setback) -> None:
+        """Send a request again, later; or give it up; or end. Raises EngineUnavailable."""
+        patience = self.server.patience
+        if setback.sort == "closed":
+            raise EngineUnavailable(self.server.unreached(setback))
+        if setback.sort == "bad":
+            self._fail(errand, setback.said)
+            return
+        if setback.sort in ("busy", "gone", "slow"):
+            self._bearing.lower(errand.sent, setback.said)
+        if setback.sort in ("busy", "gone"):
+            self._retreat(setback)
+            errand.turned += 1
+            given_up = errand.turned >= patience.turned
+        else:
+            errand.cuts += 1
+            given_up = errand.cuts >= patience.cuts
+        if given_up:
+            times = errand.turned + errand.cuts
+            self._fail(errand, f"{setback.said} ({times} times)")
+        else:
+            self._wait(errand, patience.pause(errand.turned + errand.cuts))
+
+    def _retreat(self, setback: Setback) -> None:
+        """The server takes nothing at present. Raises EngineUnavailable where that lasts."""
+        now, patience = time.monotonic(), self.server.patience
+        away = self._away = self._away or _Away(now)
+        away.why = setback
+        if setback.sort == "gone" and not away.gone:
+            away.gone = True
+            self.tell(f"the speech server is away ({setback.said}); waiting for it")
+        pause = patience.pause(away.looks + 1) if setback.after is None else setback.after
+        away.until = max(away.until, now + pause)
+        if max(now, now + (setback.after or 0.0)) - away.since > patience.gone:
+            raise EngineUnavailable(
+                f"{self.server.unreached(setback)}; it did not come back in "
+                f"{patience.gone:.0f} s. All takes are kept: the same command goes on"
+            )
+
+    def _is_back(self, away: _Away, now: float) -> bool:
+        """Whether requests may go out: it is time, and a server that was gone is here again and
+        the same. Raises EngineUnavailable."""
+        if now < away.until:
+            return False
+        if not away.gone:
+            return True
+        if away.looking is None:
+            away.looking = self._pool.submit(self.server.look)
+        if not away.looking.done():
+            return False
+        looking, away.looking = away.looking, None
+        away.looks += 1
+        try:
+            said = looking.result()
+        except Setback as setback:
+            if setback.sort == "closed":
+                raise EngineUnavailable(self.server.unreached(setback)) from setback
+            self._retreat(Setback("gone", setback.said, after=setback.after))
+            return False
+        self.server.recognise(said, quiet)
+        away.gone = False
+        return True
+
+    def _fail(self, errand: _Errand, why: str) -> None:
+        """Give a request up; the run, where it is one of many. Raises EngineUnavailable."""
+        request = errand.request
+        said = f"speech server: {why}"
+        self._failed.add(request.key)
+        if len(self._failed) >= self.server.patience.failed:
+            raise EngineUnavailable(
+                f"{said}; so for {len(self._failed)} chunks one after another. All takes are kept: "
+                "the same command goes on"
+            )
+        failure = EngineFailure(f"{said}: '{quoted(request.text)}'")
+        self._outcomes.append(Outcome(request.key, request.attempt, failure=failure))
+
+    def _report(self) -> None:
+        if self._began is not None:
+            self.busy = min(1.0, self._worked / max(1e-9, time.monotonic() - self._began))
+        self.slots = self._bearing.limit
+        many = "1 request" if self.slots == 1 else f"{self.slots} requests"
+        why = f" (fewer: {self._bearing.why})" if self._bearing.why else ""
+        self.note = f"{many} at a time{why}"

@@ -1,0 +1,149 @@
+"""What a manifest can say of a speech server, and what of it is no address, key or price."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from narrator.engines.kind import EngineSettings
+from narrator.settings import Strict, Text
+
+Dialect = Literal["openai", "vllm-omni", "nano-vllm-voxcpm"]
+SoundFormat = Literal["wav", "flac", "pcm"]
+
+_PRICE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) *([^\d\s].{0,19})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str
+    """Without a slash at its end, and without /v1; "" or "/speech"."""
+
+    def __str__(self) -> str:
+        return f"{'https' if self.secure else 'http'}://{self.place}"
+
+    @property
+    def place(self) -> str:
+        """Host, port and path: what the server is in keys, unless it has a name there."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}{self.path}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def address_of(url: str) -> Address:
+    """Raises ValueError for what is none, or carries more than an address."""
+    # never with the url itself: what is wrong with it may be a key
+    if any(not "!" <= letter <= "~" for letter in url):
+        raise ValueError("an address has no spaces and no letters beyond ASCII")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an address, as http://127.0.0.1:8000 or https://host/v1")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("names and passwords do not go into an address: see `engine.key`")
+    if parts.query or parts.fragment:
+        raise ValueError("an address ends before ? and #; for keys see `engine.key`")
+    secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)  # ValueError: not a port
+    path = parts.path.rstrip("/")
+    return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
+
+
+def _addressed(url: str) -> str:
+    address_of(url)
+    return url
+
+
+def _named(name: str) -> str:
+    if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+        # never with the text itself, which may be a key
+        raise ValueError(
+            "must be the name of an environment variable in capitals (OPENAI_API_KEY), never the "
+            "key itself; if it is one, it has been in a file now: have it replaced"
+        )
+    return name
+
+
+def _priced(price: str) -> str:
+    if not _PRICE.fullmatch(price):
+        raise ValueError("must be a number and a currency, as 15 USD")
+    return price
+
+
+def cost(price: str, characters: int) -> str:
+    """What so many characters cost at a price: "about 0.19 USD at 15 USD a million"."""
+    found = _PRICE.fullmatch(price)
+    assert found is not None
+    number = Decimal(found[1]) * characters / 1_000_000
+    currency = f" {found[2].strip()}" if found[2] else ""
+    return f"about {number:.2f}{currency} at {price} a million"
+
+
+class ServerSettings(EngineSettings):
+    """Where speech is made elsewhere, and what is asked of it."""
+
+    url: Annotated[Text, AfterValidator(_addressed)] | None = None
+    """Of a speech server: its address, with or without /v1. Text and clips go there and nowhere
+    else, past any proxy."""
+    dialect: Dialect = "openai"
+    """What a server understands: OpenAI's /v1/audio/speech with the name of a voice, vLLM-Omni's
+    with a clip, or nano-vllm-voxcpm's /generate."""
+    model: Text = "auto"
+    """Of a server: what it calls its model; auto is the one that it has."""
+    version: Text | None = None
+    """Goes into the keys of takes: another one has a server's takes made anew."""
+    known_as: Text | None = None
+    """What a server is in the keys of takes instead of its address, where that changes and it does
+    not."""
+    key: Annotated[Text, AfterValidator(_named)] | None = None
+    """The name of the environment variable that holds a server's key; never the key."""
+    slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
+    """Of a server: requests at a time at most; auto is 32. It begins with two, and goes by what the
+    server bears."""
+    timeout: float = Field(default=300.0, ge=1, le=3600)
+    """Seconds that a server may take for one chunk, the wait within it included."""
+    format: Literal["auto"] | SoundFormat = "auto"
+    """What is asked of a server; auto is the one of its dialect that loses nothing."""
+    sample_rate: Literal["auto"] | Annotated[int, Field(ge=8000, le=192_000)] = "auto"
+    """Hz of a server's takes; auto goes by its dialect: 24000, of nano-vllm-voxcpm 48000."""
+    instructions: bool = False
+    """Whether a server's model takes a style as `instructions`."""
+    cfg: float = Field(default=2.0, ge=0.1, le=10)
+    """Guidance: how closely text and voice are followed."""
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    """Of the noise: another one says everything a little differently."""
+    price: Annotated[Text, AfterValidator(_priced)] | None = None
+    """Of a million characters, with its currency (15 USD): `plan` says what a render sends."""
+
+
+class ServerOverrides(Strict):
+    """Of them, what a chapter may have of its own."""
+
+    cfg: float | None = Field(default=None, ge=0.1, le=10)
+    """As in `engine`."""
+    seed: int | None = Field(default=None, ge=0, lt=2**32)
+    """As in `engine`."""
+
+
+class ServerVoice(Strict):
+    """A voice that a speech server has."""
+
+    voice: Text | None = None
+    """What the server calls it: alloy, af_heart."""
