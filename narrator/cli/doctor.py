@@ -1,4 +1,4 @@
-"""`narrator doctor`: whether this machine can render with VoxCPM2, and what a book would cost."""
+"""`narrator doctor`: whether this machine, or a book's server, can render, and what it costs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
+    from narrator.engines.kind import EngineSettings
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
     from narrator.pipeline.manuscript import Manuscript
@@ -31,6 +32,7 @@ WORK = 2e9
 each), and this program."""
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
+SERVER = "speech server"
 WAYS = "ways on: `narrator models pull`; engine.model in the manifest, a directory; or --draft"
 
 State = Literal["ok", "warn", "fail"]
@@ -70,7 +72,8 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine for a render with VoxCPM2; exit code 0 when one can run, else 3."""
+    """Check this machine, or the server that a book names, for a render; exit code 0 when one can
+    run, else 3."""
     checks = []
     for check in examine(book, _unsaid if as_json else err.print):
         checks.append(check)
@@ -82,7 +85,9 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
-        out.print("a render with VoxCPM2 can run" if fit else "not ready for VoxCPM2")
+        elsewhere = any(check.name == SERVER for check in checks)
+        what = "a speech server" if elsewhere else "VoxCPM2"
+        out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
     if not fit:
         raise typer.Exit(EnvironmentFailed.exit_code)
 
@@ -93,7 +98,7 @@ def _unsaid(what: str) -> None:
 
 def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
-    from narrator.engines import machine, voxcpm2
+    from narrator.engines import machine
     from narrator.pipeline.manuscript import read
 
     yield _program()
@@ -108,17 +113,14 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
             yield Diagnosis("book", "fail", said, f"`narrator check {near(book)}` lists all")
     settings = manuscript.project.engine if manuscript else None
     root = manuscript.project.root if manuscript else None
-    tell("asking MLX for its device")
-    device = machine.device()
-    yield _device(device)
-    models = dict(voxcpm2.models_of(settings or voxcpm2.KIND.settings(), root, tell))
-    for name, model in models.items():
-        yield _model(name, model)
-    hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
-    yield _memory(machine.memory(), device, models["model"], hears)
-    if device.kind in ("Metal", "CUDA") and models["model"].path is not None:
-        tell("running a step of the model's sizes")
-        yield from _step(models["model"].path)
+    if settings is not None and settings.name == "server":
+        device = machine.Device("", "", None, "")
+        tell("asking the speech server")
+        yield _server(settings)
+    else:
+        tell("asking MLX for its device")
+        device = machine.device()
+        yield from _model_here(device, manuscript, tell)
     yield _encoders()
     yield _draft()
     yield _casting(tell)
@@ -147,6 +149,34 @@ def _program() -> Diagnosis:
         return Diagnosis("program", "ok", said)
     todo = "made for macOS 14 or later on Apple silicon, and Linux with glibc 2.35 or later"
     return Diagnosis("program", "warn", said, todo)
+
+
+def _server(settings: EngineSettings) -> Diagnosis:
+    from narrator.engines import server
+
+    try:
+        return Diagnosis(SERVER, "ok", server.look(settings))
+    except EngineUnavailable as error:
+        todo = "start it, or mend `engine` in the manifest; --draft needs no server"
+        return Diagnosis(SERVER, "fail", str(error), todo)
+
+
+def _model_here(
+    device: Device, manuscript: Manuscript | None, tell: Tell
+) -> Iterator[Diagnosis]:
+    from narrator.engines import machine, voxcpm2
+
+    settings = manuscript.project.engine if manuscript else voxcpm2.KIND.settings()
+    root = manuscript.project.root if manuscript else None
+    hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
+    yield _device(device)
+    models = dict(voxcpm2.models_of(settings, root, tell))
+    for name, model in models.items():
+        yield _model(name, model)
+    yield _memory(machine.memory(), device, models["model"], hears)
+    if device.kind in ("Metal", "CUDA") and models["model"].path is not None:
+        tell("running a step of the model's sizes")
+        yield from _step(models["model"].path)
 
 
 def _device(device: Device) -> Diagnosis:

@@ -106,7 +106,12 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
+    if costs.sent is not None:
+        price = f", {costs.price}" if costs.price else ""
+        out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
+                  "sent again")  # fmt: skip
     warn_of_unspoken(book)
+    warn_of_unasked(book)
     if cost := bookplan.stereo_cost(book.manuscript, book.engine.sample_rate):
         err.print(f"warning: {cost}")
 
@@ -125,6 +130,8 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "disk_bytes": costs.disk,
         "finished_bytes": costs.files,
         "disk_free_bytes": costs.free,
+        "characters_to_send": costs.sent,
+        "price": costs.price or None,
     }
 
 
@@ -337,6 +344,15 @@ def warn_of_unspoken(book: BookPlan) -> None:
     from narrator.pipeline.manuscript import unspoken
 
     tell("warning", unspoken(book.manuscript))
+
+
+def warn_of_unasked(book: BookPlan) -> None:
+    """Say what the manifest asks for that its engine cannot be asked."""
+    from narrator.engines.registry import ENGINES
+    from narrator.pipeline import bookplan
+
+    if kind := ENGINES.get(book.engine.name):
+        tell("warning", list(bookplan.not_asked(book.manuscript, kind)))
 
 
 def print_lost(book: BookPlan) -> None:

@@ -127,6 +127,9 @@ def _run(
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
         engine = bookplan.engine_for(project, draft=draft, tell=err.print)
+    if kind == "render" and not as_json:
+        speaks = bookplan.kind_of(project, draft=draft)
+        tell("warning", list(bookplan.not_asked(reading.manuscript, speaks)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress

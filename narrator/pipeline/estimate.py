@@ -9,6 +9,7 @@ from pathlib import Path
 from narrator import files
 from narrator.delivery import demands, layout
 from narrator.delivery.export import encode
+from narrator.engines.registry import ENGINES
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.project import Project
 
@@ -33,6 +34,10 @@ class Estimate:
     files: int
     """Bytes of the finished files alone."""
     free: int
+    sent: int | None = None
+    """Characters that go to an engine elsewhere, each chunk once; None where nothing does."""
+    price: str = ""
+    """What they cost there, in words, where the manifest says what a million does."""
 
 
 def estimate(book: BookPlan) -> Estimate:
@@ -50,6 +55,7 @@ def estimate(book: BookPlan) -> Estimate:
     finished = whole * demands.bytes_per_second(project, book.sample_rate, channels)
     longest = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
     raw = sum(longest) * book.sample_rate * channels * 4  # 32-bit samples, while they are encoded
+    sent, price = _sent(book)
     return Estimate(
         seconds=seconds,
         wall=seconds / speed if speed else None,
@@ -57,7 +63,18 @@ def estimate(book: BookPlan) -> Estimate:
         disk=round(seconds * per_second + 2 * finished + raw),
         files=round(finished),
         free=shutil.disk_usage(_existing(book.project.build)).free,
+        sent=sent,
+        price=price,
     )
+
+
+def _sent(book: BookPlan) -> tuple[int | None, str]:
+    """The characters of what is still to be spoken elsewhere, and what they cost."""
+    kind = ENGINES.get(book.engine.name)
+    if kind is None or kind.cost is None:
+        return None, ""
+    characters = sum(len(step.text) for step in book.todo if step.engine == kind.name)
+    return characters, kind.cost(book.project.engine, characters)
 
 
 def _existing(path: Path) -> Path:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.engines import quiet
 from narrator.engines.server.dialects import format_of, manner_of, rate_of, refused, voice_of
-from narrator.engines.server.meeting import Patience, Server
+from narrator.engines.server.meeting import USUAL, Patience, Server
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
 from narrator.engines.server.wire import Wire, key_from
@@ -38,7 +38,7 @@ class ServerEngine:
     name = "server"
 
     def __init__(
-        self, settings: ServerSettings, *, cache: Path, patience: Patience = Patience()
+        self, settings: ServerSettings, *, cache: Path, patience: Patience = USUAL
     ) -> None:
         self.settings, self.patience = settings, patience
         self.manner = manner_of(settings)

@@ -44,6 +44,9 @@ class Patience:
         return min(self.most, self.first * 2.0 ** min(times - 1, 16))
 
 
+USUAL = Patience()
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """One that a manifest names."""
@@ -65,7 +68,7 @@ class Server:
             try:
                 return self.look()
             except Setback as setback:
-                loading = setback.sort == "gone" and setback.said[:1].isdigit()
+                loading = setback.status and setback.sort in ("gone", "busy")
                 if not loading or time.monotonic() > until:
                     raise EngineUnavailable(self.unreached(setback)) from setback
                 if not waits:

@@ -89,7 +89,7 @@ class _Away:
     looks: int = 0
     gone: bool = False
     """It is asked first whether it is there, and still the same."""
-    why: Setback | None = None
+    told: bool = False
     looking: Future[Mapping[str, Any]] | None = None
 
 
@@ -195,18 +195,16 @@ class ServerSession:
     def _collect(self, seconds: float) -> None:
         """Wait for answers so long at most, and take what there is."""
         waits: list[Future[Any]] = list(self._out)
-        due = [when for when, _, _ in self._waiting[:1]]
-        if self._away is not None:
-            due = [self._away.until]
-            waits += [self._away.looking] if self._away.looking else []
-        soon = min((max(0.0, when - time.monotonic()) for when in due), default=seconds)
-        if len(self._out) >= self._bearing.limit:
-            soon = seconds  # an answer comes first
-        seconds = max(0.001, min(seconds, soon))
-        if not waits:
+        looking = self._away.looking if self._away else None
+        if looking is not None:
+            waits.append(looking)
+        elif self._waiting and len(self._out) < self._bearing.limit:
+            due = max(self._waiting[0][0], self._away.until if self._away else 0.0)
+            seconds = max(0.001, min(seconds, due - time.monotonic()))
+        if waits:
+            wait(waits, seconds, FIRST_COMPLETED)
+        else:
             time.sleep(seconds)
-            return
-        wait(waits, seconds, FIRST_COMPLETED)
         for future in [future for future in self._out if future.done()]:
             self._take(self._out.pop(future), future)
 
@@ -220,8 +218,11 @@ class ServerSession:
             self._hold(errand, setback)
         else:
             self._bearing.well(errand.full)
-            self._away = None
             self._failed.clear()
+            if self._away is not None and self._away.gone:
+                self._away.since = time.monotonic()  # an answer from before it went
+            else:
+                self._away = None
             self._remark(sound)
             request = errand.request
             self._outcomes.append(
@@ -266,6 +267,8 @@ class ServerSession:
             errand.turned += 1
             given_up = errand.turned >= patience.turned
         else:
+            if setback.sort == "cut" and not setback.status:
+                self._doubt()
             errand.cuts += 1
             given_up = errand.cuts >= patience.cuts
         if given_up:
@@ -274,14 +277,20 @@ class ServerSession:
         else:
             self._wait(errand, patience.pause(errand.turned + errand.cuts))
 
+    def _doubt(self) -> None:
+        """It broke off, as servers do that are started anew: what is it now?"""
+        self._away = self._away or _Away(time.monotonic())
+        self._away.gone = True
+
     def _retreat(self, setback: Setback) -> None:
         """The server takes nothing at present. Raises EngineUnavailable where that lasts."""
         now, patience = time.monotonic(), self.server.patience
         away = self._away = self._away or _Away(now)
-        away.why = setback
-        if setback.sort == "gone" and not away.gone:
+        if setback.sort == "gone":
             away.gone = True
-            self.tell(f"the speech server is away ({setback.said}); waiting for it")
+            if not away.told:
+                self.tell(f"the speech server is away ({setback.said}); waiting for it")
+            away.told = True
         pause = patience.pause(away.looks + 1) if setback.after is None else setback.after
         away.until = max(away.until, now + pause)
         if max(now, now + (setback.after or 0.0)) - away.since > patience.gone:

@@ -19,7 +19,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -121,13 +121,14 @@ class Call:
         self._wire, self._method, self._path, self._timeout = wire, method, path, timeout
         self._lock = Lock()
         self._socket: socket.socket | None = None
-        self._aborted = self._late = False
+        self._aborted, self._late = Event(), Event()
 
     def abort(self, late: bool = False) -> None:
         """End it now, wherever it is."""
         with self._lock:
-            self._aborted = True
-            self._late = self._late or late
+            if late:
+                self._late.set()
+            self._aborted.set()
             self._shut()
 
     def send(self, body: Mapping[str, Any] | None = None, *, most: int = MOST_SAID) -> Heard:
@@ -157,11 +158,13 @@ class Call:
     def _exchange(
         self, connection: http.client.HTTPConnection, body: Mapping[str, Any] | None, most: int
     ) -> Heard:
+        if self._aborted.is_set():
+            raise ConnectionAbortedError
         connection.connect()
         with self._lock:
             self._socket = connection.sock
             self._socket.settimeout(self._timeout)
-            if self._aborted:
+            if self._aborted.is_set():
                 self._shut()
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         # what refuses a long request may answer before it was read: the answer says why
@@ -198,8 +201,8 @@ class Call:
 
     def _setback(self, error: Exception) -> Setback:
         """What went wrong on the way, in words."""
-        if self._late or isinstance(error, TimeoutError):
-            if self._socket is None and not self._late:
+        if self._late.is_set() or isinstance(error, TimeoutError):
+            if self._socket is None and not self._late.is_set():
                 return Setback("gone", f"no connection to {self._wire.address} in {CONNECT:.0f} s")
             return Setback("slow", f"no whole answer in {self._timeout:.0f} s")
         if isinstance(error, ssl.SSLCertVerificationError):
