@@ -125,13 +125,14 @@ def not_asked(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
     """What the manifest asks for that its engine cannot be asked, each once, with what to do."""
     project, cannot = manuscript.project, kind.unasked(manuscript.project.engine)
     for name, line in _wishes(manuscript).items():
+        of_engine = "." not in name and name not in _OF_VOICES
         if name in cannot:
             said = cannot[name]
-        elif "." not in name and name not in kind.settings.model_fields:
+        elif of_engine and name not in kind.settings.model_fields:
             said = "it has no such setting, and goes without"
         else:
             continue
-        where = name if "." in name or name in _OF_VOICES else f"engine.{name}"
+        where = f"engine.{name}" if of_engine else name
         message = f"{where} is nothing that the engine {kind.name} is asked: {said}"
         yield Problem(project.path, line, message)
 

@@ -403,7 +403,8 @@ def _chain_heads(
         chains.setdefault((one.chunk.speaker, one.language), []).append(place)
     for (speaker, _), places in chains.items():
         rule = rules[speaker]
-        most = rule.max_chunks if _goes_on(engines[speaker], rule) else 1
+        alone = rule.mode == "reference" or not takes_prompt(engines[speaker], rule.mode)
+        most = 1 if alone else rule.max_chunks
         lowest = _lowest([keys.number(scene[i].spoken.text) for i in places], max(1, most // 4))
         styled = [bool(scene[i].chunk.style) for i in places]
         length = 0
@@ -415,12 +416,10 @@ def _chain_heads(
     return frozenset(heads)
 
 
-def _goes_on(engine: Engine, rules: ChainRules) -> bool:
-    """Whether a chain of these rules carries over. One that is to be anchored needs an engine that
-    is given both; one that imitates nobody has nothing to be anchored to."""
-    if rules.mode == "reference" or not engine.continues:
-        return False
-    return rules.mode == "continuation" or engine.anchors or not engine.clones
+def takes_prompt(engine: Engine, mode: str) -> bool:
+    """Whether an engine can be given the take before, with what else a mode gives. One that
+    imitates nobody has nothing else to be given."""
+    return engine.continues and (mode == "continuation" or engine.anchors or not engine.clones)
 
 
 def _lowest(weights: Sequence[int], reach: int) -> list[bool]:

@@ -13,7 +13,7 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio
 from narrator.speech import checks
-from narrator.speech.plan import Step
+from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
 HALVES_GAP = 0.25
@@ -118,7 +118,7 @@ def request_for(job: StepJob, engine: Engine) -> Request:
     prompt, expected = job.prompt, step.expected
     if len(job.parts) > 1:
         expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
-        if part and engine.continues and not job.doubts:
+        if part and takes_prompt(engine, step.mode) and not job.doubts:
             before, text = job.done[-1], job.parts[part - 1]
             sound = before.samples[: rest(before.samples, engine.sample_rate)]
             prompt = Prompt(text, lambda: sound, rested(before, engine))
