@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 # in the order in which a newcomer follows them: what an earlier page has run is there for a later
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / f"docs/{name}.md" for name in ("first-book", "script", "cast", "voices", "studio")),
+    *(
+        ROOT / f"docs/{name}.md"
+        for name in ("first-book", "script", "cast", "voices", "servers", "studio")
+    ),
     *(
         ROOT / f"docs/{name}.md"
         for name in ("mending", "delivery", "manifest", "costs", "questions")

@@ -123,7 +123,10 @@ def _lacking(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
 
 def not_asked(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
     """What the manifest asks for that its engine cannot be asked, each once, with what to do."""
-    project, cannot = manuscript.project, kind.unasked(manuscript.project.engine)
+    project = manuscript.project
+    if kind.name != project.engine.name:  # a draft is not what the manifest speaks of
+        return
+    cannot = kind.unasked(project.engine)
     for name, line in _wishes(manuscript).items():
         of_engine = "." not in name and name not in _OF_VOICES
         if name in cannot:

@@ -54,7 +54,7 @@ class Server:
     settings: ServerSettings
     wire: Wire
     rate: int
-    """Hz of its takes."""
+    """Hz of its takes, whatever it answers in."""
     patience: Patience
     mark: str
     """What it is in keys, hashed."""
@@ -126,9 +126,6 @@ class Server:
         if model != "auto" and listed and model not in listed:
             some = ", ".join(listed)[:200]
             tell(f"the server does not list the model '{quoted(model)}', but {quoted(some, 200)}")
-        rate = said.get("rate")
-        if isinstance(rate, int) and rate != self.rate:
-            tell(f"the server speaks at {rate} Hz and is resampled: set `engine.sample_rate` to it")
 
 
 def described(said: Mapping[str, Any]) -> str:

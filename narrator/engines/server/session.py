@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from narrator.characters import quoted
@@ -110,6 +111,8 @@ class ServerSession:
     _order: itertools.count[int] = field(default_factory=itertools.count)
     _outcomes: list[Outcome] = field(default_factory=list)
     _away: _Away | None = None
+    _ended: EngineUnavailable | None = None
+    """Why nothing more is sent: what is out may still come back whole."""
     _failed: set[str] = field(default_factory=set)
     """Keys of the requests that failed since one was spoken."""
     _resampled: int = 0
@@ -131,26 +134,38 @@ class ServerSession:
         self._began = self._began or time.monotonic()
         before = request.prompt.samples() if request.prompt is not None else None
         self._wait(_Errand(Wanted(request, self.server.rate, before)), 0.0)
-        self._send()
+        self._work(self._send)
 
     def advance(self) -> list[Outcome]:
         """What has come back, after at most half a second.
 
-        Raises EngineUnavailable where the server will speak nothing of this, or is gone for long.
+        Raises EngineUnavailable where the server will speak nothing of this, or is gone for long:
+        when all that was out has come back, so that none of it is asked for again.
         """
         began = time.monotonic()
-        self._send()
+        self._work(self._send)
         spare = len(self._out) + len(self._waiting) < self._bearing.limit
         until = began + (SPARE if spare else SLICE)
         while not self._outcomes and (left := until - time.monotonic()) > 0:
             if not (self._out or self._waiting):
                 break
-            self._collect(left)
-            self._send()
+            self._work(partial(self._collect, left))
+            self._work(self._send)
         self._worked += (time.monotonic() - began) if self._out or self._outcomes else 0.0
         outcomes, self._outcomes = self._outcomes, []
         self._report()
+        if self._ended is not None and not outcomes and not self._out:
+            raise self._ended
         return outcomes
+
+    def _work(self, work: Callable[[], None]) -> None:
+        """Do it; what ends the run is kept until all that was out is back."""
+        try:
+            work()
+        except EngineUnavailable as error:
+            self._ended = self._ended or error
+        if self._ended is not None:
+            self._waiting.clear()
 
     def close(self) -> None:
         """Drop what is out, and what waits."""
@@ -169,6 +184,8 @@ class ServerSession:
     def _send(self) -> None:
         """Send what is due, as far as the server bears it."""
         now = time.monotonic()
+        if self._ended is not None:
+            return
         if self._away is not None and not self._is_back(self._away, now):
             return
         while self._waiting and len(self._out) < self._bearing.limit and self._waiting[0][0] <= now:

@@ -166,7 +166,7 @@ class Call:
             self._socket.settimeout(self._timeout)
             if self._aborted.is_set():
                 self._shut()
-        data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        data = None if body is None else json.dumps(body).encode()
         # what refuses a long request may answer before it was read: the answer says why
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             path = self._wire.address.path + self._path

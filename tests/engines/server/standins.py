@@ -306,7 +306,7 @@ def wav(data: str) -> bool:
 
 @contextlib.contextmanager
 def serving(standin: StandIn) -> Iterator[StandIn]:
-    """It listens on loopback, and has ended after the block."""
+    """It listens on loopback, and has ended after the block: nothing that it was asked was dropped."""
     handler = type("Handling", (Handler,), {"standin": standin})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
@@ -320,6 +320,7 @@ def serving(standin: StandIn) -> Iterator[StandIn]:
         server.shutdown()
         server.server_close()
         thread.join()
+    assert standin.dropped == []
 
 
 # -- what goes wrong -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -329,6 +330,31 @@ def test_what_no_request_will_pass_ends_the_run_at_once(
     assert len(standin.bodies) == 1
 
 
+def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
+    refused = threading.Event()
+
+    def late(one: Answering) -> None:
+        refused.wait(10)
+        one.handler.give(200, one.headers, one.sound)
+
+    def refuse(one: Answering) -> None:
+        one.handler.tell(401, {})
+        refused.set()
+
+    def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
+        return refuse if "refused" in body["input"] else late
+
+    spoken = []
+    with serving(StandIn("openai", fault)) as standin:
+        session = engine(standin, tmp_path).start()
+        asked = [request("The other one."), request("It is refused."), request("Never sent.")]
+        with contextlib.closing(session), pytest.raises(EngineUnavailable, match="refuses the key"):
+            for _, outcome in speak(session, iter(asked)):
+                spoken.append(outcome)
+        assert len(standin.bodies) == 2
+    assert [outcome.key for outcome in spoken if outcome.speech] == [asked[0].key]
+
+
 def test_a_redirect_is_not_followed_and_takes_neither_key_nor_clip_along(
     faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -526,9 +552,19 @@ def broken(one: Answering) -> None:
     ways[one.number // 2 % len(ways)](one)
 
 
+@pytest.fixture
+def memory() -> Iterator[list[int]]:
+    """What is held each time that somebody asks."""
+    tracemalloc.start()
+    yield []
+    tracemalloc.stop()
+
+
 @pytest.mark.parametrize("many", [60, pytest.param(1000, marks=pytest.mark.slow)])
-def test_of_many_requests_every_take_is_right_or_given_up_by_name(tmp_path: Path, many: int):
-    """Half of all answers are broken, a twentieth of them in each of ten ways."""
+def test_of_many_requests_every_take_is_right_or_given_up_by_name(
+    tmp_path: Path, many: int, memory: list[int]
+):
+    """Half of all answers are broken, a twentieth of all in each of ten ways."""
 
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
         return broken if number % 2 else None
@@ -540,6 +576,7 @@ def test_of_many_requests_every_take_is_right_or_given_up_by_name(tmp_path: Path
         contextlib.closing(engine(standin, tmp_path).start()) as session,
     ):
         for sent, outcome in speak(session, iter(asked)):
+            memory.append(tracemalloc.get_traced_memory()[0])
             if outcome.speech is None:
                 assert sent.text in str(outcome.failure)
                 given_up += 1
@@ -550,3 +587,5 @@ def test_of_many_requests_every_take_is_right_or_given_up_by_name(tmp_path: Path
     assert made_right + given_up == many
     assert made_right > many // 2
     assert len(standin.whole) == made_right  # nothing that came whole was asked for again
+    # the stand-in keeps what it was asked: a few hundred bytes each
+    assert max(memory[-many // 4 :]) < max(memory[: many // 2]) + 4_000_000
