@@ -15,6 +15,7 @@ import typer
 import yaml
 
 from narrator.cli import app
+from narrator.project.load import load
 from narrator.project.schema import schema
 from tests import manifest_page
 
@@ -31,6 +32,7 @@ PAGES = [
         for name in ("mending", "delivery", "manifest", "costs", "questions")
     ),
 ]
+SERVERS = ROOT / "docs/servers.md"
 RULES = schema()
 
 
@@ -152,7 +154,7 @@ def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
 
 
 def test_the_manifest_is_valid(narrator, tmp_path) -> None:
-    (manifest,) = [block for page in PAGES for block in blocks(page, "yaml")]
+    (manifest,) = [block for page in PAGES if page != SERVERS for block in blocks(page, "yaml")]
     (tmp_path / "book.yaml").write_text(manifest, "utf-8")
     shutil.copy(ROOT / "projects/small-machines/cover.png", tmp_path / "cover.jpg")
     (tmp_path / "text").mkdir()
@@ -160,6 +162,13 @@ def test_the_manifest_is_valid(narrator, tmp_path) -> None:
     (tmp_path / "text" / "02.md").write_text("It rains.\n", "utf-8")
     code, _, errors = narrator("check", tmp_path)
     assert code == 0, errors
+
+
+@pytest.mark.parametrize("part", blocks(SERVERS, "yaml"))
+def test_parts_of_manifests_are_valid(part: str, tmp_path: Path) -> None:
+    whole = f"title: A\nchapters: [{{title: B, lines: [It rains.]}}]\n{part}"
+    (tmp_path / "book.yaml").write_text(whole, "utf-8")
+    assert load(tmp_path / "book.yaml").engine.name == "server"
 
 
 def snippets() -> set[str]:

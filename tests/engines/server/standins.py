@@ -306,7 +306,7 @@ def wav(data: str) -> bool:
 
 @contextlib.contextmanager
 def serving(standin: StandIn) -> Iterator[StandIn]:
-    """It listens on loopback, and has ended after the block: nothing that it was asked was dropped."""
+    """It listens on loopback, and has ended after the block; nothing that was asked was dropped."""
     handler = type("Handling", (Handler,), {"standin": standin})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True

@@ -344,13 +344,13 @@ def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
         return refuse if "refused" in body["input"] else late
 
-    spoken = []
+    spoken: list[Outcome] = []
     with serving(StandIn("openai", fault)) as standin:
         session = engine(standin, tmp_path).start()
         asked = [request("The other one."), request("It is refused."), request("Never sent.")]
+        answers = (outcome for _, outcome in speak(session, iter(asked)))
         with contextlib.closing(session), pytest.raises(EngineUnavailable, match="refuses the key"):
-            for _, outcome in speak(session, iter(asked)):
-                spoken.append(outcome)
+            spoken.extend(answers)
         assert len(standin.bodies) == 2
     assert [outcome.key for outcome in spoken if outcome.speech] == [asked[0].key]
 
