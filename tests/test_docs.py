@@ -166,7 +166,7 @@ def test_the_manifest_is_valid(narrator, tmp_path) -> None:
 
 @pytest.mark.parametrize("part", blocks(SERVERS, "yaml"))
 def test_parts_of_manifests_are_valid(part: str, tmp_path: Path) -> None:
-    whole = f"title: A\nchapters: [{{title: B, lines: [It rains.]}}]\n{part}"
+    whole = f"title: A\nauthor: B\nchapters: [{{title: B, lines: [It rains.]}}]\n{part}"
     (tmp_path / "book.yaml").write_text(whole, "utf-8")
     assert load(tmp_path / "book.yaml").engine.name == "server"
 
