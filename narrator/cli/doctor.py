@@ -158,7 +158,7 @@ def _server(settings: EngineSettings) -> Diagnosis:
         return Diagnosis(SERVER, "ok", server.look(settings))
     except EngineUnavailable as error:
         todo = "start it, or mend `engine` in the manifest; --draft needs no server"
-        return Diagnosis(SERVER, "fail", str(error), todo)
+        return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)
 
 
 def _model_here(

@@ -67,7 +67,8 @@ class EngineKind:
     """What keeps it from speaking at all, or from speaking a cast, in words."""
     unasked: Callable[[EngineSettings], Mapping[str, str]] = _nothing_unasked
     """What of a manifest it cannot be asked for, and what is done or to do about it: settings by
-    their names, `style`, `reference` and `description` of voices, `chain.` with a mode."""
+    their names, `style`, `reference` and `description` of voices, `chain.` with a mode that was
+    chosen, `chain.mode` where none was."""
     cost: Callable[[EngineSettings, int], str] | None = None
     """What so many characters cost, in words, where they are sent elsewhere; "" where nobody knows.
     """

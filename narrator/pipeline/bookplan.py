@@ -132,12 +132,10 @@ def not_asked(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
         if name in cannot:
             said = cannot[name]
         elif of_engine and name not in kind.settings.model_fields:
-            said = "it has no such setting, and goes without"
+            said = f"the engine {kind.name} has no such setting, and goes without"
         else:
             continue
-        where = f"engine.{name}" if of_engine else name
-        message = f"{where} is nothing that the engine {kind.name} is asked: {said}"
-        yield Problem(project.path, line, message)
+        yield Problem(project.path, line, f"{'engine.' if of_engine else ''}{name}: {said}")
 
 
 _OF_VOICES = ("style", "reference", "description")
@@ -162,9 +160,17 @@ def _wishes(manuscript: Manuscript) -> dict[str, int | None]:
     if any(one.chunk.style for one in manuscript.spoken):
         found.setdefault("style", None)
     spoken = {(one.chapter, one.chunk.speaker) for one in manuscript.spoken}
-    for mode in sorted({_chain_rules(project, *place).mode for place in spoken}):
-        found[f"chain.{mode}"] = project.line("chain", "mode")
+    modes = {place: _chain_rules(project, *place).mode for place in spoken}
+    for place in sorted(modes):
+        name = f"chain.{modes[place]}" if _sets_mode(project, *place) else "chain.mode"
+        found.setdefault(name, project.line("chain", "mode"))
     return found
+
+
+def _sets_mode(project: Project, chapter: int, speaker: str) -> bool:
+    """Whether the author chose how takes carry over there."""
+    own = project.chapters[chapter].chain.mode or project.speakers[speaker].chain.mode
+    return own is not None or "mode" in project.manifest.chain.model_fields_set
 
 
 def _shapes(manuscript: Manuscript) -> list[Shape]:

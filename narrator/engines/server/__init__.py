@@ -16,7 +16,7 @@ from narrator.engines.server.settings import (
     cost,
 )
 from narrator.engines.voice import Voice
-from narrator.errors import EngineUnavailable, UserError
+from narrator.errors import EngineUnavailable, Problem, UserError
 
 
 def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
@@ -25,7 +25,7 @@ def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None
 
     assert isinstance(settings, ServerSettings)
     if problems := list(refused(settings, {})):
-        raise UserError("\n".join(problems))
+        raise UserError(Problem(None, None, said) for said in problems)
     return ServerEngine(settings, cache=home.cache)
 
 

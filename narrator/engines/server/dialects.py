@@ -137,7 +137,10 @@ def _openai(settings: ServerSettings, wanted: Wanted) -> Body:
     return body
 
 
-_STYLE = "set `engine.instructions: true` where the server's model takes styles as instructions"
+_STYLE = (
+    "styles are not sent: set `engine.instructions: true` where the server's model takes them as "
+    "instructions"
+)
 
 _OPENAI = Manner(
     path="/v1/audio/speech",
@@ -148,9 +151,9 @@ _OPENAI = Manner(
         "seed": "OpenAI's address has none: what the server draws is its own affair",
         "cfg": "OpenAI's address has none",
         "style": _STYLE,
-        "reference": "a voice goes by its name there (`server: {voice: …}`); clips are for "
-        "`dialect: vllm-omni` and nano-vllm-voxcpm",
-        "description": "a voice goes by its name there (`server: {voice: …}`)",
+        "reference": "clips are not sent: a voice goes by its name there (`server: {voice: …}`); "
+        "`dialect: vllm-omni` and nano-vllm-voxcpm take clips",
+        "description": "descriptions are not sent: a voice goes by its name there",
         "chain.anchored": "each chunk is spoken alone there",
         "chain.continuation": "each chunk is spoken alone there",
     },
@@ -184,6 +187,11 @@ def _vllm_omni(settings: ServerSettings, wanted: Wanted) -> Body:
     return body
 
 
+_ONE_CLIP = (
+    "vllm-omni takes one clip: each chunk is given its voice's reference alone (as `mode: "
+    "reference`); `mode: continuation` gives the take before alone, nano-vllm-voxcpm both"
+)
+
 _VLLM_OMNI = Manner(
     path="/v1/audio/speech",
     body=_vllm_omni,
@@ -196,9 +204,8 @@ _VLLM_OMNI = Manner(
     unasked={
         "cfg": "vllm-omni has none for speech",
         "style": _STYLE,
-        "chain.anchored": "vllm-omni takes one clip: each chunk is given its voice's reference "
-        "alone (as `mode: reference`); `mode: continuation` gives the take before alone, "
-        "nano-vllm-voxcpm can be given both",
+        "chain.anchored": _ONE_CLIP,
+        "chain.mode": f"anchored, where nothing is set: {_ONE_CLIP}",
     },
 )
 

@@ -81,7 +81,7 @@ class Server:
         where = "" if str(self.wire.address) in setback.said else f"{self.wire.address}: "
         mend = ""
         if setback.sort == "gone":
-            mend = ": is it running there? Look at `engine.url`; `narrator doctor` asks it"
+            mend = ": is it running there? Look at `engine.url`"
         return f"speech server: {where}{setback.said}{mend}"
 
     def look(self) -> Mapping[str, Any]:

@@ -305,10 +305,10 @@ def wav(data: str) -> bool:
 
 
 @contextlib.contextmanager
-def serving(standin: StandIn) -> Iterator[StandIn]:
+def serving(standin: StandIn, port: int = 0) -> Iterator[StandIn]:
     """It listens on loopback, and has ended after the block; nothing that was asked was dropped."""
     handler = type("Handling", (Handler,), {"standin": standin})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

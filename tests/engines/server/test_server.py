@@ -457,6 +457,23 @@ def test_a_restart_in_the_middle_costs_a_wait(tmp_path: Path):
     assert sorted(standin.whole) == sorted(r.text for r in asked)
 
 
+def test_a_server_that_is_not_there_for_a_while_is_waited_for(tmp_path: Path):
+    told: list[str] = []
+    first, second = StandIn("openai"), StandIn("openai")
+    with serving(first):
+        session = engine(first, tmp_path).start(told.append)
+    with contextlib.closing(session):
+        session.add(request())
+        while not told:
+            assert session.advance() == []
+        with serving(second, int(first.url.rpartition(":")[2])):
+            while not (outcomes := session.advance()):
+                pass
+    assert [outcome.speech is not None for outcome in outcomes] == [True]
+    assert re.search("is away .no connection to .*; waiting for it", told[0])
+    assert len(told) == len(second.bodies) == 1
+
+
 def test_a_server_that_comes_back_as_another_ends_the_run(tmp_path: Path):
     other = threading.Event()
 
