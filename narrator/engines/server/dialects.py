@@ -11,6 +11,7 @@ import base64
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from narrator.engines import Request
@@ -167,16 +168,17 @@ def _vllm_omni(settings: ServerSettings, wanted: Wanted) -> Body:
     """One clip with its text: the reference, or the take before."""
     request = wanted.request
     if request.mode == "continuation" and request.prompt is not None:
-        samples, rate, text = _there(request, wanted.before), wanted.rate, request.prompt.text
+        clip = _base64(_there(request, wanted.before), wanted.rate)
+        text = request.prompt.text
     else:
         reference = _there(request, request.reference)
-        samples, rate, text = reference.samples, reference.rate, reference.transcript
+        clip, text = _clip(reference), reference.transcript
     body: Body = {
         "input": request.text,
         "response_format": format_of(settings),
         # what speaks after a clip is called so there; without it a text of a clip is refused
         "task_type": "Base",
-        "ref_audio": f"data:audio/wav;base64,{_base64(samples, rate)}",
+        "ref_audio": f"data:audio/wav;base64,{clip}",
         "ref_text": text,
         "seed": noise_seed(request),
     }
@@ -229,7 +231,7 @@ def _nano(settings: ServerSettings, wanted: Wanted) -> Body:
     }
     if request.mode in ("reference", "anchored"):
         reference = _there(request, request.reference)
-        body["ref_audio_wav_base64"] = _base64(reference.samples, reference.rate)
+        body["ref_audio_wav_base64"] = _clip(reference)
         body["ref_audio_wav_format"] = "wav"
     held = 0.0
     if request.mode in ("anchored", "continuation"):
@@ -280,6 +282,12 @@ MANNERS: Mapping[Dialect, Manner] = {
     "vllm-omni": _VLLM_OMNI,
     "nano-vllm-voxcpm": _NANO,
 }
+
+
+@lru_cache(maxsize=32)
+def _clip(reference: Reference) -> str:
+    """A voice's clip, which goes out with each of its chunks."""
+    return _base64(reference.samples, reference.rate)
 
 
 def _base64(samples: Samples, rate: int) -> str:
