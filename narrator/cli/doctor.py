@@ -161,9 +161,7 @@ def _server(settings: EngineSettings) -> Diagnosis:
         return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)
 
 
-def _model_here(
-    device: Device, manuscript: Manuscript | None, tell: Tell
-) -> Iterator[Diagnosis]:
+def _model_here(device: Device, manuscript: Manuscript | None, tell: Tell) -> Iterator[Diagnosis]:
     from narrator.engines import machine, voxcpm2
 
     settings = manuscript.project.engine if manuscript else voxcpm2.KIND.settings()
