@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from narrator.engines import Outcome, Prompt, Request, speak
 from narrator.engines.server.engine import ServerEngine
 from narrator.engines.server.meeting import Patience
-from narrator.engines.server.session import Bearing
+from narrator.engines.server.session import Bearing, ServerSession
 from narrator.engines.server.settings import ServerSettings, ServerVoice
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineUnavailable
@@ -339,14 +340,20 @@ def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
 
     def refuse(one: Answering) -> None:
         one.handler.tell(401, {})
-        refused.set()
+
+    class Watched(ServerSession):
+        def _work(self, work: Callable[[], None]) -> None:
+            super()._work(work)
+            if self._ended is not None:
+                refused.set()
 
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
         return refuse if "refused" in body["input"] else late
 
     spoken: list[Outcome] = []
     with serving(StandIn("openai", fault)) as standin:
-        session = engine(standin, tmp_path).start()
+        with mock.patch("narrator.engines.server.engine.ServerSession", Watched):
+            session = engine(standin, tmp_path).start()
         asked = [request("The other one."), request("It is refused."), request("Never sent.")]
         answers = (outcome for _, outcome in speak(session, iter(asked)))
         with contextlib.closing(session), pytest.raises(EngineUnavailable, match="refuses the key"):
