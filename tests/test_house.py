@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"errors", "characters", "keys", "settings", "templates"},
     {"files"},
-    {"engines", "sound"},
+    {"engines", "sound", "web"},
     {"text"},
     {"project"},
     {"importers", "speech"},

@@ -5,13 +5,12 @@ other programs and open pages, one reading of the book that all of its answers c
 ranges. What is decided of a book is decided in the rooms below: this room asks them. It renders
 nothing itself: that is done by whoever owns the project (`pipeline/owning/joining.py`).
 
-    app.py          from start to stop: the port, the server's thread, errands in the main thread
+    app.py          from start to stop: the server's thread, errands in the main thread
     guard.py        who may ask: token, cookie, Host, Origin; what every answer says of itself
     server.py       the application, and errors as answers
     looking.py      routes: the book, chapters, chunks, sound
     mending.py      routes: jobs, edits, notes, lists
     casting.py      routes: the cast, clips, words heard at once
-    bodies.py       what is sent here, bounded in size and time
     desk.py         the reading of the book that is looked at, and when it is read again
     glance.py       the takes of a chapter at one moment
     rows.py         the reading as JSON
@@ -26,16 +25,9 @@ nothing itself: that is done by whoever owns the project (`pipeline/owning/joini
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-from narrator.errors import EnvironmentFailed
+from narrator import web
 
 
 def require() -> None:
     """Raises EnvironmentFailed without the packages of the extra."""
-    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
-    if missing:
-        raise EnvironmentFailed(
-            f"the studio needs {' and '.join(missing)}, the extra `studio`: pip install "
-            "'narrator[studio]', or in a clone: pip install -e '.[studio]'"
-        )
+    web.require("the studio", ("starlette", "uvicorn", "jinja2"))

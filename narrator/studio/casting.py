@@ -32,11 +32,12 @@ from narrator.pipeline import auditioning, edits, unknown
 from narrator.pipeline.edits.voices import ClipAdded
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
-from narrator.studio import bodies, rows, sounds
+from narrator.studio import rows, sounds
 from narrator.studio.desk import Desk, NotThere, View
 from narrator.text.normalize import Lexicon, LexiconEntry, normalize
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
+from narrator.web import bodies
 
 _SAMPLES = 3
 _SAMPLE = (3.0, 9.0)

@@ -17,10 +17,11 @@ from narrator.delivery import layout
 from narrator.errors import DamagedTake, UserError
 from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
-from narrator.studio import bodies, peaks, ranges, rows, sounds
+from narrator.studio import peaks, ranges, rows, sounds
 from narrator.studio.desk import Desk, NotThere, View
 from narrator.studio.jobs import Jobs
 from narrator.studio.pages import page, static
+from narrator.web import bodies
 
 _KEY = re.compile("[0-9a-f]{40}")
 

@@ -28,9 +28,9 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
-from narrator.studio import bodies
 from narrator.studio.desk import Desk, NotThere, View
 from narrator.studio.jobs import Jobs
+from narrator.web import bodies
 
 _T = TypeVar("_T")
 PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]

@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from narrator import files
 from narrator.errors import Changed, EnvironmentFailed, NarratorError, UsageError, UserError
-from narrator.studio import bodies
 from narrator.studio.desk import NotThere
+from narrator.web import bodies
 
 _LINES = 3
 """Of what is wrong, that are sent."""

@@ -108,7 +108,7 @@ def test_a_missing_extra_is_said(
     def without(name: str, package: str | None = None) -> object:
         return None if name == "uvicorn" else there(name, package)
 
-    monkeypatch.setattr("narrator.studio.find_spec", without)
+    monkeypatch.setattr("narrator.web.find_spec", without)
     code, _, said = narrator("studio", walks.write(tmp_path), "--no-open")
     assert code == 3
     assert "pip install 'narrator[studio]'" in said

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from narrator.studio import app, bodies
-from narrator.studio.guard import Hosts, Keys
+from narrator.studio.guard import Keys
+from narrator.web import bodies, listening
+from narrator.web.hosts import Hosts
 from tests.studios import Opened, Visitor
 
 ADDRESSES = (
@@ -229,7 +230,7 @@ def test_who_sends_no_end_is_given_up(shared: Opened, monkeypatch: pytest.Monkey
 
 
 def test_who_sends_no_request_is_given_up(studio: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "_BEGIN", 0.05)
+    monkeypatch.setattr(listening, "_BEGIN", 0.05)
     with wire(studio) as silent, wire(studio) as slow:
         slow.sendall(b"GET /api/book HTTP/1.1\r\nHost: ")
         assert silent.recv(200) == b""

@@ -1,0 +1,153 @@
+"""A port, a server in a thread of its own, and patience with what does not come.
+
+Prints nothing, and knows no routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from narrator.errors import UsageError
+from narrator.web.hosts import is_local
+
+_CONNECTIONS = 128
+_BEGIN = 15.0
+"""Seconds in which a request must have come, once its connection is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server listens."""
+
+    socket: socket.socket
+    address: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Without its token."""
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        if self.address in ("0.0.0.0", "::"):
+            host = socket.gethostname()
+        return f"http://{host}:{self.port}/"
+
+    def close(self) -> None:
+        self.socket.close()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is reached from this machine alone."""
+        return is_local(self.address)
+
+
+def listen(address: str, ports: Sequence[int]) -> Endpoint:
+    """The first of these ports that is free; 0 is any.
+
+    Raises UsageError where none can be had.
+    """
+    for wanted in ports:
+        try:
+            return _bound(address, wanted)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and wanted != ports[-1]:
+                continue
+            if error.errno == errno.EADDRINUSE:
+                raise UsageError(
+                    f"port {wanted} is in use: name another with --port, or none"
+                ) from None
+            reason = error.strerror or str(error)
+            raise UsageError(f"cannot listen at {address}, port {wanted}: {reason}") from None
+    raise AssertionError("unreachable")
+
+
+def _bound(address: str, port: int) -> Endpoint:
+    family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
+    found = socket.socket(family)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((address, port))
+        found.listen(_CONNECTIONS)
+    except BaseException:
+        found.close()
+        raise
+    return Endpoint(found, address, found.getsockname()[1])
+
+
+class _Patient(H11Protocol):
+    """A connection on which a request must begin, and its head end, within some seconds."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._waiting is None:
+            self._waiting = self.loop.call_later(_BEGIN, self._give_up)
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
+
+
+@contextlib.contextmanager
+def serving(
+    app: ASGIApp, place: Endpoint, name: str, connections: int = _CONNECTIONS
+) -> Iterator[None]:
+    """An application at work in a thread of this name, until the block ends; `connections` at a
+    time."""
+    config = uvicorn.Config(
+        app,
+        http=_Patient,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=connections,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,
+    )
+    faults = logging.getLogger("uvicorn.error")  # our own, with where they happened
+    faults.setLevel(logging.ERROR)
+    faults.parent = logging.getLogger("narrator")
+    served = uvicorn.Server(config)
+    thread = threading.Thread(
+        target=served.run, kwargs={"sockets": [place.socket]}, name=name, daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        served.should_exit = True
+        thread.join(10.0)
