@@ -119,12 +119,16 @@ def request_for(job: StepJob, engine: Engine) -> Request:
     if len(job.parts) > 1:
         expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
         if part and takes_prompt(engine, step.mode) and not job.doubts:
-            before, text = job.done[-1], job.parts[part - 1]
-            sound = before.samples[: rest(before.samples, engine.sample_rate)]
-            prompt = Prompt(text, lambda: sound, rested(before, engine))
+            prompt = prompt_after(job.done[-1], job.parts[part - 1], engine)
     return request_of(
         step, engine, job.parts[part], expected, prompt, job.reference, attempt=job.attempt
     )
+
+
+def prompt_after(before: Speech, text: str, engine: Engine) -> Prompt:
+    """What was just said, as prompt of what comes after."""
+    sound = before.samples[: rest(before.samples, engine.sample_rate)]
+    return Prompt(text, lambda: sound, rested(before, engine))
 
 
 def request_of(

@@ -7,6 +7,7 @@ what listeners get is joined from them. Knows nothing of books.
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import tempfile
@@ -18,11 +19,12 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import IO
+from typing import IO, Any
 
 import av
 import av.error
 import numpy as np
+import soxr
 from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 
@@ -502,16 +504,24 @@ class _Watch:
 
 def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Encoding) -> int:
     """Encode a stream; returns its length at the encoding's sample rate."""
-    codec = _CODECS[encoding.codec]
-    scale = np.float32(1 / codec.scale)
     length = 0
-    with created(path, codec.container) as container:
+    with created(path, _CODECS[encoding.codec].container) as container:
         stream = add_sound(container, encoding)
         for block in gathered(resampled(blocks, rate, encoding.sample_rate)):
-            put(container, stream, block if scale == 1 else block * scale, length)
+            put(container, stream, scaled(block, encoding), length)
             length += len(block)
         container.mux(stream.encode(None))
     return length
+
+
+@contextlib.contextmanager
+def _translated(name: str) -> Iterator[None]:
+    try:
+        yield
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise
+        raise ExportError(f"{name}: {error}") from error
 
 
 @contextlib.contextmanager
@@ -519,15 +529,13 @@ def created(path: Path, container: str) -> Iterator[OutputContainer]:
     """A new file of FFmpeg's, with no trace of time, version or chance in its bytes."""
     options = {"fflags": "+bitexact"}
     options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
-    try:
-        # with the protocol before it, no name of a folder is taken for another
-        name = f"file:{path}"
-        with av.open(name, "w", format=container, container_options=options) as file:
-            yield file
-    except av.error.FFmpegError as error:
-        if isinstance(error, OSError):
-            raise
-        raise ExportError(f"{path.name}: {error}") from error
+    # with the protocol before it, no name of a folder is taken for another
+    name = f"file:{path}"
+    with (
+        _translated(path.name),
+        av.open(name, "w", format=container, container_options=options) as file,
+    ):
+        yield file
 
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
@@ -548,6 +556,12 @@ def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
         stream.bit_rate = encoding.bitrate * 1000
     stream.format = {"opus": "flt", "flac": "s32", "pcm": "s32"}.get(encoding.codec, "fltp")
     return stream
+
+
+def scaled(block: Samples, encoding: Encoding) -> Samples:
+    """A block as the encoder is to be given it."""
+    scale = np.float32(1 / _CODECS[encoding.codec].scale)
+    return block if scale == 1 else block * scale
 
 
 def put(container: OutputContainer, stream: AudioStream, block: Samples, position: int) -> None:
@@ -582,6 +596,67 @@ def gathered(blocks: Iterable[Samples]) -> Iterator[Samples]:
             waiting, count = [], 0
     if count:
         yield np.concatenate(waiting)
+
+
+# -- while it comes --------------------------------------------------------------------------------
+
+_FLOWING = {
+    "aac": ("adts", {}),
+    "mp3": ("mp3", {"write_xing": "0", "id3v2_version": "0"}),
+    "opus": ("opus", {"page_duration": "200000"}),
+    "flac": ("flac", {}),
+}
+"""FFmpeg's containers that need not be gone back in, and their options."""
+
+
+class Flow:
+    """Sound that is encoded while it comes: what was fed comes out as soon as a frame is full."""
+
+    def __init__(self, encoding: Encoding, rate: int) -> None:
+        """`rate` is that of the samples that are fed. Raises ExportError."""
+        self._encoding, self._position = encoding, 0
+        self._resample = soxr.ResampleStream(
+            rate, encoding.sample_rate, 1, dtype="float32", quality="HQ"
+        )
+        self._sink = _Sink()
+        form, options = _FLOWING[encoding.codec]
+        options = {"fflags": "+bitexact", "flush_packets": "1", **options}
+        with _translated("the sound"):
+            self._container = av.open(self._sink, "w", format=form, container_options=options)
+            self._stream = add_sound(self._container, encoding)
+
+    def feed(self, samples: Samples, last: bool = False) -> bytes:
+        """What of the file is there now, and was not before; all of it with the `last` samples.
+        Raises ExportError."""
+        block = self._resample.resample_chunk(samples, last=last)
+        with _translated("the sound"):
+            if len(block):
+                sound = scaled(block, self._encoding)
+                put(self._container, self._stream, sound, self._position)
+                self._position += len(block)
+            if last:
+                self._container.mux(self._stream.encode(None))
+                self._container.close()
+        return self._sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """What FFmpeg writes, until it is taken; it cannot go back in it."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._waiting += data
+        return len(data)
+
+    def taken(self) -> bytes:
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        return data
 
 
 # -- what is kept ----------------------------------------------------------------------------------
