@@ -28,7 +28,7 @@ FLOORS = (
     {"cast"},
     {"delivery"},
     {"pipeline"},
-    {"report", "studio"},
+    {"report", "serve", "studio"},
     {"cli"},
     {"__main__"},
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PURPOSES = {
     "Start": ("new", "check", "cast", "schema"),
-    "Hear": ("studio", "voices", "report", "where", "play"),
+    "Hear": ("studio", "voices", "report", "where", "play", "serve"),
     "Render": ("plan", "render", "status"),
     "Mend": ("flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
     "Deliver": ("export", "verify", "feed"),

@@ -177,8 +177,8 @@ class Switchboard:
         with self.news:
             if self._stop.is_set() or self._thread is None or not self._thread.is_alive():
                 raise self._trouble or EngineUnavailable("the engine has stopped")
-            if len(self._calls) >= self.most:
-                raise Full(min(max(1.0, self._usual), RETRY))
+            if self.is_full:
+                raise Full(self.patience)
             call = Call(self, client, steps, reference, hearer)
             self._turns.setdefault(client, 0)
             self._calls.append(call)
@@ -201,10 +201,21 @@ class Switchboard:
         """Texts that are spoken or wait."""
         return len(self._calls)
 
-    def idle(self, patience: float) -> bool:
-        """Whether nothing is left to say, after so many seconds at most."""
-        with self.news:
-            return self.news.wait_for(lambda: not self._calls, patience)
+    @property
+    def is_full(self) -> bool:
+        return len(self._calls) >= self.most
+
+    @property
+    def patience(self) -> float:
+        """Seconds in which there may be room: what a text takes, of late."""
+        return min(max(1.0, self._usual), RETRY)
+
+    @property
+    def state(self) -> str:
+        """ "ok", or what keeps it from speaking."""
+        if self._thread is None or not self._thread.is_alive():
+            return "stopped"
+        return "ok" if self._trouble is None else str(self._trouble)
 
     def close(self) -> None:
         """Stop at once; who still hears something is told."""

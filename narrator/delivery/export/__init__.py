@@ -4,7 +4,8 @@ A chapter is encoded once for each codec and kept; the files are joined from wha
 renaming a chapter or changing a tag costs a copy. This package is where files meet FFmpeg. It knows
 nothing of text, takes and manifests.
 
-    encode.py      one chapter -> one encoded file at its target loudness; many side by side
+    encode.py      one chapter -> one encoded file at its target loudness; many side by side;
+                   and sound that is encoded while it comes
     m4b.py         the M4B writer
     containers.py  MP3, Opus, FLAC, WAV through FFmpeg
     tags.py        book facts, language codes

@@ -1,0 +1,142 @@
+"""The command that speaks for other programs: serve."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.casting import engine_for
+from narrator.cli.progress import silence
+from narrator.cli.shared import Draft, app, counted, err, out
+from narrator.cli.voices import Language, language_of
+from narrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrator.project.project import Project
+    from narrator.serve.app import SpeechServer
+
+TOKEN = "NARRATOR_SERVE_TOKEN"
+"""Where a token is looked for: on the command line everybody on the machine would see it."""
+_SHORTEST = 16
+"""Characters of a token that nobody guesses."""
+
+
+@app.command()
+def serve(
+    project: Annotated[
+        Path | None,
+        typer.Option("--project", "-p", help="A book whose cast, lexicon and engine it has."),
+    ] = None,
+    draft: Draft = False,
+    language: Language = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=1, max=65535, help="To listen at; else 4748, or any free one."),
+    ] = None,
+    listen: Annotated[
+        str, typer.Option("--listen", help="An address; other machines reach what is not local.")
+    ] = "127.0.0.1",
+    cors: Annotated[
+        list[str] | None,
+        typer.Option("--cors", help="An origin whose pages may ask: https://chat.example."),
+    ] = None,
+    longest: Annotated[
+        int, typer.Option("--longest", min=1, max=200_000, help="Characters of a text.")
+    ] = 20_000,
+    most: Annotated[
+        int, typer.Option("--most", min=1, max=4096, help="Texts at a time; more are refused.")
+    ] = 128,
+) -> None:
+    """Speak for other programs, as OpenAI's speech server does."""
+    from narrator import serve as room
+
+    room.require()
+    from narrator.project import load
+    from narrator.serve import app as servers
+    from narrator.serve.door import Terms
+    from narrator.web import listening
+    from narrator.web.hosts import Hosts
+
+    book = None if project is None else load.load(project)
+    token = _token()
+    with contextlib.closing(listening.listen(listen, port, servers.PORT)) as place:
+        shown = None
+        if token is None and not place.is_local:
+            token = shown = secrets.token_urlsafe(24)
+        server = _server(book, draft, language, longest, most)
+        terms = Terms(Hosts(place.address, place.port), token, tuple(cors or ()))
+
+        def ready() -> None:
+            out.print(f"{place.url}v1")
+            if shown is not None:
+                out.print(f"token: {shown}")
+                err.print("who has the token may ask from the network, and nothing that is sent is "
+                          f"encrypted; {TOKEN} sets one that stays")  # fmt: skip
+            err.print("ctrl-C ends it once what is being spoken is said")
+
+        server.board.start(err.print)
+        with silence():
+            servers.work(server, place, terms, ready)
+    err.print("the speech server is closed")
+
+
+def _server(
+    book: Project | None, draft: bool, language: str | None, longest: int, most: int
+) -> SpeechServer:
+    from narrator.cast.voicebook import VoiceBook
+    from narrator.pipeline.bookplan import engine_for as engine_of
+    from narrator.pipeline.manuscript import lexicon_of
+    from narrator.project.schema import SpeechSettings
+    from narrator.serve.answering import Hall
+    from narrator.serve.app import SpeechServer
+    from narrator.speech.plan import parameters_of
+    from narrator.speech.switchboard import Switchboard
+    from narrator.text.normalize import Lexicon
+
+    engine = (
+        engine_for(None, draft) if book is None else engine_of(book, draft=draft, tell=err.print)
+    )
+    settings = SpeechSettings().engine if book is None else book.engine
+    spoken = language_of(book.root if book else None, language)
+    voices = VoiceBook(engine, spoken, book)
+    if voices.uncast:
+        missing = ", ".join(voices.uncast)
+        err.print(f"without a voice yet, and not to be had here: {missing}; a render casts them")
+    own = [entry for entry in voices.entries() if entry.place != "usual"]
+    if engine.clones and not own:
+        raise UsageError(
+            "there is no voice to speak with: make one with `narrator voices add` or `narrator "
+            "voices design`, name a book with --project, or hear the draft voice with --draft"
+        )
+    names = f"{counted(len(own), 'voice')} and OpenAI's names" if own else "OpenAI's names"
+    err.print(f"{names}, spoken by {engine.name}")
+    return SpeechServer(
+        Hall(Switchboard(engine, most), _say),
+        voices,
+        parameters_of(engine, settings.model_dump()),
+        Lexicon() if book is None else lexicon_of(book)[0],
+        longest,
+    )
+
+
+def _say(what: str) -> None:
+    err.print(f"{time.strftime('%H:%M:%S')} {what}")
+
+
+def _token() -> str | None:
+    """The one that the environment has. Raises UsageError for one that is easily guessed."""
+    token = os.environ.get(TOKEN, "").strip()
+    if not token:
+        return None
+    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError(
+            f"{TOKEN} is to have {_SHORTEST} characters or more, letters, digits and signs, and no "
+            "space within"
+        )
+    return token

@@ -1,0 +1,162 @@
+"""From start to stop; the routes.
+
+Prints nothing: who starts it is told what there is to tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from narrator.cast.voicebook import VoiceBook
+from narrator.pipeline.aloud import Manner, steps_of
+from narrator.serve import asking, refusals
+from narrator.serve.answering import Answer, Hall, Hearing
+from narrator.serve.asking import Asked
+from narrator.serve.door import HEALTH, Door, Terms
+from narrator.serve.refusals import FAULT, Refused
+from narrator.speech.plan import EngineParameters, Step
+from narrator.speech.switchboard import Call, Full, Switchboard
+from narrator.text.normalize import Lexicon
+from narrator.web import bodies
+from narrator.web.listening import Endpoint, serving
+
+PORT = 4748
+"""Taken where it is free and none was named."""
+GRACE = 30.0
+"""Seconds that what is being spoken may take once the server is to stop."""
+
+
+@dataclass(slots=True)
+class SpeechServer:
+    """What a speech server is made of, and whether it takes more."""
+
+    hall: Hall
+    voices: VoiceBook
+    parameters: EngineParameters
+    lexicon: Lexicon = field(default_factory=Lexicon)
+    longest: int = asking.LONGEST
+    stopping: bool = False
+
+    @property
+    def board(self) -> Switchboard:
+        return self.hall.board
+
+    def app(self) -> Starlette:
+        """Its routes."""
+        return Starlette(
+            routes=[
+                Route("/v1/audio/speech", self._speech, methods=["POST"]),
+                Route("/v1/audio/voices", self._voices),
+                Route("/v1/models", self._models),
+                Route("/v1/models/{model}", self._model),
+                Route(HEALTH, self._health),
+            ],
+            exception_handlers=dict.fromkeys(refusals.KINDS, refusals.answered),
+        )
+
+    async def _speech(self, request: Request) -> Answer:
+        if self.stopping:
+            raise Refused(503, "the server is about to stop", kind=FAULT, code="stopping")
+        engine = self.board.engine.name
+        asked = asking.read(await bodies.asked(request), engine, self.longest)
+        if self.board.is_full:
+            raise Full(self.board.patience)
+        client = request.client.host if request.client else ""
+        hearing = Hearing(asyncio.get_running_loop())
+        begin = partial(self._begun, asked, client, hearing)
+        steps, call = await asyncio.to_thread(begin)
+        return Answer(self.hall, asked, steps, call, hearing)
+
+    def _begun(self, asked: Asked, client: str, hearing: Hearing) -> tuple[tuple[Step, ...], Call]:
+        engine = self.board.engine
+        who = self.voices.find(asked.voice)
+        language = asked.language or who.language
+        if not engine.speaks(language):
+            param = "language" if asked.language else "voice"
+            what = f"{engine.name} does not speak '{language}'"
+            raise Refused(400, what, param=param, code="invalid_value")
+        manner = Manner(self.parameters, language, asked.style, self.lexicon)
+        steps = tuple(steps_of(asked.text, who, manner, engine))
+        return steps, self.board.say(client, steps, who.reference, hearing)
+
+    def _voices(self, request: Request) -> Response:
+        rows = [
+            {
+                "id": entry.name,
+                "object": "voice",
+                "name": entry.name,
+                "place": entry.place,
+                **({"stands_for": entry.stands_for} if entry.stands_for else {}),
+            }
+            for entry in self.voices.entries()
+        ]
+        names = [row["id"] for row in rows]
+        return JSONResponse({"object": "list", "voices": names, "data": rows})
+
+    def _models(self, request: Request) -> Response:
+        rows = [_row(name) for name in asking.models(self.board.engine.name)]
+        return JSONResponse({"object": "list", "data": rows})
+
+    def _model(self, request: Request) -> Response:
+        name = request.path_params["model"]
+        asking.check_model(name, self.board.engine.name)
+        return JSONResponse(_row(name))
+
+    def _health(self, request: Request) -> Response:
+        status = "stopping" if self.stopping else self.board.state
+        facts = {"status": status, "engine": self.board.engine.name, "texts": self.board.count}
+        return JSONResponse(facts, 200 if status == "ok" else 503)
+
+
+def _row(model: str) -> dict[str, object]:
+    return {"id": model, "object": "model", "created": 0, "owned_by": "narrator"}
+
+
+@contextlib.contextmanager
+def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None]:
+    """The server at work in a thread, until the block ends; its engine has been started."""
+    connections = 2 * server.board.most + 64  # those who wait, and those who are told so
+    try:
+        with serving(Door(server.app(), terms), place, "serve", connections):
+            yield
+    finally:
+        server.board.close()
+
+
+def work(server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]) -> None:
+    """Serve until a signal ends it: what is being spoken is finished first, for so long as `GRACE`;
+    another signal ends that, too. `ready` is called once requests are answered."""
+    asyncio.run(_work(server, place, terms, ready))
+
+
+async def _work(
+    server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]
+) -> None:
+    loop, ended, now = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+    def end() -> None:
+        (now if ended.is_set() else ended).set()
+
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
+            loop.add_signal_handler(name, end)
+    with served(server, place, terms):
+        ready()
+        await ended.wait()
+        server.stopping = True
+        if count := len(server.hall.active):
+            server.hall.tell(f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once")
+        until = loop.time() + GRACE
+        while server.hall.active and loop.time() < until and not now.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(now.wait(), 0.1)

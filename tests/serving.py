@@ -1,0 +1,96 @@
+"""A speech server at work for tests, and sound as it is decoded again."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from narrator.cast.voicebook import VoiceBook
+from narrator.engines import Engine
+from narrator.engines.kind import EngineHome
+from narrator.engines.registry import ENGINES
+from narrator.project.project import Project
+from narrator.project.schema import SpeechSettings
+from narrator.serve import app
+from narrator.serve.answering import Hall
+from narrator.serve.door import Terms
+from narrator.speech.plan import parameters_of
+from narrator.speech.switchboard import Switchboard
+from narrator.web import listening
+from narrator.web.hosts import Hosts
+from narrator.web.listening import Endpoint
+from tests.studios import Answer, Visitor
+
+SAID = "The front door was opened at 7:30 pm."
+SPEECH = "/v1/audio/speech"
+
+
+def draft() -> Engine:
+    kind = ENGINES["draft"]
+    return kind.make(kind.settings(), EngineHome(None, Path()), print)
+
+
+@dataclass
+class Served:
+    """A server at work, and who asks it."""
+
+    server: app.SpeechServer
+    place: Endpoint
+    client: Visitor
+    lines: list[str] = field(default_factory=list)
+    """What it told of its requests."""
+
+    def say(self, text: str = SAID, **fields: Any) -> Answer:
+        """Fields of the request; None leaves one out, `headers` go with it."""
+        headers = fields.pop("headers", {})
+        asked = {"model": "tts-1", "voice": "alloy", "input": text, **fields}
+        kept = {name: value for name, value in asked.items() if value is not None}
+        return self.client.post(SPEECH, kept, **{"origin": None, **headers})
+
+
+@contextlib.contextmanager
+def opened(
+    engine: Engine,
+    *,
+    project: Project | None = None,
+    token: str | None = None,
+    origins: Sequence[str] = (),
+    most: int = 128,
+    longest: int = 20_000,
+) -> Iterator[Served]:
+    lines: list[str] = []
+    settings = SpeechSettings().engine if project is None else project.engine
+    voices = VoiceBook(engine, "en", project)
+    hall = Hall(Switchboard(engine, most), lines.append)
+    own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
+    server = app.SpeechServer(hall, voices, own, longest=longest)
+    place = listening.listen("127.0.0.1", 0, app.PORT)
+    terms = Terms(Hosts(place.address, place.port), token, origins)
+    with contextlib.closing(place):
+        server.board.start()
+        with app.served(server, place, terms):
+            yield Served(server, place, Visitor(place), lines)
+
+
+def heard(data: bytes, format: str) -> tuple[int, float, float]:
+    """Rate, seconds and level (RMS) of an answer."""
+    if format == "pcm":
+        samples = np.frombuffer(data, "<i2") / 32768
+        return 24_000, len(samples) / 24_000, float(np.sqrt(np.mean(samples**2)))
+    with av.open(io.BytesIO(data)) as container:
+        stream = container.streams.audio[0]
+        resampler = av.AudioResampler(format="fltp", layout="mono")
+        blocks = [
+            block.to_ndarray()[0]
+            for frame in container.decode(stream)
+            for block in resampler.resample(frame)
+        ]
+        samples = np.concatenate(blocks)
+        return stream.rate, len(samples) / stream.rate, float(np.sqrt(np.mean(samples**2)))
