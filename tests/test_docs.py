@@ -29,7 +29,7 @@ PAGES = [
     ),
     *(
         ROOT / f"docs/{name}.md"
-        for name in ("mending", "delivery", "manifest", "costs", "questions")
+        for name in ("serve", "mending", "delivery", "manifest", "costs", "questions")
     ),
 ]
 SERVERS = ROOT / "docs/servers.md"

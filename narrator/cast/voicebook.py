@@ -50,7 +50,7 @@ class Entry:
 
     name: str
     place: str
-    """"project", "library" or "usual"."""
+    """"cast" of the project, a preset of the "project" or the "library", or a "usual" name."""
     stands_for: str = ""
     """Whose voice a usual name is."""
 
@@ -100,7 +100,7 @@ class VoiceBook:
             entry = own[entry.stands_for]
         if entry is None or entry.place == "usual":
             return self._made_up(name)
-        return self._of_cast(entry) if entry.name in self._cast else self._of_preset(entry)
+        return self._of_cast(entry) if entry.place == "cast" else self._of_preset(entry)
 
     def _made_up(self, name: str) -> Speaking:
         """An engine that imitates nobody has a voice for every name."""
@@ -117,7 +117,7 @@ class VoiceBook:
         found: dict[str, Entry] = {}
         for name in self._cast:
             if self._is_there(name):
-                found[name] = Entry(name, "project")
+                found[name] = Entry(name, "cast")
         for file in self._files():
             if file.stem not in found:
                 place = "library" if file.parent == presets.folder(None) else "project"

@@ -600,13 +600,15 @@ def gathered(blocks: Iterable[Samples]) -> Iterator[Samples]:
 
 # -- while it comes --------------------------------------------------------------------------------
 
-_FLOWING = {
+_FLOWING: dict[str, tuple[str, dict[str, str]]] = {
     "aac": ("adts", {}),
     "mp3": ("mp3", {"write_xing": "0", "id3v2_version": "0"}),
     "opus": ("opus", {"page_duration": "200000"}),
     "flac": ("flac", {}),
 }
 """FFmpeg's containers that need not be gone back in, and their options."""
+_IN_HASTE = {"mp3": {"compression_level": "7"}}
+"""Options of coders for what is waited for: LAME takes half its time."""
 
 
 class Flow:
@@ -624,6 +626,8 @@ class Flow:
         with _translated("the sound"):
             self._container = av.open(self._sink, "w", format=form, container_options=options)
             self._stream = add_sound(self._container, encoding)
+            coder = self._stream.codec_context
+            coder.options = {**coder.options, **_IN_HASTE.get(encoding.codec, {})}
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
         """What of the file is there now, and was not before; all of it with the `last` samples.

@@ -1,0 +1,280 @@
+"""Many who ask one session: in order each, in turns all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines.voice import Voice
+from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
+from narrator.sound.audio import Samples
+from narrator.speech import plan
+from narrator.speech.plan import ChainRules, EngineParameters, Step
+from narrator.speech.switchboard import AHEAD, Call, Full, Switchboard
+from narrator.text.lines import Chapter, Line, Scene
+from narrator.text.normalize import Lexicon
+from tests.fakes import RATE, HumEngine, HumSession, hum
+from tests.owners import GatedEngine
+
+SOON = 20.0
+LENGTHS = "This line of the text says number {} in words of some length, and then it goes on."
+
+
+@dataclass
+class Listener:
+    """Hears a text, and takes each chunk as it comes unless it is slow."""
+
+    slow: bool = False
+    takes: list[Samples] = field(default_factory=list)
+    faults: list[Sequence[str]] = field(default_factory=list)
+    error: NarratorError | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+    call: Call | None = None
+
+    def spoken(self, samples: Samples, faults: Sequence[str]) -> None:
+        self.takes.append(samples)
+        self.faults.append(faults)
+        if self.call and not self.slow:
+            self.call.took()
+
+    def ended(self, error: NarratorError | None) -> None:
+        self.error = error
+        self.done.set()
+
+
+def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
+    """A text of so many chunks."""
+    lines = (Line(name, f"{name} {LENGTHS.format(n)} " * 2, Path(), n, "en") for n in range(count))
+    spoken, _ = plan.utterances([Chapter("", "en", (Scene(tuple(lines)),), ())], lexicon=Lexicon())
+    assert len(spoken) == count
+    return plan.link(
+        spoken,
+        cast={name: Voice(name)},
+        engines={name: engine},
+        rules=lambda chapter, speaker: ChainRules(),
+        parameters=lambda chapter, speaker: EngineParameters({}, 0),
+        pins={},
+    )
+
+
+@contextmanager
+def started(engine: Any, most: int = 128) -> Iterator[Switchboard]:
+    board = Switchboard(engine, most)
+    board.start()
+    with closing(board):
+        yield board
+
+
+def said(board: Switchboard, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
+    listener = Listener(**how)
+    with board.news:  # nothing is told before it knows its call
+        listener.call = board.say(client, text, None, listener)
+    return listener
+
+
+def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
+    class Backwards(HumSession):
+        def advance(self) -> Sequence[Outcome]:
+            self.waiting.reverse()
+            return super().advance()
+
+    class BackwardsEngine(HumEngine):
+        def start(self, tell: Any = quiet) -> HumSession:
+            return Backwards(self, self.slots)
+
+    engine = BackwardsEngine(continues=False)
+    text = steps(engine, 6)
+    with started(engine) as board:
+        heard = said(board, text)
+        assert heard.done.wait(SOON)
+    lengths = [round(len(take) / RATE, 1) for take in heard.takes]
+    assert lengths == [pytest.approx(step.expected, abs=0.2) for step in text]
+    assert heard.error is None
+
+
+def test_a_chunk_goes_on_from_the_take_before() -> None:
+    engine = HumEngine(horizon=60.0)
+    with started(engine) as board:
+        text = steps(engine, 3)
+        assert said(board, text).done.wait(SOON)
+    prompts = [request.prompt and request.prompt.text for request in engine.requests]
+    chained = [None if step.parent is None else text[n - 1].text for n, step in enumerate(text)]
+    assert prompts == chained
+    assert any(chained)
+
+
+def test_clients_take_turns_and_so_do_the_texts_of_one() -> None:
+    engine = GatedEngine(slots=1, continues=False)
+    with started(engine) as board:
+        first = said(board, steps(engine, 1, "first"), "a")
+        while not engine.requests:
+            engine.gate.wait(0.005)
+        others = [said(board, steps(engine, 3, name), "a") for name in ("one", "two")]
+        others.append(said(board, steps(engine, 3, "guest"), "b"))
+        engine.gate.set()
+        assert all(listener.done.wait(SOON) for listener in (first, *others))
+    order = [request.voice.speaker for request in engine.requests]
+    assert order[:7] == ["first", "guest", "one", "guest", "two", "guest", "one"]
+
+
+def test_no_more_is_spoken_than_who_hears_it_takes() -> None:
+    engine = HumEngine(continues=False)
+    with started(engine) as board:
+        slow = said(board, steps(engine, AHEAD + 3), slow=True)
+        assert said(board, steps(engine, AHEAD + 3), "other").done.wait(SOON)
+        mine = [request for request in engine.requests if request.key.startswith("said")]
+        assert len(mine) == AHEAD + AHEAD + 3
+        assert slow.call is not None
+        for _ in range(3):
+            slow.call.took()
+        assert slow.done.wait(SOON)
+
+
+def test_a_faulty_take_is_tried_again_with_other_noise() -> None:
+    def fault(request: Request) -> Speech | None:
+        return Speech(np.zeros(RATE, np.float32)) if request.attempt < 2 else None
+
+    engine = HumEngine(fault=fault)
+    with started(engine) as board:
+        heard = said(board, steps(engine, 1))
+        assert heard.done.wait(SOON)
+    assert [request.attempt for request in engine.requests] == [0, 1, 2]
+    assert heard.faults == [()]
+
+
+def test_then_in_two_halves_that_are_joined() -> None:
+    engine = HumEngine()
+    text = steps(engine, 1)[0].text
+
+    def fault(request: Request) -> EngineFailure | None:
+        return EngineFailure("too long") if request.text == text else None
+
+    engine.fault = fault
+    with started(engine) as board:
+        heard = said(board, steps(engine, 1))
+        assert heard.done.wait(SOON)
+    assert [request.attempt for request in engine.requests] == [0, 1, 2, 0, 0]
+    assert (heard.error, heard.faults) == (None, [()])
+
+
+def test_then_the_least_bad_try_is_told_with_its_faults() -> None:
+    def fault(request: Request) -> Speech | None:
+        return Speech(hum(request).samples, stop="cap")
+
+    engine = HumEngine(fault=fault)
+    with started(engine) as board:
+        heard = said(board, steps(engine, 2))
+        assert heard.done.wait(SOON)
+    assert heard.error is None
+    assert len(heard.takes) == 2
+    assert all(heard.faults)
+    assert {request.prompt for request in engine.requests if request.key == "said 2"} == {None}
+
+
+def test_what_nobody_could_hear_is_no_take() -> None:
+    silent = HumEngine(fault=lambda request: Speech(np.zeros(RATE, np.float32)))
+    with started(silent) as board:
+        heard = said(board, steps(silent, 1))
+        assert heard.done.wait(SOON)
+        assert heard.takes == []
+        assert isinstance(heard.error, EngineFailure)
+        assert board.count == 0
+
+
+def test_an_engine_that_says_the_same_again_is_not_asked_again() -> None:
+    engine = HumEngine(uses=(), fault=lambda request: Speech(hum(request).samples, stop="cap"))
+    with started(engine) as board:
+        assert said(board, steps(engine, 1)).done.wait(SOON)
+    assert {request.attempt for request in engine.requests} == {0}
+
+
+def test_more_texts_than_places_are_refused() -> None:
+    engine = GatedEngine()
+    with started(engine, most=2) as board:
+        text = steps(engine, 1)
+        first, _ = said(board, text), said(board, text)
+        with pytest.raises(Full) as full:
+            said(board, text)
+        assert 1 <= full.value.after <= 60
+        assert first.call is not None
+        first.call.leave()
+        assert said(board, text).call is not None
+
+
+def test_who_left_is_told_nothing_and_the_rest_is_not_spoken() -> None:
+    engine = GatedEngine(slots=1)
+    with started(engine) as board:
+        gone = said(board, steps(engine, 5))
+        while not engine.requests:
+            engine.gate.wait(0.005)
+        assert gone.call is not None
+        gone.call.leave()
+        gone.call.leave()
+        engine.gate.set()
+        assert said(board, steps(engine, 1)).done.wait(SOON)
+    assert len(engine.requests) == 2
+    assert not gone.takes
+    assert not gone.done.is_set()
+
+
+def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
+    broken: list[bool] = [True]
+
+    class Breaking(HumSession):
+        def advance(self) -> Sequence[Outcome]:
+            if broken:
+                broken.clear()
+                raise EngineUnavailable("the card has gone")
+            return super().advance()
+
+    class BreakingEngine(HumEngine):
+        def start(self, tell: Any = quiet) -> HumSession:
+            return Breaking(self, self.slots)
+
+    engine = BreakingEngine()
+    with started(engine) as board:
+        first = said(board, steps(engine, 1))
+        assert first.done.wait(SOON)
+        assert str(first.error) == "the card has gone"
+        assert said(board, steps(engine, 1)).done.wait(SOON)
+        assert board.state == "ok"
+
+
+def test_an_engine_that_does_not_start_is_said() -> None:
+    class Missing(HumEngine):
+        def start(self, tell: Any = quiet) -> HumSession:
+            raise EngineUnavailable("no model is here")
+
+    board = Switchboard(Missing())
+    with pytest.raises(EngineUnavailable, match="no model"):
+        board.start()
+    with pytest.raises(EngineUnavailable, match="no model"):
+        said(board, steps(HumEngine(), 1))
+    board.close()
+
+
+def test_who_still_hears_something_is_told_when_it_closes() -> None:
+    engine = GatedEngine()
+    with started(engine) as board:
+        heard = said(board, steps(engine, 1))
+    assert heard.done.is_set()
+    assert isinstance(heard.error, EngineUnavailable)
+    with pytest.raises(EngineUnavailable):
+        said(board, steps(engine, 1))
+
+
+def test_requests_of_one_text_by_several_are_told_apart() -> None:
+    engine = HumEngine()
+    with started(engine) as board:
+        text = steps(engine, 1)
+        both = [said(board, text), said(board, text, "other")]
+        assert all(listener.done.wait(SOON) for listener in both)
+    assert len({request.key for request in engine.requests}) == 2
