@@ -132,21 +132,27 @@ class Answer:
             await refused.answer()(scope, receive, send)
             return
         account.status = 200
+        try:
+            await self._send(send, first, pieces, account)
+        except NarratorError as error:
+            account.end = f"; broken off: {error}"
+            if self._asked.events:
+                told: dict[str, object] = {"type": "error", "error": refusals.of(error).error}
+                with contextlib.suppress(TimeoutError):
+                    await _sent(send, _body(_event(told)))
+            # without its end, so that it is not taken for whole
+        except TimeoutError:
+            account.end = "; broken off: nobody takes it"
+
+    async def _send(
+        self, send: Send, first: bytes, rest: AsyncIterator[bytes], account: Account
+    ) -> None:
         begun: Message = {"type": "http.response.start", "status": 200}
         await _sent(send, {**begun, "headers": self._headers(len(first))})
         account.first = time.monotonic() - account.since
         await _sent(send, _body(first))
-        try:
-            async for piece in pieces:
-                await _sent(send, _body(piece))
-        except NarratorError as error:
-            account.end = f"; broken off: {error}"
-            if self._asked.events:
-                await _sent(send, _body(_event({"type": "error", **_told(error)})))
-            return  # without its end, so that it is not taken for whole
-        except TimeoutError:
-            account.end = "; broken off: nobody takes it"
-            return
+        async for piece in rest:
+            await _sent(send, _body(piece))
         await _sent(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
     def _headers(self, size: int) -> list[tuple[bytes, bytes]]:
@@ -181,10 +187,6 @@ class Answer:
             count = len(self._asked.text)
             usage = {"input_tokens": count, "output_tokens": 0, "total_tokens": count}
             yield _event({"type": "speech.audio.done", "usage": usage})
-
-
-def _told(error: NarratorError) -> dict[str, object]:
-    return {"error": refusals.of(error).error}
 
 
 def _delta(data: bytes) -> bytes:
