@@ -17,15 +17,16 @@ import sentencex
 _QUOTES_CLOSING = "\"'”’»›」』“‘«‹"
 
 # Where a sentence may end: at marks with white space after them, at a dash that breaks speech off,
-# and at full-width marks. After those, “ ‘ « open the next sentence.
+# and at full-width marks. After those, “ ‘ « open the next sentence. A run of marks is looked at
+# from its first one alone: from each of them, thousands of dots would take a minute.
 _ENDING = (
-    r"(?P<mark>[.!?…‽؟۔।॥።፧։။།%s]+)"
+    r"(?P<mark>(?<![.!?…‽؟۔।॥።፧։။།%s])[.!?…‽؟۔।॥።፧։။།%s]+)"
     r"(?P<closers>[\"'”’»›)\]}」』】〉》“‘«‹\u2060]*(?:[\u00a0\u202f ]»(?!\w))?)(?:\s+|\Z)"
     r"|(?P<broken>(?:[—–]|--)\u2060*[\"'”’»])\s+"
     r"|(?P<wide>[。！？．｡][。！？．｡…!?]*)(?P<wide_closers>[”’」』】〉》）］｝〕〗)\]\u2060]*)\s*"
 )
-_ENDINGS = re.compile(_ENDING % "")
-_GREEK_ENDINGS = re.compile(_ENDING % ";\u037e")
+_ENDINGS = re.compile(_ENDING % ("", ""))
+_GREEK_ENDINGS = re.compile(_ENDING % (";\u037e", ";\u037e"))
 _LETTER = re.compile(r"[^\W\d_]")
 _OPENING = re.compile(r"[\s\"'“‘’«‹„‚¿¡(\[—–\-\u2060]*")
 _QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
