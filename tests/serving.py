@@ -71,12 +71,12 @@ def opened(
     hall = Hall(Switchboard(engine, most), lines.append)
     own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
     server = app.SpeechServer(hall, voices, own, longest=longest)
-    place = listening.listen("127.0.0.1", 0, app.PORT)
+    place = listening.listen("127.0.0.1", (0,))
     terms = Terms(Hosts(place.address, place.port), token, origins)
     with contextlib.closing(place):
         server.board.start()
         with app.served(server, place, terms):
-            yield Served(server, place, Visitor(place), lines)
+            yield Served(server, place, Visitor(place.port), lines)
 
 
 def heard(data: bytes, format: str) -> tuple[int, float, float]:

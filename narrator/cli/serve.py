@@ -65,7 +65,8 @@ def serve(
 
     book = None if project is None else load.load(project)
     token = _token()
-    with contextlib.closing(listening.listen(listen, port, servers.PORT)) as place:
+    ports = (servers.PORT, 0) if port is None else (port,)
+    with contextlib.closing(listening.listen(listen, ports)) as place:
         shown = None
         if token is None and not place.is_local:
             token = shown = secrets.token_urlsafe(24)

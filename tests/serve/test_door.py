@@ -83,7 +83,7 @@ def test_pages_that_were_named_may_ask() -> None:
 
 def test_every_answer_says_what_it_is(shared: Served) -> None:
     for path in ("/health", "/nothing"):
-        headers = Visitor(shared.place).get(path).headers
+        headers = Visitor(shared.place.port).get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
         assert len(headers["x-request-id"]) == 12

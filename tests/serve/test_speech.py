@@ -367,7 +367,7 @@ def test_many_at_once_each_hear_their_own(shared: Served) -> None:
     found: dict[int, list[bytes]] = {n: [] for n in alone}
 
     def ask(n: int) -> None:
-        text, visitor = f"This is number {n}.", Visitor(shared.place)
+        text, visitor = f"This is number {n}.", Visitor(shared.place.port)
         asked = {"model": "tts-1", "input": text, "voice": "alloy", "response_format": "pcm"}
         found[n].append(visitor.post(SPEECH, asked, origin=None).data)
 

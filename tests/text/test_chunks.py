@@ -508,6 +508,12 @@ def test_long_text_without_breaks_neither_hangs_nor_gets_lost(unit: str) -> None
     assert cpu_seconds(read) < 10
 
 
+@pytest.mark.parametrize("mark", quick([".", "!", "…", ".?", "؟"], "."))
+def test_a_run_of_marks_that_ends_nothing_is_read_once(mark: str) -> None:
+    text = f"{mark * (30_000 // len(mark))}and after."
+    assert cpu_seconds(lambda: sentences(text, "en")) < 5  # 0.1 s; from each mark a minute
+
+
 # -- unison
 
 
