@@ -54,29 +54,41 @@ class Served:
         kept = {name: value for name, value in asked.items() if value is not None}
         return self.client.post(SPEECH, kept, **{"origin": None, **headers})
 
+    @classmethod
+    def of(cls, server: app.SpeechServer, place: Endpoint, lines: list[str]) -> Served:
+        return cls(server, place, Visitor(place.port), lines)
 
-@contextlib.contextmanager
-def opened(
-    engine: Engine,
-    *,
-    project: Project | None = None,
-    token: str | None = None,
-    origins: Sequence[str] = (),
-    most: int = 128,
-    longest: int = 20_000,
-) -> Iterator[Served]:
+
+def server(
+    engine: Engine, *, project: Project | None = None, most: int = 128, longest: int = 20_000
+) -> tuple[app.SpeechServer, list[str]]:
+    """One that is not at work yet, and what it tells."""
     lines: list[str] = []
     settings = SpeechSettings().engine if project is None else project.engine
     voices = VoiceBook(engine, "en", project)
     hall = Hall(Switchboard(engine, most), lines.append)
     own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
-    server = app.SpeechServer(hall, voices, own, longest=longest)
-    place = listening.listen("127.0.0.1", (0,))
-    terms = Terms(Hosts(place.address, place.port), token, origins)
-    with contextlib.closing(place):
-        server.board.start()
-        with app.served(server, place, terms):
-            yield Served(server, place, Visitor(place.port), lines)
+    return app.SpeechServer(hall, voices, own, longest=longest), lines
+
+
+def terms(place: Endpoint, token: str | None = None, origins: Sequence[str] = ()) -> Terms:
+    return Terms(Hosts(place.address, place.port), token, origins)
+
+
+@contextlib.contextmanager
+def opened(
+    engine: Engine,
+    *,
+    token: str | None = None,
+    origins: Sequence[str] = (),
+    most: int = 128,
+    longest: int = 20_000,
+) -> Iterator[Served]:
+    made, lines = server(engine, most=most, longest=longest)
+    with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
+        made.board.start()
+        with app.served(made, place, terms(place, token, origins)):
+            yield Served.of(made, place, lines)
 
 
 def heard(data: bytes, format: str) -> tuple[int, float, float]:

@@ -51,6 +51,11 @@ class SpeechServer:
     def board(self) -> Switchboard:
         return self.hall.board
 
+    @property
+    def count(self) -> int:
+        """Texts that are spoken, wait, or are still being sent."""
+        return max(self.board.count, len(self.hall.active))
+
     def app(self) -> Starlette:
         """Its routes."""
         return Starlette(
@@ -126,11 +131,11 @@ def _row(model: str) -> dict[str, object]:
 def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None]:
     """The server at work in a thread, until the block ends; its engine has been started."""
     connections = 2 * server.board.most + 64  # those who wait, and those who are told so
-    try:
-        with serving(Door(server.app(), terms), place, "serve", connections):
+    with serving(Door(server.app(), terms), place, "serve", connections):
+        try:
             yield
-    finally:
-        server.board.close()
+        finally:
+            server.board.close()  # who still hears something is told so
 
 
 def work(server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]) -> None:
@@ -154,9 +159,9 @@ async def _work(
         ready()
         await ended.wait()
         server.stopping = True
-        if count := len(server.hall.active):
+        if count := server.count:
             server.hall.tell(f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once")
         until = loop.time() + GRACE
-        while server.hall.active and loop.time() < until and not now.is_set():
+        while server.count and loop.time() < until and not now.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(now.wait(), 0.1)

@@ -287,6 +287,20 @@ def test_an_answer_that_breaks_off_is_never_whole() -> None:
         assert "broken off: this could not be spoken: engine: it is hoarse" in last(served)
 
 
+def test_an_error_within_events_is_an_event() -> None:
+    def fault(request: Request) -> EngineFailure | None:
+        return EngineFailure("it is hoarse") if "fourth" in request.text else None
+
+    with serving.opened(HumEngine(slots=1, fault=fault)) as served:
+        asked = begun(served, response_format="pcm", stream_format="sse")
+        with contextlib.closing(asked) as wire, pytest.raises(http.client.IncompleteRead) as broken:
+            wire.getresponse().read()
+    *_, event, rest = broken.value.partial.decode().split("\n\n")
+    error = json.loads(event.removeprefix("data: "))
+    assert (error["type"], rest) == ("error", "")
+    assert "hoarse" in error["error"]["message"]
+
+
 def begun(served: Served, text: str = LONG, **fields: str) -> http.client.HTTPConnection:
     """A request whose answer nobody has read yet."""
     wire = http.client.HTTPConnection("127.0.0.1", served.place.port, timeout=20)
