@@ -88,8 +88,8 @@ class Call:
         self.begun = self.told = self.taken = 0
         """Chunks that were begun, told in order, and taken by who hears them."""
         self.again: deque[_OnWay] = deque()
-        self.made: dict[int, tuple[audio.Samples, Sequence[str]]] = {}
-        """Takes by place that are ready before one of their own text's that comes first."""
+        self.made: dict[int, tuple[audio.Samples, Sequence[str]] | NarratorError] = {}
+        """By place, what is ready before one of its own text's that comes first."""
         self.prompts: dict[int, Prompt | None] = {}
         """By the place of the chunk that goes on from it."""
 
@@ -360,7 +360,9 @@ class Switchboard:
             self._made(chunk, [whole.speech], [str(fault) for fault in whole.verdict.faults])
         else:
             why = "; ".join(dict.fromkeys(job.faults))
-            self._end(chunk.call, EngineFailure(f"this could not be spoken: {why}"))
+            chunk.call.made[chunk.place] = EngineFailure(f"this could not be spoken: {why}")
+            chunk.call.begun = len(chunk.call.steps)  # nothing after it is of use
+            self._tell(chunk.call)
 
     def _accept(self, chunk: _OnWay, speech: Speech, verdict: checks.Verdict) -> None:
         job = chunk.job
@@ -388,7 +390,14 @@ class Switchboard:
         with self.news:
             call.made[chunk.place] = (samples, tuple(dict.fromkeys(faults)))
             self._prompt(chunk, parts[-1], faults)
+        self._tell(call)
+
+    def _tell(self, call: Call) -> None:
+        """What is ready, in order; an error in its place."""
         while (ready := call.made.pop(call.told, None)) is not None:
+            if isinstance(ready, NarratorError):
+                self._end(call, ready)
+                return
             call.told += 1
             call.hearer.spoken(*ready)
         if call.told == len(call.steps):

@@ -189,6 +189,18 @@ def test_what_nobody_could_hear_is_no_take() -> None:
         assert board.count == 0
 
 
+def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
+    def fault(request: Request) -> EngineFailure | None:
+        return EngineFailure("hoarse") if "number 1 " in request.text else None
+
+    engine = HumEngine(slots=1, continues=False, fault=fault)
+    with started(engine) as board:
+        heard = said(board, steps(engine, 3))
+        assert heard.done.wait(SOON)
+        assert len(heard.takes) == 1
+        assert "hoarse" in str(heard.error)
+
+
 def test_an_engine_that_says_the_same_again_is_not_asked_again() -> None:
     engine = HumEngine(uses=(), fault=lambda request: Speech(hum(request).samples, stop="cap"))
     with started(engine) as board:
