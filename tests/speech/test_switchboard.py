@@ -191,7 +191,7 @@ def test_what_nobody_could_hear_is_no_take() -> None:
 
 def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
     def fault(request: Request) -> EngineFailure | None:
-        return EngineFailure("hoarse") if "number 1 " in request.text else None
+        return EngineFailure("hoarse") if "number one " in request.text else None
 
     engine = HumEngine(slots=1, continues=False, fault=fault)
     with started(engine) as board:
