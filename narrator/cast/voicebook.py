@@ -45,7 +45,7 @@ class UnknownVoice(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class VoiceEntry:
     """A voice that can be asked for."""
 
     name: str
@@ -85,7 +85,7 @@ class VoiceBook:
         """Speakers of the project who have no voice yet."""
         return [name for name in self._cast if not self._is_there(name)]
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[VoiceEntry]:
         """Every voice that can be named; of two that have one name the first is meant."""
         own = self._own()
         return [*own.values(), *self._usual(own)]
@@ -112,26 +112,26 @@ class VoiceBook:
         pronoun = USUAL.get(name.casefold()) or None
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
-    def _own(self) -> dict[str, Entry]:
+    def _own(self) -> dict[str, VoiceEntry]:
         """The project's cast, its presets, and the library's, by name."""
-        found: dict[str, Entry] = {}
+        found: dict[str, VoiceEntry] = {}
         for name in self._cast:
             if self._is_there(name):
-                found[name] = Entry(name, "cast")
+                found[name] = VoiceEntry(name, "cast")
         for file in self._files():
             if file.stem not in found:
                 place = "library" if file.parent == presets.folder(None) else "project"
-                found[file.stem] = Entry(file.stem, place)
+                found[file.stem] = VoiceEntry(file.stem, place)
         return found
 
-    def _usual(self, own: Mapping[str, Entry]) -> Sequence[Entry]:
+    def _usual(self, own: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
         """OpenAI's names that are nobody's own, each with the voice that it stands for."""
         free = [name for name in USUAL if name not in _folded(own)]
         if not self._engine.clones:
-            return [Entry(name, "usual") for name in free]
+            return [VoiceEntry(name, "usual") for name in free]
         there = sorted(own, key=str.casefold)
         return [
-            Entry(name, "usual", stands)
+            VoiceEntry(name, "usual", stands)
             for name, stands in zip(free, there * len(free), strict=False)
         ]
 
@@ -145,7 +145,7 @@ class VoiceBook:
             folders.insert(0, presets.folder(self._root))
         return [path for folder in folders for path in sorted(folder.glob(f"*{presets.SUFFIX}"))]
 
-    def _of_cast(self, entry: Entry) -> Speaking:
+    def _of_cast(self, entry: VoiceEntry) -> Speaking:
         assert self._voices
         voice = self._cast[entry.name]
         reference = None
@@ -153,7 +153,7 @@ class VoiceBook:
             reference = self._voices.reference(entry.name, lambda what: None)
         return Speaking(voice, voice.language or self._language, reference)
 
-    def _of_preset(self, entry: Entry) -> Speaking:
+    def _of_preset(self, entry: VoiceEntry) -> Speaking:
         """Read once, and again when its file is another."""
         path = next(path for path in self._files() if path.stem == entry.name)
         try:
@@ -168,7 +168,7 @@ class VoiceBook:
         return replace(kept[1], voice=replace(kept[1].voice, speaker=entry.name))
 
 
-def _folded(own: Mapping[str, Entry]) -> Mapping[str, Entry]:
+def _folded(own: Mapping[str, VoiceEntry]) -> Mapping[str, VoiceEntry]:
     return {name.casefold(): own[name] for name in reversed(list(own))}
 
 

@@ -39,7 +39,7 @@ _LISTED = re.compile(r"(?:[-*•–—·]|\(?\w{1,3}[.)])\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class SpeakingManner:
     """How a text is spoken, beside the voice."""
 
     parameters: EngineParameters
@@ -49,7 +49,7 @@ class Manner:
     lexicon: Lexicon = field(default_factory=Lexicon)
 
 
-def steps_of(text: str, who: Speaking, manner: Manner, engine: Engine) -> Sequence[Step]:
+def steps_of(text: str, who: Speaking, manner: SpeakingManner, engine: Engine) -> Sequence[Step]:
     """The chunks of a text, in order, as an engine is to be asked for them.
 
     Raises UsageError where there is nothing to say, UserError for a language that the engine does

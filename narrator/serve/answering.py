@@ -20,11 +20,11 @@ from starlette.types import Message, Receive, Scope, Send
 from narrator.errors import NarratorError
 from narrator.pipeline.aloud import Joining
 from narrator.serve import refusals
-from narrator.serve.asking import Asked
+from narrator.serve.asking import SpeechAsked
 from narrator.serve.formats import TYPES, coder
 from narrator.sound.audio import Samples
 from narrator.speech.plan import Step
-from narrator.speech.switchboard import Call, Switchboard
+from narrator.speech.switchboard import Switchboard, TextCall
 
 PATIENCE = 60.0
 """Seconds in which who hears it must take some of it."""
@@ -61,7 +61,7 @@ class Account:
     """What became of a request, for who runs the server; nothing of its text."""
 
     name: str
-    asked: Asked
+    asked: SpeechAsked
     since: float = field(default_factory=time.monotonic)
     status: int = 499
     """As some servers say it of who has gone."""
@@ -89,15 +89,20 @@ class Hall:
     board: Switchboard
     tell: Callable[[str], None]
     """Hears a line on each; never of its text."""
-    active: set[Answer] = field(default_factory=set)
+    active: set[SpeechAnswer] = field(default_factory=set)
     """Those that have not ended."""
 
 
-class Answer:
+class SpeechAnswer:
     """A response of Starlette's."""
 
     def __init__(
-        self, hall: Hall, asked: Asked, steps: Sequence[Step], call: Call, hearing: Hearing
+        self,
+        hall: Hall,
+        asked: SpeechAsked,
+        steps: Sequence[Step],
+        call: TextCall,
+        hearing: Hearing,
     ) -> None:
         self._hall, self._asked, self._steps = hall, asked, steps
         self._call, self._hearing = call, hearing

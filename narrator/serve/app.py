@@ -18,14 +18,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator.cast.voicebook import VoiceBook
-from narrator.pipeline.aloud import Manner, steps_of
+from narrator.pipeline.aloud import SpeakingManner, steps_of
 from narrator.serve import asking, refusals
-from narrator.serve.answering import Answer, Hall, Hearing
-from narrator.serve.asking import Asked
+from narrator.serve.answering import Hall, Hearing, SpeechAnswer
+from narrator.serve.asking import SpeechAsked
 from narrator.serve.door import HEALTH, Door, Terms
-from narrator.serve.refusals import FAULT, Refused
+from narrator.serve.refusals import FAULT, Refusal
 from narrator.speech.plan import EngineParameters, Step
-from narrator.speech.switchboard import Call, Full, Switchboard
+from narrator.speech.switchboard import Full, Switchboard, TextCall
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
 from narrator.web.listening import Endpoint, serving
@@ -69,9 +69,9 @@ class SpeechServer:
             exception_handlers=dict.fromkeys(refusals.KINDS, refusals.answered),
         )
 
-    async def _speech(self, request: Request) -> Answer:
+    async def _speech(self, request: Request) -> SpeechAnswer:
         if self.stopping:
-            raise Refused(503, "the server is about to stop", kind=FAULT, code="stopping")
+            raise Refusal(503, "the server is about to stop", kind=FAULT, code="stopping")
         engine = self.board.engine.name
         asked = asking.read(await bodies.asked(request), engine, self.longest)
         if self.board.is_full:
@@ -80,17 +80,19 @@ class SpeechServer:
         hearing = Hearing(asyncio.get_running_loop())
         begin = partial(self._begun, asked, client, hearing)
         steps, call = await asyncio.to_thread(begin)
-        return Answer(self.hall, asked, steps, call, hearing)
+        return SpeechAnswer(self.hall, asked, steps, call, hearing)
 
-    def _begun(self, asked: Asked, client: str, hearing: Hearing) -> tuple[tuple[Step, ...], Call]:
+    def _begun(
+        self, asked: SpeechAsked, client: str, hearing: Hearing
+    ) -> tuple[tuple[Step, ...], TextCall]:
         engine = self.board.engine
         who = self.voices.find(asked.voice)
         language = asked.language or who.language
         if not engine.speaks(language):
             param = "language" if asked.language else "voice"
             what = f"{engine.name} does not speak '{language}'"
-            raise Refused(400, what, param=param, code="invalid_value")
-        manner = Manner(self.parameters, language, asked.style, self.lexicon)
+            raise Refusal(400, what, param=param, code="invalid_value")
+        manner = SpeakingManner(self.parameters, language, asked.style, self.lexicon)
         steps = tuple(steps_of(asked.text, who, manner, engine))
         return steps, self.board.say(client, steps, who.reference, hearing)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from narrator.project import languages
 from narrator.serve.formats import FORMATS
-from narrator.serve.refusals import Refused
+from narrator.serve.refusals import Refusal
 
 LONGEST = 20_000
 """Characters of a text, unless another number was set; OpenAI takes 4,096."""
@@ -25,7 +25,7 @@ _FIELDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SpeechAsked:
     """A text to be spoken, as it was asked for."""
 
     text: str
@@ -47,9 +47,9 @@ def models(engine: str) -> Sequence[str]:
 
 
 def check_model(model: str, engine: str) -> None:
-    """Raises Refused for one that is not here."""
+    """Raises Refusal for one that is not here."""
     if model not in models(engine) and not model.startswith(f"{_MODELS[-1]}-"):  # by their dates
-        raise Refused(
+        raise Refusal(
             404,
             f"the model '{model}' does not exist; GET /v1/models lists them",
             param="model",
@@ -57,16 +57,16 @@ def check_model(model: str, engine: str) -> None:
         )
 
 
-def read(body: Mapping[str, Any], engine: str, longest: int) -> Asked:
-    """Raises Refused."""
+def read(body: Mapping[str, Any], engine: str, longest: int) -> SpeechAsked:
+    """Raises Refusal."""
     given = {name: value for name, value in body.items() if value is not None}
     check_model(_text(given, "model", 200), engine)
     text = _text(given, "input", longest)
     if not any(map(str.isalnum, text)):
-        raise Refused(400, "there is nothing to say in `input`", param="input")
+        raise Refusal(400, "there is nothing to say in `input`", param="input")
     instructions = _text(given, "instructions", _INSTRUCTIONS, "")
     style = " ".join(instructions.split())
-    return Asked(
+    return SpeechAsked(
         text=text,
         voice=_voice(given),
         format=_choice(given, "response_format", FORMATS, "mp3"),
@@ -81,11 +81,11 @@ def read(body: Mapping[str, Any], engine: str, longest: int) -> Asked:
 def _text(given: Mapping[str, Any], name: str, most: int, default: str | None = None) -> str:
     value = given.get(name, default)
     if value is None:
-        raise Refused(400, f"`{name}` is missing", param=name, code="missing_required_parameter")
+        raise Refusal(400, f"`{name}` is missing", param=name, code="missing_required_parameter")
     if not isinstance(value, str):
-        raise Refused(400, f"`{name}` is to be a text", param=name, code="invalid_type")
+        raise Refusal(400, f"`{name}` is to be a text", param=name, code="invalid_type")
     if len(value) > most:
-        raise Refused(
+        raise Refusal(
             400,
             f"`{name}` has {len(value):,} characters, and {most:,} at most are taken",
             param=name,
@@ -94,7 +94,7 @@ def _text(given: Mapping[str, Any], name: str, most: int, default: str | None = 
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Refused(400, f"`{name}` holds half of a character", param=name) from None
+        raise Refusal(400, f"`{name}` holds half of a character", param=name) from None
     return value
 
 
@@ -109,7 +109,7 @@ def _voice(given: Mapping[str, Any]) -> str:
 def _choice(given: Mapping[str, Any], name: str, choices: Sequence[str], default: str) -> str:
     value = given.get(name, default)
     if value not in choices:
-        raise Refused(
+        raise Refusal(
             400,
             f"`{name}` is to be one of {', '.join(choices)}",
             param=name,
@@ -122,7 +122,7 @@ def _speed(value: Any) -> float:
     low, high = _SPEEDS
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or not low <= value <= high:
-        raise Refused(
+        raise Refusal(
             400,
             f"`speed` is to be a number from {low} to {high}",
             param="speed",
@@ -137,4 +137,4 @@ def _language(given: Mapping[str, Any]) -> str | None:
     try:
         return languages.checked(_text(given, "language", 35))
     except ValueError as error:
-        raise Refused(400, f"`language`: {error}", param="language", code="invalid_value") from None
+        raise Refusal(400, f"`language`: {error}", param="language", code="invalid_value") from None

@@ -15,11 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from narrator.serve.refusals import Refused
+from narrator.serve.refusals import Refusal
 from narrator.web.hosts import Hosts
 
 HEALTH = "/health"
-"""Asked by what watches servers, which has no token."""
+"""SpeechAsked by what watches servers, which has no token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +75,20 @@ class Door:
         named = {one.rstrip("/").casefold() for one in self._terms.origins}
         return origin if "*" in named or origin.casefold() in named else None
 
-    def _refusal(self, scope: Scope, headers: Headers, allowed: str | None) -> Refused | None:
+    def _refusal(self, scope: Scope, headers: Headers, allowed: str | None) -> Refusal | None:
         token = self._terms.token
         if token is not None and scope["path"] != HEALTH:
             return None if _holds(headers, token) else _locked()
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._terms.hosts.knows(host):
-            return Refused(
+            return Refusal(
                 403,
                 "this server is not called so: ask it at localhost, or set NARRATOR_SERVE_TOKEN "
                 "for it and send that",
             )
         origin = headers.get("origin")
         if origin is not None and allowed is None and origin.casefold() != f"http://{host}":
-            return Refused(403, "pages of this origin may not ask: --cors lets them")
+            return Refusal(403, "pages of this origin may not ask: --cors lets them")
         return None
 
 
@@ -98,8 +98,8 @@ def _holds(headers: Headers, token: str) -> bool:
     return fits and kind.casefold() == "bearer"
 
 
-def _locked() -> Refused:
-    return Refused(
+def _locked() -> Refusal:
+    return Refusal(
         401,
         "no token, or a wrong one: send the one that `narrator serve` shows, as "
         "Authorization: Bearer TOKEN (an API key, in most programs)",

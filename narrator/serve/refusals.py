@@ -18,7 +18,7 @@ from narrator.web import bodies
 MISTAKE, FAULT = "invalid_request_error", "server_error"
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """Why a request is not done, as it is told."""
 
     def __init__(
@@ -38,15 +38,15 @@ class Refused(Exception):
         return JSONResponse({"error": self.error}, self.status, self.headers)
 
 
-def of(error: Exception) -> Refused:
+def of(error: Exception) -> Refusal:
     """What somebody is told of an error."""
-    if isinstance(error, Refused):
+    if isinstance(error, Refusal):
         return error
     for kind, refused in _KINDS:
         if isinstance(error, kind):
             return refused(error)
     what = f"a fault of narrator's own: {type(error).__name__}"
-    return Refused(500, what, kind=FAULT)
+    return Refusal(500, what, kind=FAULT)
 
 
 def answered(request: Request, error: Exception) -> Response:
@@ -54,9 +54,9 @@ def answered(request: Request, error: Exception) -> Response:
     return of(error).answer()
 
 
-def _full(error: Exception) -> Refused:
+def _full(error: Exception) -> Refusal:
     after = str(math.ceil(error.after)) if isinstance(error, Full) else "1"
-    return Refused(
+    return Refusal(
         429,
         f"too many texts wait already; try again in {after} s",
         kind="requests",
@@ -65,22 +65,22 @@ def _full(error: Exception) -> Refused:
     )
 
 
-def _mistaken(error: Exception) -> Refused:
-    return Refused(400, str(error))
+def _mistaken(error: Exception) -> Refusal:
+    return Refusal(400, str(error))
 
 
-def _http(error: Exception) -> Refused:
+def _http(error: Exception) -> Refusal:
     status = error.status_code if isinstance(error, HTTPException) else 500
     what = {404: "there is no such address", 405: "this is asked otherwise"}
-    return Refused(status, what.get(status, "this cannot be asked"))
+    return Refusal(status, what.get(status, "this cannot be asked"))
 
 
-def _closing(status: int, message: str) -> Callable[[Exception], Refused]:
+def _closing(status: int, message: str) -> Callable[[Exception], Refusal]:
     """For bodies that are not read to their end."""
-    return lambda error: Refused(status, message, headers={"connection": "close"})
+    return lambda error: Refusal(status, message, headers={"connection": "close"})
 
 
-_KINDS: tuple[tuple[type[Exception], Callable[[Exception], Refused]], ...] = (
+_KINDS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = (
     (Full, _full),
     (TooLarge, _closing(413, "this is more than is taken here")),
     (bodies.TooSlow, _closing(408, "what was sent did not come to its end")),
@@ -88,13 +88,13 @@ _KINDS: tuple[tuple[type[Exception], Callable[[Exception], Refused]], ...] = (
     (ClientDisconnect, _closing(400, "who sent it has gone")),
     (
         UnknownVoice,
-        lambda error: Refused(404, str(error), param="voice", code="voice_not_found"),
+        lambda error: Refusal(404, str(error), param="voice", code="voice_not_found"),
     ),
     (UserError, _mistaken),
-    (EngineUnavailable, lambda error: Refused(503, str(error), kind=FAULT)),
-    (NarratorError, lambda error: Refused(500, str(error), kind=FAULT)),
+    (EngineUnavailable, lambda error: Refusal(503, str(error), kind=FAULT)),
+    (NarratorError, lambda error: Refusal(500, str(error), kind=FAULT)),
     (HTTPException, _http),
 )  # fmt: skip
 """The more special ones first."""
-KINDS = (*(kind for kind, _ in _KINDS), Refused, Exception)
+KINDS = (*(kind for kind, _ in _KINDS), Refusal, Exception)
 """What Starlette is to hand over."""

@@ -69,7 +69,7 @@ class Hearer(Protocol):
         ...
 
 
-class Call:
+class TextCall:
     """A text that is being spoken, and how far it is."""
 
     def __init__(
@@ -119,7 +119,7 @@ class Call:
 class _OnWay:
     """A chunk between call and take."""
 
-    call: Call
+    call: TextCall
     place: int
     job: StepJob
     key: str
@@ -145,7 +145,7 @@ class Switchboard:
         self.engine, self.most = engine, most
         self.news = threading.Condition()
         self._rules = Rules()
-        self._calls: list[Call] = []
+        self._calls: list[TextCall] = []
         self._turns: dict[str, int] = {}
         """When it was a client's turn last."""
         self._clock = self._number = 0
@@ -172,20 +172,20 @@ class Switchboard:
 
     def say(
         self, client: str, steps: Sequence[Step], reference: Reference | None, hearer: Hearer
-    ) -> Call:
+    ) -> TextCall:
         """Have a text spoken for a client. Raises Full, EngineUnavailable."""
         with self.news:
             if self._stop.is_set() or self._thread is None or not self._thread.is_alive():
                 raise self._trouble or EngineUnavailable("the engine has stopped")
             if self.is_full:
                 raise Full(self.patience)
-            call = Call(self, client, steps, reference, hearer)
+            call = TextCall(self, client, steps, reference, hearer)
             self._turns.setdefault(client, 0)
             self._calls.append(call)
             self.news.notify()
         return call
 
-    def drop(self, call: Call) -> bool:
+    def drop(self, call: TextCall) -> bool:
         """Whether a call was still there; it is gone then."""
         with self.news:
             if call not in self._calls:
@@ -266,7 +266,7 @@ class Switchboard:
         for call in list(self._calls):
             self._end(call, error)
 
-    def _end(self, call: Call, error: NarratorError | None) -> None:
+    def _end(self, call: TextCall, error: NarratorError | None) -> None:
         if self.drop(call):
             self._usual += 0.2 * (time.monotonic() - call.since - self._usual)
             call.hearer.ended(error)
@@ -392,7 +392,7 @@ class Switchboard:
             self._prompt(chunk, parts[-1], faults)
         self._tell(call)
 
-    def _tell(self, call: Call) -> None:
+    def _tell(self, call: TextCall) -> None:
         """What is ready, in order; an error in its place."""
         while (ready := call.made.pop(call.told, None)) is not None:
             if isinstance(ready, NarratorError):

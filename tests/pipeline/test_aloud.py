@@ -12,7 +12,7 @@ from narrator.cast.voicebook import Speaking
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.pipeline import aloud
-from narrator.pipeline.aloud import Joining, Manner
+from narrator.pipeline.aloud import Joining, SpeakingManner
 from narrator.project.schema import Pauses
 from narrator.sound import audio
 from narrator.speech.plan import EngineParameters, Step
@@ -21,11 +21,11 @@ from narrator.text.normalize.lexicon import LexiconEntry
 from tests.fakes import RATE, HumEngine
 
 ANN = Speaking(Voice("ann"), "en", None)
-MANNER = Manner(EngineParameters({}, 0), "en")
+MANNER = SpeakingManner(EngineParameters({}, 0), "en")
 SENTENCES = " ".join(f"It was the evening of day {n}, and the rain went on." for n in range(9))
 
 
-def steps(text: str, manner: Manner = MANNER, who: Speaking = ANN) -> Sequence[Step]:
+def steps(text: str, manner: SpeakingManner = MANNER, who: Speaking = ANN) -> Sequence[Step]:
     return aloud.steps_of(text, who, manner, HumEngine())
 
 
@@ -36,7 +36,9 @@ def noise(seconds: float, level: float = 0.05) -> audio.Samples:
 
 def test_a_text_is_normalised_as_a_book_is() -> None:
     lexicon = Lexicon([LexiconEntry(word="Nguyen", say="Win")])
-    found = steps("Mrs. Nguyen owes $3.", Manner(EngineParameters({}, 0), "en", None, lexicon))
+    found = steps(
+        "Mrs. Nguyen owes $3.", SpeakingManner(EngineParameters({}, 0), "en", None, lexicon)
+    )
     assert [step.text for step in found] == ["Missus Win owes three dollars."]
 
 
@@ -80,7 +82,7 @@ def test_a_text_of_marks_alone_is_refused(text: str) -> None:
 
 
 def test_a_style_is_every_chunk_s_and_chains_none() -> None:
-    found = steps(SENTENCES, Manner(EngineParameters({}, 0), "en", "softly"))
+    found = steps(SENTENCES, SpeakingManner(EngineParameters({}, 0), "en", "softly"))
     assert {(step.style, step.parent) for step in found} == {("softly", None)}
 
 

@@ -252,9 +252,15 @@ def test_nonsense_is_refused(shared: Served, sent: bytes) -> None:
     assert answer.json["error"]["type"] == "invalid_request_error"
 
 
-def test_too_many_bytes_are_refused(shared: Served) -> None:
-    answer = shared.say("x" * (bodies.JSON_MOST + 1))
-    assert (answer.status, answer.json["error"]["param"]) == (413, None)
+def test_too_many_bytes_are_refused_when_they_are_announced(shared: Served) -> None:
+    wire = http.client.HTTPConnection("127.0.0.1", shared.place.port, timeout=20)
+    with contextlib.closing(wire):
+        wire.putrequest("POST", SPEECH)
+        wire.putheader("content-type", "application/json")
+        wire.putheader("content-length", str(bodies.JSON_MOST + 1))
+        wire.endheaders()
+        answer = wire.getresponse()
+        assert (answer.status, json.loads(answer.read())["error"]["param"]) == (413, None)
 
 
 def test_what_a_form_could_send_is_not_taken(shared: Served) -> None:

@@ -18,7 +18,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
 from narrator.speech import plan
 from narrator.speech.plan import ChainRules, EngineParameters, Step
-from narrator.speech.switchboard import AHEAD, Call, Full, Switchboard
+from narrator.speech.switchboard import AHEAD, Full, Switchboard, TextCall
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 from tests.fakes import RATE, HumEngine, HumSession, hum
@@ -37,7 +37,7 @@ class Listener:
     faults: list[Sequence[str]] = field(default_factory=list)
     error: NarratorError | None = None
     done: threading.Event = field(default_factory=threading.Event)
-    call: Call | None = None
+    call: TextCall | None = None
 
     def spoken(self, samples: Samples, faults: Sequence[str]) -> None:
         self.takes.append(samples)
