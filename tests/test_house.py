@@ -183,6 +183,17 @@ def test_every_room_says_what_belongs_there() -> None:
         assert re.search(r"belongs? here", " ".join(said.split())), folder
 
 
+@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+def test_no_class_name_stands_twice(package: str) -> None:
+    """A word means one thing in a package, whatever room it is met in."""
+    found: dict[str, list[str]] = {}
+    for path in sources(package):
+        for node in syntax(path).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name.strip("_"), []).append(module_of(path))
+    assert not {name: places for name, places in found.items() if len(places) > 1}
+
+
 def test_the_model_knows_nothing_of_books() -> None:
     for path in sources("voxcpm2"):
         assert not any(name.split(".")[0] == "narrator" for name in imports(path)), path

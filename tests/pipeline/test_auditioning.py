@@ -16,7 +16,7 @@ from narrator.pipeline import auditioning, bookplan
 from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.manuscript import read
 from narrator.pipeline.owning import beside, doing, inputs
-from narrator.pipeline.owning.jobs import Job, Line
+from narrator.pipeline.owning.jobs import AuditionLine, Job
 from narrator.pipeline.owning.owner import Owner
 from narrator.sound import audio
 from tests import books, sounds
@@ -126,7 +126,7 @@ def test_a_stopped_audition_ends_as_stopped(path):
     owner = Owner(path.parent / "build")
     try:
         ticket = owner.own(
-            Job(kind="audition", line=Line(speaker="ann", text=TEXT)), threading.Event()
+            Job(kind="audition", line=AuditionLine(speaker="ann", text=TEXT)), threading.Event()
         )
         ticket.cancel.set()
         with owner.doing(ticket):

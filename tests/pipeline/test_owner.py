@@ -15,7 +15,7 @@ import pytest
 from narrator.delivery import finish
 from narrator.errors import EngineFailure
 from narrator.pipeline.owning import joining, wire
-from narrator.pipeline.owning.jobs import Job, Line
+from narrator.pipeline.owning.jobs import AuditionLine, Job
 from narrator.pipeline.owning.owner import Owner
 from narrator.speech.store import Store
 from tests import books
@@ -82,7 +82,7 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
 
 def test_a_voice_is_tried_on_a_line_while_a_render_runs(path):
     with again(path) as rendering:
-        line = Line(speaker="ann", text="Is there room for 2?")
+        line = AuditionLine(speaker="ann", text="Is there room for 2?")
         made = asked(path, Job(kind="audition", draft=True, line=line))
         assert not rendering.engine.gate.is_set()
     said = made["summary"]["audition"]
@@ -99,7 +99,7 @@ def test_what_is_asked_again_for_an_audition_is_asked_beside_the_render(path):
 
     first = Rendering(path, GatedEngine(name="draft", fault=once), force=True)
     with first as rendering:
-        line = Line(speaker="ann", text="Is there room for 2?")
+        line = AuditionLine(speaker="ann", text="Is there room for 2?")
         made = asked(path, Job(kind="audition", draft=True, line=line))
     assert (made["exit"], made["summary"]["audition"]["faults"]) == (0, [])
     tries = [one.attempt for one in rendering.engine.requests if "room for two" in one.text]
@@ -128,7 +128,7 @@ def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
     jobs = [
         Job(kind="pin", draft=True, chunks=("99.1",), number=0),
         Job(kind="retake", draft=True, chunks=("1.1",), parameters={"x": 1}),
-        Job(kind="audition", draft=True, line=Line(speaker="Nobody", text="Hello.")),
+        Job(kind="audition", draft=True, line=AuditionLine(speaker="Nobody", text="Hello.")),
         Job(kind="pin", draft=True, chunks=("1.1",), number=0),
     ]
     with again(path) as rendering, linked(path) as link:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.engines import quiet
 from narrator.engines.server.dialects import format_of, manner_of, rate_of, refused, voice_of
-from narrator.engines.server.meeting import USUAL, Patience, Server
+from narrator.engines.server.meeting import USUAL, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
 from narrator.engines.server.wire import Wire, key_from
@@ -100,12 +100,12 @@ class ServerEngine:
         server.recognise(server.met(tell), tell)
         return ServerSession(server, self.manner, tell)
 
-    def server(self) -> Server:
+    def server(self) -> RemoteServer:
         """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""
         settings = self.settings
         if settings.url is None:
             raise EngineUnavailable("; ".join(refused(settings, {})))
-        return Server(
+        return RemoteServer(
             settings,
             Wire(address_of(settings.url), key_from(settings.key)),
             self.sample_rate,

@@ -48,7 +48,7 @@ USUAL = Patience()
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RemoteServer:
     """One that a manifest names."""
 
     settings: ServerSettings

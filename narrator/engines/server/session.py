@@ -19,8 +19,8 @@ from typing import Any
 from narrator.characters import quoted
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.server.dialects import PATCH, Manner, Wanted, format_of, longest
-from narrator.engines.server.meeting import Server
-from narrator.engines.server.sounds import Sound, at_rate, heard
+from narrator.engines.server.meeting import RemoteServer
+from narrator.engines.server.sounds import ServerSound, at_rate, heard
 from narrator.engines.server.wire import Call, Setback
 from narrator.engines.voxcpm2.session import noise_seed
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -65,7 +65,7 @@ class Bearing:
 
 
 @dataclass(slots=True, eq=False)
-class _Errand:
+class _Outgoing:
     """A request on its way."""
 
     wanted: Wanted
@@ -98,7 +98,7 @@ class _Away:
 class ServerSession:
     """What is out, what waits, and what came back."""
 
-    server: Server
+    server: RemoteServer
     manner: Manner
     tell: Callable[[str], None] = quiet
     slots: int = 0
@@ -106,8 +106,8 @@ class ServerSession:
     note: str = ""
     _bearing: Bearing = field(init=False)
     _pool: ThreadPoolExecutor = field(init=False)
-    _out: dict[Future[Sound], _Errand] = field(default_factory=dict)
-    _waiting: list[tuple[float, int, _Errand]] = field(default_factory=list)
+    _out: dict[Future[ServerSound], _Outgoing] = field(default_factory=dict)
+    _waiting: list[tuple[float, int, _Outgoing]] = field(default_factory=list)
     _order: itertools.count[int] = field(default_factory=itertools.count)
     _outcomes: list[Outcome] = field(default_factory=list)
     _away: _Away | None = None
@@ -133,7 +133,7 @@ class ServerSession:
         """
         self._began = self._began or time.monotonic()
         before = request.prompt.samples() if request.prompt is not None else None
-        self._wait(_Errand(Wanted(request, self.server.rate, before)), 0.0)
+        self._wait(_Outgoing(Wanted(request, self.server.rate, before)), 0.0)
         self._work(self._send)
 
     def advance(self) -> list[Outcome]:
@@ -178,7 +178,7 @@ class ServerSession:
 
     # -- out
 
-    def _wait(self, errand: _Errand, seconds: float) -> None:
+    def _wait(self, errand: _Outgoing, seconds: float) -> None:
         heapq.heappush(self._waiting, (time.monotonic() + seconds, next(self._order), errand))
 
     def _send(self) -> None:
@@ -197,7 +197,7 @@ class ServerSession:
             )
             self._out[self._pool.submit(self._spoken, errand.call, errand.wanted)] = errand
 
-    def _spoken(self, call: Call, wanted: Wanted) -> Sound:
+    def _spoken(self, call: Call, wanted: Wanted) -> ServerSound:
         """In a thread: one request and its answer. Raises Setback, EngineFailure."""
         settings, rate = self.server.settings, self.server.rate
         body = self.manner.body(settings, wanted)
@@ -205,7 +205,7 @@ class ServerSession:
         answer = call.send(body, most=round(seconds * max(rate, 48_000) * 4))
         sound = heard(answer, format_of(settings))
         source = rate if sound.rate is None else sound.rate
-        return Sound(at_rate(sound.samples, source, rate), source)
+        return ServerSound(at_rate(sound.samples, source, rate), source)
 
     # -- back
 
@@ -225,7 +225,7 @@ class ServerSession:
         for future in [future for future in self._out if future.done()]:
             self._take(self._out.pop(future), future)
 
-    def _take(self, errand: _Errand, future: Future[Sound]) -> None:
+    def _take(self, errand: _Outgoing, future: Future[ServerSound]) -> None:
         """What became of a request. Raises EngineUnavailable."""
         try:
             sound = future.result()
@@ -246,7 +246,7 @@ class ServerSession:
                 Outcome(request.key, request.attempt, speech=self._speech(errand, sound))
             )
 
-    def _speech(self, errand: _Errand, sound: Sound) -> Speech:
+    def _speech(self, errand: _Outgoing, sound: ServerSound) -> Speech:
         request, rate = errand.request, self.server.rate
         seed = noise_seed(request) if "seed" in self.manner.uses else 0
         stop = "stop"
@@ -257,19 +257,19 @@ class ServerSession:
             stop = "cap" if len(sound.samples) / rate >= most else "stop"
         return Speech(sound.samples, stop=stop, seed=seed)
 
-    def _remark(self, sound: Sound) -> None:
+    def _remark(self, sound: ServerSound) -> None:
         """Tell once of a rate that nobody set."""
         rate = self.server.rate
         if sound.rate not in (rate, self._resampled):
             self._resampled = sound.rate or 0
             self.tell(
                 f"the server answers at {sound.rate} Hz, which is resampled to {rate}: set "
-                "`rate` to it"
+                "`sample_rate` to it"
             )
 
     # -- when there is none
 
-    def _hold(self, errand: _Errand, setback: Setback) -> None:
+    def _hold(self, errand: _Outgoing, setback: Setback) -> None:
         """Send a request again, later; or give it up; or end. Raises EngineUnavailable."""
         patience = self.server.patience
         if setback.sort == "closed":
@@ -340,7 +340,7 @@ class ServerSession:
         away.gone = False
         return True
 
-    def _fail(self, errand: _Errand, why: str) -> None:
+    def _fail(self, errand: _Outgoing, why: str) -> None:
         """Give a request up; the run, where it is one of many. Raises EngineUnavailable."""
         request = errand.request
         said = f"speech server: {why}"

@@ -17,7 +17,7 @@ import soxr
 from numpy.typing import NDArray
 
 from narrator.engines.server.settings import SoundFormat
-from narrator.engines.server.wire import Heard, Setback, sort_of
+from narrator.engines.server.wire import Setback, WholeAnswer, sort_of
 
 Samples = NDArray[np.float32]
 
@@ -42,7 +42,7 @@ _BEGINS = {"wav": b"RIFF", "flac": b"fLaC"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class ServerSound:
     """What an answer holds: mono, in [-1, 1], and its rate where the answer says it."""
 
     samples: Samples
@@ -56,7 +56,7 @@ def as_wav(samples: Samples, rate: int) -> bytes:
     return file.getvalue()
 
 
-def heard(answer: Heard, asked: SoundFormat) -> Sound:
+def heard(answer: WholeAnswer, asked: SoundFormat) -> ServerSound:
     """The sound of an answer in the format that was asked for. Raises Setback for any other,
     "cut" where it is not all there."""
     if not answer.body:
@@ -85,7 +85,7 @@ def at_rate(samples: Samples, source: int, target: int) -> Samples:
     return made
 
 
-def _pcm(answer: Heard, found: str) -> Sound:
+def _pcm(answer: WholeAnswer, found: str) -> ServerSound:
     """16 bits, little-endian. It has no header: those of HTTP say what they say."""
     encoding = answer.headers.get("x-audio-encoding", "s16le").lower()
     if encoding != "s16le" or answer.body.startswith(_SURE):
@@ -96,10 +96,10 @@ def _pcm(answer: Heard, found: str) -> Sound:
     if len(answer.body) % (2 * channels):
         raise Setback("cut", "half an answer: it ends within a sample")
     samples = np.frombuffer(answer.body, "<i2").astype(np.float32) / np.float32(32768)
-    return Sound(_mono(samples.reshape(-1, channels)), _number(answer, "rate"))
+    return ServerSound(_mono(samples.reshape(-1, channels)), _number(answer, "rate"))
 
 
-def _number(answer: Heard, what: str) -> int | None:
+def _number(answer: WholeAnswer, what: str) -> int | None:
     """The rate or the channels of raw samples, as headers say them, where they make sense."""
     name = {"rate": "x-audio-sample-rate", "channels": "x-audio-channels"}[what]
     said = answer.headers.get(name, "")
@@ -120,7 +120,7 @@ def _mono(frames: Samples) -> Samples:
 _WIDTHS = {(1, 16): "<i2", (1, 32): "<i4", (3, 32): "<f4"}
 
 
-def _wav(body: bytes) -> Sound:
+def _wav(body: bytes) -> ServerSound:
     """Read by hand, since a header that promises more than there is shows half an answer."""
     shape: tuple[int, int, int, int] | None = None
     at = 12
@@ -138,7 +138,9 @@ def _wav(body: bytes) -> Sound:
     raise Setback("cut", "half an answer: a WAV without its sound")
 
 
-def _wav_data(body: bytes, at: int, size: int, shape: tuple[int, int, int, int] | None) -> Sound:
+def _wav_data(
+    body: bytes, at: int, size: int, shape: tuple[int, int, int, int] | None
+) -> ServerSound:
     if shape is None:
         raise Setback("bad", "a WAV that does not say what it holds")
     tag, channels, rate, bits = shape
@@ -155,10 +157,10 @@ def _wav_data(body: bytes, at: int, size: int, shape: tuple[int, int, int, int] 
     raw = np.frombuffer(body, kind, size // frame * channels, at)
     scale = {"<i2": 2.0**15, "<i4": 2.0**31, "<f4": 1.0}[kind]
     samples = (raw / scale).astype(np.float32)
-    return Sound(_mono(samples.reshape(-1, channels)), rate)
+    return ServerSound(_mono(samples.reshape(-1, channels)), rate)
 
 
-def _flac(body: bytes) -> Sound:
+def _flac(body: bytes) -> ServerSound:
     try:
         with soundfile.SoundFile(io.BytesIO(body)) as file:
             if file.format != "FLAC":
@@ -169,4 +171,4 @@ def _flac(body: bytes) -> Sound:
         raise Setback("cut", f"half an answer: FLAC that breaks off ({error})") from error
     if promised < UNSAID and len(frames) < promised:
         raise Setback("cut", f"half an answer: {len(frames):,} of {promised:,} samples")
-    return Sound(_mono(frames), rate)
+    return ServerSound(_mono(frames), rate)

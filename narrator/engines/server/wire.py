@@ -71,7 +71,7 @@ class Setback(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WholeAnswer:
     """A whole answer of a server that took the request."""
 
     headers: Mapping[str, str]
@@ -131,7 +131,7 @@ class Call:
             self._aborted.set()
             self._shut()
 
-    def send(self, body: Mapping[str, Any] | None = None, *, most: int = MOST_SAID) -> Heard:
+    def send(self, body: Mapping[str, Any] | None = None, *, most: int = MOST_SAID) -> WholeAnswer:
         """Send it once; the answer has at most `most` bytes. Raises Setback."""
         # a server that sends a byte a minute is never silent: only a clock ends that
         clock = Timer(self._timeout, self.abort, (True,))
@@ -157,7 +157,7 @@ class Call:
 
     def _exchange(
         self, connection: http.client.HTTPConnection, body: Mapping[str, Any] | None, most: int
-    ) -> Heard:
+    ) -> WholeAnswer:
         if self._aborted.is_set():
             raise ConnectionAbortedError
         connection.connect()
@@ -180,7 +180,7 @@ class Call:
             raise self._refusal(response.status, headers, said)
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Setback("bad", "the server packs its answer, which was not asked for")
-        return Heard(headers, _body(response, most))
+        return WholeAnswer(headers, _body(response, most))
 
     def _headers(self, data: bytes | None) -> dict[str, str]:
         headers = {
@@ -287,7 +287,7 @@ def _said(body: bytes) -> str:
     return found if isinstance(found, str) else text
 
 
-def sort_of(heard: Heard) -> str:
+def sort_of(heard: WholeAnswer) -> str:
     """What an answer is that should be sound and is text, in words; "" where it may be sound."""
     begin = heard.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if heard.kind in ("text/html", "application/xhtml+xml") or begin.startswith(

@@ -147,7 +147,7 @@ def _end(connection: Connection, process: Ending, said: IO[bytes]) -> None:
     said.close()
 
 
-class Apart:
+class ModelProcesses:
     """One process at a time that has the model: a new one where the last has died."""
 
     def __init__(self, loading: Loading, memory: Path) -> None:
@@ -180,7 +180,7 @@ class Apart:
 class SessionApart:
     """A session of the model in another process, as `VoxCPM2Session` is one in this."""
 
-    def __init__(self, apart: Apart, tell: Callable[[str], None] = quiet) -> None:
+    def __init__(self, apart: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
         self._apart, self._tell = apart, tell
         self._flying: dict[tuple[str, int], Request] = {}
         self._suspects: set[tuple[str, int]] = set()

@@ -16,7 +16,7 @@ from typing import Any
 from narrator import files
 from narrator.engines import ABSENT, Session, machine, models, quiet
 from narrator.engines.voice import CASTING, Reference, Voice
-from narrator.engines.voxcpm2.apart import Apart, SessionApart
+from narrator.engines.voxcpm2.apart import ModelProcesses, SessionApart
 from narrator.engines.voxcpm2.loaded import Latents, LoadedModel, Loading, Side, load
 from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
@@ -169,11 +169,11 @@ class VoxCPM2Engine:
         return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
 
     @cached_property
-    def _apart(self) -> Apart | None:
+    def _apart(self) -> ModelProcesses | None:
         """What has the model in a process of its own, where it is to be there."""
         loading, where = self._loading(), self.settings.process
         own = _on_cuda() if where == "auto" else where == "own"
-        return Apart(loading, self._memory) if own else None
+        return ModelProcesses(loading, self._memory) if own else None
 
     def _loading(self) -> Loading:
         """Raises EngineUnavailable where it is not here."""

@@ -75,7 +75,7 @@ def mark(ticket: Ticket, book: BookPlan) -> None:
     ticket.ended(0, summary={"pinned": steps[0].id, "number": job.number})
 
 
-class _Asked(Protocol):
+class _ToBeAsked(Protocol):
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
         """What is to be asked next."""
         ...
@@ -86,7 +86,7 @@ class _Errand:
     """What a running engine speaks for somebody."""
 
     ticket: Ticket
-    asked: _Asked
+    asked: _ToBeAsked
     settle: Callable[[], None]
     """Note how it ended, once all has been answered."""
     left: int = 0

@@ -22,7 +22,7 @@ STOPPED = 130
 """How a job ends that was stopped, or withdrawn before it began."""
 
 
-class Line(Strict):
+class AuditionLine(Strict):
     """What is auditioned."""
 
     speaker: Name
@@ -49,7 +49,7 @@ class Job(Strict):
     parameters: Mapping[str, int | float | str | bool] = Field(default_factory=dict)
     number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
     """Of the try that is pinned."""
-    line: Line | None = None
+    line: AuditionLine | None = None
     """Of an audition."""
     book: str = ""
     """Name of the manifest in the project's folder."""

@@ -29,7 +29,7 @@ import pytest
 from narrator.engines import Outcome, Prompt, Request, Speech, speak
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2 import apart, worker
-from narrator.engines.voxcpm2.apart import Apart, Died, ModelProcess, SessionApart
+from narrator.engines.voxcpm2.apart import Died, ModelProcess, ModelProcesses, SessionApart
 from narrator.engines.voxcpm2.loaded import Corrupt, Loading
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
@@ -204,7 +204,7 @@ def spoken(
     texts: tuple[str, ...] = TEXTS, tell: Callable[[str], None] = lambda what: None
 ) -> dict[str, Outcome]:
     """All of them by a session, each once."""
-    session = SessionApart(Apart(LOADING, Path("slots.json")), tell)
+    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")), tell)
     found: dict[str, Outcome] = {}
     try:
         for asked, outcome in speak(session, map(request, texts)):
@@ -349,7 +349,7 @@ def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) ->
 
 
 def test_slots_and_notes_are_the_other_sides_and_tell_of_deaths(machine: Machine) -> None:
-    session = SessionApart(Apart(LOADING, Path("slots.json")))
+    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")))
     assert (session.slots, session.busy, session.note) == (2, 0.5, "2 slots")
     machine.die = lambda number, name: "after" if number == 3 else None
     session.add(request("One."))
@@ -367,7 +367,7 @@ def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Mach
         reference=clip,
         prompt=Prompt("Before.", lambda: np.ones(5, np.float32), latents),
     )
-    session = SessionApart(Apart(LOADING, Path("slots.json")))
+    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")))
     session.add(asked)
     while not session.advance():
         pass
@@ -383,7 +383,10 @@ def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Mach
 
 
 def test_sessions_and_encodings_share_a_process_and_its_death(machine: Machine) -> None:
-    shared, clip = Apart(LOADING, Path("slots.json")), Reference("c", np.ones(9), 48_000, "Said")
+    shared, clip = (
+        ModelProcesses(LOADING, Path("slots.json")),
+        Reference("c", np.ones(9), 48_000, "Said"),
+    )
     for _ in range(2):
         session = SessionApart(shared)
         session.add(request("One."))
@@ -407,7 +410,9 @@ def test_sessions_and_encodings_share_a_process_and_its_death(machine: Machine) 
 def test_an_encoding_is_tried_twice(machine: Machine) -> None:
     machine.die = lambda number, name: "after" if name == "encoded" else None
     with pytest.raises(EngineUnavailable, match="2 in a row"):
-        Apart(LOADING, Path("slots.json")).encoded(Reference("c", np.ones(9), 48_000, "Said"))
+        ModelProcesses(LOADING, Path("slots.json")).encoded(
+            Reference("c", np.ones(9), 48_000, "Said")
+        )
     assert len(machine.processes) == 2
 
 
@@ -415,7 +420,7 @@ def test_a_process_that_was_left_in_the_middle_is_not_asked_again(machine: Machi
     def interrupted(what: str) -> None:
         raise KeyboardInterrupt
 
-    shared = Apart(LOADING, Path("slots.json"))
+    shared = ModelProcesses(LOADING, Path("slots.json"))
     with pytest.raises(KeyboardInterrupt):
         SessionApart(shared, interrupted)
     session = SessionApart(shared)
