@@ -6,6 +6,7 @@ What is heard is kept under `build/auditions`, the last few of them, and is nobo
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from narrator import files, keys
 from narrator.cast import auditions, references
 from narrator.cast.auditions import Audition
 from narrator.cast.cast import resolve
+from narrator.characters import quoted
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import UsageError, UserError
 from narrator.pipeline import edits
@@ -27,6 +29,8 @@ from narrator.text.normalize import normalize
 
 MOST = 32
 """Auditions that are kept."""
+_OURS = re.compile(r"[0-9a-f]{40}\.wav")
+"""What an audition is called, by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,7 @@ class Auditioning:
         """What can be heard, for people. Raises UserError, StorageError."""
         speech, faults = self.audition.heard()
         rate = self.audition.engine.sample_rate
-        with files.storage(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            files.write(self.path, audio.wav(speech.samples, rate))
+        files.write(self.path, audio.wav(speech.samples, rate))
         _forget_oldest(self.path.parent)
         return {
             "name": self.path.stem,
@@ -85,7 +87,7 @@ def begin(
         [change] = edits.voice_edit(project, speaker, voice).changes
         project = load.load(project.path, change.after)
     if speaker not in project.speakers:
-        raise UsageError(f"“{speaker}” is not in the cast")
+        raise UsageError(f"“{quoted(speaker)}” is not in the cast")
     cast = {speaker: resolve(project)[speaker]}
     voices = references.settle(project, cast, {speaker: engine})
     spoken_by = voices.cast[speaker]
@@ -116,8 +118,10 @@ def begin(
 
 
 def _forget_oldest(place: Path) -> None:
-    """What cannot be removed stays: it does no harm."""
+    """Of those that are called as auditions are: a link may have led here, to sounds of others.
+    What cannot be removed stays: it does no harm."""
     with contextlib.suppress(OSError):
-        there = sorted(place.glob("*.wav"), key=lambda path: path.stat().st_mtime_ns)
+        ours = (path for path in place.iterdir() if _OURS.fullmatch(path.name))
+        there = sorted(ours, key=lambda path: path.stat().st_mtime_ns)
         for path in there[:-MOST]:
             path.unlink()

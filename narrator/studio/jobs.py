@@ -38,6 +38,8 @@ class Jobs:
         self._link: Link | None = None
         self._ended, self._woken = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
+        self._beside: list[Mapping[str, Any]] = []
+        """What is done between the turns of what runs."""
         self._queue: list[Mapping[str, Any]] = []
         self._progress: Mapping[str, Any] | None = None
         self._last: Mapping[str, Any] | None = None
@@ -62,15 +64,18 @@ class Jobs:
         if self._thread.is_alive():
             self._thread.join(10.0)
 
-    def submit(self, job: Job) -> Mapping[str, Any]:
-        """Ask for a job; it as events have it. Raises EnvironmentFailed."""
+    def submit(self, job: Job, id: str = "") -> Mapping[str, Any]:
+        """Ask for a job, by an id that it has had before if any; it as events have it.
+
+        Raises EnvironmentFailed.
+        """
         job = job.model_copy(update={"book": self._desk.view.project.path.name})
         for _ in range(2):
             link = self._linked(start=True)
             if link is None:
                 break
             try:
-                return self._asked(link, row(link.submit(job), job, time.time()))
+                return self._asked(link, row(link.submit(job, id), job, time.time()))
             except BrokenPipeError:
                 self._drop(link)  # it went this moment: another one does it
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
@@ -78,9 +83,7 @@ class Jobs:
     def _asked(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
         """It waits from now on for who asks, before the owner has said so; it as it is."""
         with self._mutex:
-            known = {
-                one["id"] for one in (*self._queue, *([self._running] if self._running else []))
-            }
+            known = {one["id"] for one in (*self._queue, *self._begun)}
             if job["id"] in link.unfinished and job["id"] not in known:
                 self._queue.append(job)
         return job
@@ -102,11 +105,16 @@ class Jobs:
                     self._woken.set()
             return self._link
 
+    @property
+    def _begun(self) -> list[Mapping[str, Any]]:
+        """What is done beside what runs comes before it: it waits for its own turn else."""
+        return [*self._beside, *([self._running] if self._running else [])]
+
     def stop(self) -> None:
-        """Stop what runs, and drop what waits."""
+        """Stop what runs and what is done beside it, and drop what waits."""
         with self._mutex:
-            link, running = self._link, [self._running] if self._running else []
-            names = [str(one["id"]) for one in (*self._queue, *running)]
+            link = self._link
+            names = [str(one["id"]) for one in (*self._queue, *self._begun)]
         if link:
             for name in names:
                 link.stop(name)
@@ -143,30 +151,32 @@ class Jobs:
     def _drop(self, link: Link) -> None:
         with self._mutex:
             if self._link is link:
-                self._link, self._running, self._progress, self._queue = None, None, None, []
+                self._link, self._running, self._progress = None, None, None
+                self._queue, self._beside = [], []
 
     def _gone(self, link: Link) -> None:
-        """The owner has ended: what waits is done by another one, what ran is not done again."""
+        """The owner has ended: what waits is done by another one, under the ids that pages know;
+        what was begun is lost, and not done again."""
         with self._mutex:
-            running, left = self._running, dict(link.unfinished)
+            begun, left = self._begun if self._link is link else [], dict(link.unfinished)
             self._drop(link)
-            if running is not None:
+            for one in begun:
                 self._last = {
-                    "kind": running["kind"], "exit": 1, "text": "",
+                    "kind": one["kind"], "exit": 1, "text": "",
                     "error": "whoever rendered has ended; what was finished is stored",
                 }  # fmt: skip
-                left.pop(str(running["id"]), None)
+                left.pop(str(one["id"]), None)
         link.close()
-        self._say({"event": "gone"})
+        self._say({"event": "gone", "lost": [one["id"] for one in begun]})
         self._desk.later("reading the takes", self._desk.replan)
-        for job in left.values() if not self._ended.is_set() else ():
+        for id, job in left.items() if not self._ended.is_set() else ():
             try:
-                self.submit(job)
+                self.submit(job, id)
             except NarratorError as error:  # the page goes on: another may own it by and by
                 with self._mutex:
                     self._last = {"kind": job.kind, "exit": error.exit_code, "text": "",
                                   "error": str(error)}  # fmt: skip
-                self._say({"event": "gone"})
+                self._say({"event": "gone", "lost": [id]})
 
     def _hear(self, event: Event) -> None:
         with self._mutex, contextlib.suppress(*joining.BROKEN):
@@ -175,18 +185,21 @@ class Jobs:
             match event.get("event"):
                 case "hello":
                     self._others.clear()
+                    self._beside.clear()
                     ours = [one for one in event["queue"] if not self._is_anothers(one)]
                     running = None if self._is_anothers(event["running"]) else event["running"]
                     self._running, self._queue = running, ours
                     self._progress = event["progress"] if running else None
                 case "queued":
-                    self._left_queue(event["job"]["id"])
+                    self._left(event["job"]["id"])
                     self._queue.append(event["job"])
                 case "joined":
-                    self._left_queue(event["job"])
+                    self._left(event["job"])
                 case "started":
-                    self._left_queue(event["job"]["id"])
-                    if not event["job"].get("beside"):
+                    self._left(event["job"]["id"])
+                    if event["job"].get("beside"):
+                        self._beside.append(event["job"])
+                    else:
                         self._running, self._progress = event["job"], None
                 case "progress":
                     self._progress = event
@@ -209,8 +222,10 @@ class Jobs:
             return True
         return False
 
-    def _left_queue(self, name: str) -> None:
+    def _left(self, name: str) -> None:
+        """A job waits no more, nor is it done beside another."""
         self._queue = [one for one in self._queue if one["id"] != name]
+        self._beside = [one for one in self._beside if one["id"] != name]
 
     def _end(self, event: Event) -> None:
         self._last = {
@@ -221,7 +236,7 @@ class Jobs:
         }
         if self._running and self._running["id"] == event["job"]:
             self._running = self._progress = None
-        self._left_queue(event["job"])
+        self._left(event["job"])
         self._touched.clear()
         self._desk.later("reading the takes", self._desk.replan)
 

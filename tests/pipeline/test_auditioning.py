@@ -122,6 +122,17 @@ def test_the_last_few_are_kept(path, monkeypatch):
     assert names[-1] in left
 
 
+def test_what_is_no_audition_is_not_removed(path, monkeypatch, tmp_path):
+    monkeypatch.setattr(auditioning, "MOST", 1)
+    music, build = tmp_path / "music", path.parent / "build"
+    music.mkdir()
+    (music / "mine.wav").write_bytes(b"RIFF")
+    build.mkdir()
+    (build / "auditions").symlink_to(music)
+    heard(path, HumEngine())
+    assert (music / "mine.wav").is_file()
+
+
 def test_a_stopped_audition_ends_as_stopped(path):
     owner = Owner(path.parent / "build")
     try:

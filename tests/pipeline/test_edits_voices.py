@@ -72,6 +72,10 @@ def test_a_voice_is_changed_and_nothing_else(path, speaker, voice, old, new):
     assert path.read_text() == BOOK
 
 
+def test_a_name_between_spaces_is_no_other_speaker(path):
+    assert voiced(path, " Ada ", preset="dry").count("Ada") == 1
+
+
 def test_a_book_without_a_cast_gets_one(tmp_path):
     manifest = "title: A\nauthor: B\nlanguage: en\nchapters:\n- {title: One, file: one.md}\n"
     path = edited.write(tmp_path, "It rained.\n", manifest)

@@ -14,6 +14,7 @@ from narrator.errors import Locked
 from narrator.pipeline import session
 from narrator.pipeline.owning import joining
 from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.owner import Owner
 from tests import books, forks
 from tests.fakes import hum
 from tests.owners import SOON, Coming, GatedEngine, Rendering, ended, linked, project_of, until
@@ -236,6 +237,16 @@ def test_it_holds_no_lock_while_it_waits_for_jobs(studio):
     with Coming(path, Job(kind="unpin", draft=True)) as other:
         answer = other.answer
     assert answer.pid == link.pid != os.getpid()
+
+
+def test_what_an_owner_that_has_gone_was_asked_is_not_left_to_be_done(tmp_path):
+    path = books.brief(tmp_path)
+    owner = Owner(path.parent / "build")
+    with linked(path) as link:
+        owner.close()
+        with pytest.raises(BrokenPipeError):
+            link.submit(RENDER)
+        assert not link.unfinished
 
 
 def test_it_is_the_only_one_and_ends_with_its_link(studio):

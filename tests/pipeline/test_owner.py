@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import stat
+import threading
 from unittest import mock
 
 import numpy as np
@@ -20,7 +21,7 @@ from narrator.pipeline.owning.owner import Owner
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
-from tests.owners import GatedEngine, Rendering, asked, ended, linked, project_of, until
+from tests.owners import SOON, GatedEngine, Rendering, asked, ended, linked, project_of, until
 
 
 @pytest.fixture
@@ -104,6 +105,26 @@ def test_what_is_asked_again_for_an_audition_is_asked_beside_the_render(path):
     assert (made["exit"], made["summary"]["audition"]["faults"]) == (0, [])
     tries = [one.attempt for one in rendering.engine.requests if "room for two" in one.text]
     assert tries == [0, 1]
+
+
+def test_what_is_stopped_beside_a_render_that_is_stopped_does_not_wait_again(path):
+    known, ids = threading.Event(), []
+
+    def stop(request):
+        if not request.text.startswith("Is there room for two"):
+            return None
+        assert known.wait(SOON)
+        link.stop(ids[0])
+        link.stop()
+        assert rendering.cancel.wait(SOON)
+        return EngineFailure("boom")  # it would be asked again
+
+    first = Rendering(path, GatedEngine(name="draft", fault=stop), force=True)
+    with first as rendering, linked(path) as link:
+        line = AuditionLine(speaker="ann", text="Is there room for 2?")
+        ids.append(link.submit(Job(kind="audition", draft=True, line=line)))
+        known.set()
+        assert ended(link, ids[0])["exit"] == 130
 
 
 def test_a_step_is_rendered_and_retaken_at_one_time(path):

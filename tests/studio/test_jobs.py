@@ -58,9 +58,9 @@ class Owner:
         self.unfinished: dict[str, Job] = {}
         self.closed = False
 
-    def submit(self, job: Job) -> str:
+    def submit(self, job: Job, id: str = "") -> str:
         self.submitted.append(job)
-        name = f"t{len(self.submitted)}"
+        name = id or f"t{len(self.submitted)}"
         self.unfinished[name] = job
         return name
 
@@ -228,6 +228,38 @@ def test_where_an_owner_goes_what_waits_is_done_by_another(
     last = idle.page.get("/api/book").json["jobs"]["last"]
     assert last["kind"] == "render"
     assert "ended" in last["error"]
+
+
+def test_what_waits_keeps_its_id_and_what_is_done_beside_is_lost(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    for number in (1, 2, 3):
+        idle.page.post("/api/jobs", {"kind": "retake", "chunks": [f"1.{number}"]})
+
+    def go() -> None:
+        owners[0].said.put({"event": "started", "job": RUNNING})
+        owners[0].said.put({"event": "started", "job": {**RUNNING, "id": "t2", "beside": True}})
+        owners[0].said.put("gone")
+
+    events = idle.page.told(go, lambda event: event.get("event") == "hello")
+    (gone,) = (event for event in events if event.get("event") == "gone")
+    assert gone["lost"] == ["t2", "t1"]
+    idle.page.post("/api/jobs", {"kind": "export"})
+    assert list(owners[1].unfinished) == ["t3", "t2"]
+
+
+def test_what_is_done_beside_is_stopped_before_what_runs(idle: Opened, owners: list[Owner]) -> None:
+    for kind in ("render", "audition", "pin"):
+        idle.page.post("/api/jobs", {"kind": kind})
+
+    def run() -> None:
+        owners[0].said.put({"event": "started", "job": RUNNING})
+        owners[0].said.put({"event": "started", "job": {**RUNNING, "id": "t2", "beside": True}})
+        owners[0].said.put({"event": "odd"})
+
+    idle.page.told(run, is_event("odd"))
+    idle.page.post("/api/jobs/stop")
+    assert owners[0].stopped == ["t3", "t2", "t1"]
 
 
 def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(

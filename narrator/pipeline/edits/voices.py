@@ -38,7 +38,8 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
         raise UsageError("a voice is a preset, a description, or a reference and its transcript")
     if not said.get("seed", "0").isdecimal():
         raise UsageError(f"a seed is a number, not {shown(said['seed'])}")
-    _require_own(project, one_line(speaker))
+    speaker = one_line(speaker)
+    _require_own(project, speaker)
     if kind == "reference":
         _judge(project, speaker, said["reference"], said["transcript"])
     before = after = manifest_text(project)

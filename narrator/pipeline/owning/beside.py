@@ -157,10 +157,14 @@ class Beside:
         self._is_less(errand)
 
     def give_up(self) -> None:
-        """What is not done when the render has ended waits again."""
+        """What is not done when the render has ended waits again, unless it was stopped, too."""
         unfinished = (one for one, _ in (*self._flying.values(), *self._waiting) if not one.failed)
         for ticket in reversed(list(dict.fromkeys(one.ticket for one in unfinished))):
-            self.owner.put_back(ticket)
+            if ticket.cancel.is_set():
+                ticket.ended(STOPPED)
+                self.owner.done(ticket)
+            else:
+                self.owner.put_back(ticket)
         self._waiting.clear()
         self._flying.clear()
 

@@ -73,13 +73,20 @@ class Link:
         """What the owner said first: what runs, and what waits."""
         self.pid: int = hello["pid"]
 
-    def submit(self, job: Job) -> str:
-        """Ask for a job; its id. Raises BrokenPipeError where the owner has gone."""
-        id = secrets.token_hex(8)
+    def submit(self, job: Job, id: str = "") -> str:
+        """Ask for a job; its id, a new one unless given.
+
+        Raises BrokenPipeError where the owner has gone; then it is none of `unfinished`.
+        """
+        id = id or secrets.token_hex(8)
         job = job if job.book else job.model_copy(update={"book": self._book})
         with self._speaking:
             self._unfinished[id] = job
-            self._say({"do": "submit", "id": id, "job": job.model_dump(mode="json")})
+            try:
+                self._say({"do": "submit", "id": id, "job": job.model_dump(mode="json")})
+            except BrokenPipeError:
+                self._unfinished.pop(id, None)
+                raise
         return id
 
     def stop(self, id: str = "") -> None:

@@ -383,7 +383,10 @@ on("event:job", (event) => {
     const one = waited.get(event.job);
     if (one) fill(one.tried, event.what);
   } else if (event.event === "gone") {
-    for (const { done } of waited.values()) done({ error: "It was lost; ask again" });
+    for (const id of event.lost) {
+      ends.set(id, { error: "It was lost; ask again" });
+      waited.get(id)?.done(ends.get(id));
+    }
   }
 });
 
