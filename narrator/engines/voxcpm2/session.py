@@ -219,7 +219,7 @@ class VoxCPM2Session:
     # -- when it fails
 
     def _recover(self, error: Exception) -> None:
-        """Put everything in flight back at the start: the same requests, of which none was answered.
+        """Put what is in flight back at the start: the same requests, of which none was answered.
 
         Out of memory: fewer slots, and where there is nothing to lower, what ran is tried once
         more, alone. Else it is not known which row is at fault: each is tried alone, and the ones
