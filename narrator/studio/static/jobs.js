@@ -23,8 +23,8 @@ let queue = [];
 /** What was tried again or given up lately. @type {{ chunk: string, words: string }[]} */
 let news = [];
 let scope = "book";
-/** Whether a render has been asked for, and nobody has said yet that it begins. */
-let isAsking = false;
+/** What has been asked for, render or export, and nobody has said yet that it begins. */
+let asking = "";
 
 const KINDS = {
   render: "Rendering",
@@ -201,11 +201,16 @@ function buttons(part, isThere) {
     button(
       "render-now",
       "render",
-      isAsking ? "Starting …" : `Render ${part.name}${time}`,
-      !isThere || isAsking || !part.chunks,
+      asking === "render" ? "Starting …" : `Render ${part.name}${time}`,
+      !isThere || Boolean(asking) || !part.chunks,
     ),
     ...notes.filter(Boolean).map((words) => h("p", { class: "note" }, words)),
-    button("export-now", "export", `Export ${files}`, isAsking || part.chunks > 0),
+    button(
+      "export-now",
+      "export",
+      asking === "export" ? "Starting …" : `Export ${files}`,
+      Boolean(asking) || part.chunks > 0,
+    ),
     part.chunks
       ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken first.`)
       : null,
@@ -218,10 +223,10 @@ const UNMEASURED = {
 };
 
 async function begin(kind, { chapters }) {
-  isAsking = true;
+  asking = kind;
   draw();
   if (await submit({ kind, chapters })) say(`${KINDS[kind]} begins`, "job");
-  isAsking = false;
+  asking = "";
   draw();
 }
 
