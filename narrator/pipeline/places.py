@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
 from narrator.delivery import products
-from narrator.delivery.folders import SOUNDS
+from narrator.delivery.folders import SOUNDS, Folders
 from narrator.errors import UsageError
 from narrator.pipeline.bookplan import BookPlan
 from narrator.sound.assemble import Cue, Timeline
@@ -52,11 +52,14 @@ class HeardAt:
 
 def timeline_of(book: BookPlan, chapter: int) -> Timeline | None:
     """A chapter's timeline as it was last made; the chapter is counted from 0."""
-    folder = book.folders.work("timeline")
     try:
-        return Timeline.from_json((folder / f"{chapter + 1:03}.json").read_text("utf-8"))
+        return Timeline.from_json(_timeline_file(book.folders, chapter).read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
         return None  # not made yet, or torn: the next render writes it again
+
+
+def _timeline_file(folders: Folders, chapter: int) -> Path:
+    return folders.work("timeline") / f"{chapter + 1:03}.json"
 
 
 def passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
@@ -116,8 +119,11 @@ class HeardChapter:
     def __init__(self, book: BookPlan, chapter: int) -> None:
         timeline = timeline_of(book, chapter)
         if timeline is None or not timeline.cues:
-            again = f"`narrator render{book.folders.option}`"
-            raise UsageError(f"chapter {chapter + 1} has no sound yet: {again} makes it")
+            again = f"`narrator render{book.folders.option}` makes it"
+            draft = replace(book.folders, engine="draft")
+            if draft.option != book.folders.option and _timeline_file(draft, chapter).exists():
+                again += "; the draft voice's is asked for with `--draft`"
+            raise UsageError(f"chapter {chapter + 1} has no sound yet: {again}")
         self.chapter = chapter
         self.timeline = timeline
         self.starts = [cue.start for cue in timeline.cues]

@@ -455,7 +455,7 @@ EXPLAINED = {
     Reason.CACHED: "its take is in the store",
     Reason.NEW: "never planned before",
     Reason.PENDING: "planned before, not rendered yet",
-    Reason.CHANGED: "its recipe changed",
+    Reason.CHANGED: "words, voice or settings changed",
     Reason.CASCADE: "the take it continues, or its voice, changed",
     Reason.DAMAGED: "its take was torn or altered on disk",
     Reason.RETRY: "given up in an earlier run",

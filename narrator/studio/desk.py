@@ -13,12 +13,12 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
@@ -461,9 +461,23 @@ def _read_notes(book: BookPlan) -> Notes:
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
         reviewed=reviewed,
-        undo=next((one.what for one in reversed(past) if not one.undone), None),
-        redo=next((one.what for one in past if one.undone), None),
+        **ways(past),
     )
+
+
+class Ways(TypedDict):
+    """What would be undone, and done again, in words."""
+
+    undo: str | None
+    redo: str | None
+
+
+def ways(past: Sequence[edits.PastEdit]) -> Ways:
+    """The two ways from here, by the edits of a project, the oldest first."""
+    return {
+        "undo": next((one.what for one in reversed(past) if not one.undone), None),
+        "redo": next((one.what for one in past if one.undone), None),
+    }
 
 
 def _stamps(paths: Iterator[Path]) -> _Stamps:

@@ -278,6 +278,8 @@ def _said(summary: Mapping[str, Any]) -> str:
 
 
 def _folder(file: str) -> str:
-    """Where a finished file lies in its project."""
+    """Where a finished file lies, from the project's own folder on."""
     parts = Path(file).parts[:-1]
-    return "/".join(parts[parts.index("build") :]) if "build" in parts else "/".join(parts)
+    if "build" in parts:
+        parts = parts[max(0, parts.index("build") - 1) :]
+    return "/".join(parts)

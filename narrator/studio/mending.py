@@ -28,7 +28,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
-from narrator.studio.desk import Desk, NotThere, View
+from narrator.studio.desk import Desk, NotThere, View, Ways, ways
 from narrator.studio.jobs import Jobs
 from narrator.web import bodies
 
@@ -101,16 +101,15 @@ class Mending:
         if kind not in (*_EDITS, _QUOTATION):
             raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
 
-        def made() -> Edit:
+        def made() -> tuple[Edit, Ways]:
             if kind == _QUOTATION:
-                return self._answered(asked)
+                return self._answered(asked), self._ways()
             edit = _EDITS[kind](self.desk.view, asked)
             edits.apply(self.desk.view.project, edit)
-            return edit
+            return edit, self._ways()
 
-        edit = await self.desk.run("changing the project's files", made)
-        self._read_again()
-        return JSONResponse({"what": edit.what, "version": self.desk.view.version})
+        edit, ways_on = await self.desk.run("changing the project's files", made)
+        return self._edited(edit.what, ways_on)
 
     async def undo(self, request: Request) -> Response:
         return await self._back(request, edits.undo, "there is nothing to undo")
@@ -122,17 +121,21 @@ class Mending:
         self, request: Request, act: Callable[..., edits.PastEdit | None], nothing: str
     ) -> Response:
         await bodies.asked(request)
-        past = await self.desk.run(
-            "changing the project's files", lambda: act(self.desk.view.project)
+        past, ways_on = await self.desk.run(
+            "changing the project's files", lambda: (act(self.desk.view.project), self._ways())
         )
         if past is None:
             raise NotThere(nothing)
-        self._read_again()
-        return JSONResponse({"what": past.what, "version": self.desk.view.version})
+        return self._edited(past.what, ways_on)
 
-    def _read_again(self) -> None:
-        """After the answer: the page hears when the new reading is there."""
+    def _ways(self) -> Ways:
+        return ways(edits.history(self.desk.view.project))
+
+    def _edited(self, what: str, ways_on: Ways) -> Response:
+        """The page hears later when the new reading is there: the ways from here it hears now."""
+        version = self.desk.view.version
         self.desk.later("reading the manuscript", self.desk.look)
+        return JSONResponse({"what": what, "version": version, **ways_on})
 
     # -- who says what -----------------------------------------------------------------------------
 

@@ -111,6 +111,16 @@ def test_a_book_without_sound_says_how_it_is_made(narrator, walks):
     assert "say which chapter" in narrator("where", walks, "0:01")[2]
 
 
+def test_a_book_that_only_the_draft_voice_has_read_says_how_that_is_asked_for(narrator, tmp_path):
+    folder = write(tmp_path)
+    book = folder / "book.yaml"
+    book.write_text(book.read_text().replace("engine: {name: draft}\n", ""))
+    assert narrator("render", folder, "--draft")[0] == 0
+    _, _, errors = narrator("where", folder, "1", "0:01")
+    assert "`narrator render` makes it; the draft voice's is asked for with `--draft`" in errors
+    assert narrator("where", folder, "1", "0:01", "--draft")[0] == 0
+
+
 # -- playing
 
 

@@ -117,7 +117,7 @@ def test_a_changed_voice_renders_that_speaker_alone(book, engine):
     planned = edited(book, engine, manifest=changed)
     assert len(planned) == 3
     assert {str(why) for why in planned.values()} <= {
-        "changed: its recipe changed (voice seed: 3 -> 4)"
+        "changed: words, voice or settings changed (voice seed: 3 -> 4)"
     }
 
 

@@ -64,6 +64,19 @@ def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> Non
     assert "Not so far now" in path.read_text()
 
 
+def test_the_ways_from_here_are_told_before_the_book_is_read_again(studio: Opened) -> None:
+    def post(path: str, **asked: object) -> tuple[str, str | None, str | None]:
+        answer = studio.page.post(path, asked).json
+        return answer["what"], answer["undo"], answer["redo"]
+
+    first = edit(studio, kind="speaker", chunk="1.3", speaker="Ben", style=None)
+    second, *ways = post("/api/edits", kind="say", word="road", spoken="rowed", chunk=None)
+    assert ways == [second, None]
+    assert post("/api/undo") == (second, first, second)
+    assert post("/api/undo") == (first, None, first)
+    assert post("/api/redo") == (first, first, second)
+
+
 def test_nothing_to_undo_is_said(studio: Opened) -> None:
     assert studio.page.post("/api/undo").status == 404
     assert studio.page.post("/api/redo").status == 404

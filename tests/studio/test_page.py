@@ -296,6 +296,31 @@ def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
         expect(studio.page.locator("#pane-chunk .state")).to_have_text("good")
 
 
+def test_a_voice_that_was_given_is_what_its_form_shows(studio: Studio) -> None:
+    page, low = studio.page, "A woman, low and dry"
+    studio.press("c")
+    ada = page.locator(".person", has_text="Ada")
+    ada.click()
+    form = page.get_by_role("textbox", name="What it is like")
+    form.fill(low)
+    page.get_by_role("button", name="Give this voice").click()
+    expect(page.locator("#undo")).to_have_attribute("aria-label", re.compile("Ada has the voice"))
+    expect(ada).to_contain_text(low)
+    expect(form).to_have_value(low)
+    page.locator("#undo").click()
+    expect(page.locator("#undo")).to_have_attribute("aria-label", "Nothing to undo")
+    expect(ada).not_to_contain_text(low)
+    expect(form).to_have_value("")
+
+
+def test_a_preset_where_there_is_none_is_asked_for(studio: Studio) -> None:
+    studio.press("c")
+    studio.page.locator(".person", has_text="Ada").click()
+    studio.page.get_by_role("radio", name="Preset").check()
+    studio.page.get_by_role("button", name="Give this voice").click()
+    expect(studio.page.locator("#said")).to_contain_text("There are no presets yet")
+
+
 def test_a_list_is_brought_in_and_what_is_no_note_is_told(studio: Studio) -> None:
     page = studio.page
     studio.press("l")

@@ -20,9 +20,10 @@ export async function attempt(work) {
 
 /** Sends an edit and says what it did. @param {any} edit @returns {Promise<any>} */
 export async function sendEdit(edit) {
-  const { what } = await post("/api/edits", edit);
+  const answer = await post("/api/edits", edit);
+  ways = answer;
   note(EDIT);
-  say(what);
+  say(answer.what);
   refresh(true);
 }
 
@@ -43,9 +44,14 @@ function refresh(isEdited) {
 /** @type {Deed} */
 const EDIT = {
   what: "",
-  back: async () => (await post("/api/undo")).what,
-  again: async () => (await post("/api/redo")).what,
+  back: async () => (ways = await post("/api/undo")).what,
+  again: async () => (ways = await post("/api/redo")).what,
 };
+/**
+ * What the server would undo and do again since the last edit: until the book has been read with it.
+ * @type {{ version: number, undo: string | null, redo: string | null } | null}
+ */
+let ways = null;
 /** @type {Deed[]} */
 const done = [];
 /** @type {Deed[]} */
@@ -77,10 +83,11 @@ async function takeBack(deed) {
 }
 
 /** What would be undone, or done again. @returns {{ undo: string, redo: string }} */
-export const travels = () => ({
-  undo: done.at(-1)?.what || state.book?.undo?.what || "",
-  redo: undone.at(-1)?.what || state.book?.redo?.what || "",
-});
+export function travels() {
+  const { version = 0, undo = null, redo = null } = state.book ?? {};
+  const edits = ways && version <= ways.version ? ways : { undo: undo?.what, redo: redo?.what };
+  return { undo: done.at(-1)?.what || edits.undo || "", redo: undone.at(-1)?.what || edits.redo || "" };
+}
 
 let travelling = Promise.resolve();
 

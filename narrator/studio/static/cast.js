@@ -19,6 +19,8 @@ let cast = null;
 let open = "";
 /** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
 const begun = new Map();
+/** @type {Map<string, string>} Voices that there were, by speaker, when another was given: until it is read. */
+const given = new Map();
 
 async function load() {
   const answer = await attempt(() => get("/api/cast"));
@@ -85,7 +87,17 @@ function row(speaker) {
     ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
-  return h("li", {}, head, isOpen ? (begun.get(speaker.name) ?? voice(speaker)) : null);
+  return h("li", {}, head, isOpen ? formOf(speaker) : null);
+}
+
+/** What somebody wrote in stays until it is given, and read as given. */
+function formOf(speaker) {
+  const { name } = speaker;
+  if (given.has(name) && given.get(name) !== JSON.stringify(speaker.voice)) {
+    given.delete(name);
+    begun.delete(name);
+  }
+  return begun.get(name) ?? voice(speaker);
 }
 
 function turn(name) {
@@ -161,10 +173,11 @@ function voice(speaker) {
     try {
       const chosen = await forms[kind].voice();
       if (!chosen) return;
+      begun.set(speaker.name, form);
+      given.set(speaker.name, JSON.stringify(speaker.voice));
       await sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen });
-      begun.delete(speaker.name);
-      load();
     } catch (error) {
+      given.delete(speaker.name);
       fill(trouble, error.message);
     }
   }
@@ -189,6 +202,7 @@ function voice(speaker) {
   );
   function written(event) {
     begun.set(speaker.name, form);
+    given.delete(speaker.name);
     isWritten ||= !line.element.contains(event.target);
   }
   return form;
@@ -246,6 +260,8 @@ function descriptionForm(now) {
   };
 }
 
+const NO_PRESETS = "There are no presets yet. In a terminal: narrator voices add";
+
 /** @returns {Form} */
 function presetForm(now) {
   const options = cast.presets
@@ -259,12 +275,13 @@ function presetForm(now) {
     );
   const select = h("select", {}, ...options);
   if (now.preset) select.value = now.preset;
+  const isChosen = () => Boolean(select.value) || (say(NO_PRESETS), false);
   return {
     element: options.length
       ? field("Preset", select)
-      : h("p", { class: "note" }, "There are no presets yet. In a terminal: narrator voices add"),
-    voice: async () => (select.value ? { preset: select.value } : null),
-    hear: () => select.value && playUrl(`/sound/voices/${encodeURIComponent(select.value)}`),
+      : h("p", { class: "note" }, NO_PRESETS),
+    voice: async () => (isChosen() ? { preset: select.value } : null),
+    hear: () => isChosen() && playUrl(`/sound/voices/${encodeURIComponent(select.value)}`),
   };
 }
 
@@ -401,4 +418,12 @@ addEventListener("drop", (event) => {
 });
 
 on("pane", (name) => name === "cast" && load());
-on("book", () => pane() === "cast" && (!open || begun.has(open)) && load());
+/** An open form that nobody writes in is left alone, but for another voice: given, or undone. */
+function isAsShown() {
+  const read = state.book.speakers.find(({ name }) => name === open)?.voice;
+  return read === cast?.speakers.find(({ name }) => name === open)?.voice.text;
+}
+on(
+  "book",
+  () => pane() === "cast" && (!open || begun.has(open) || !isAsShown()) && load(),
+);

@@ -61,7 +61,7 @@ function draw() {
       ),
       h(
         "span",
-        {},
+        { class: "steps" },
         h(
           "button",
           {

@@ -23,8 +23,8 @@ let queue = [];
 /** What was tried again or given up lately. @type {{ chunk: string, words: string }[]} */
 let news = [];
 let scope = "book";
-/** Whether a render has been asked for, and nobody has said yet that it begins. */
-let isAsking = false;
+/** What has been asked for, render or export, and nobody has said yet that it begins. */
+let asking = "";
 
 const KINDS = {
   render: "Rendering",
@@ -34,6 +34,11 @@ const KINDS = {
   unpin: "Unpinning",
   audition: "Trying a voice",
 };
+/** Whether what was spoken is being made into files. */
+const isMaking = () => Boolean(progress) && !["render", "starting"].includes(progress.phase);
+/** What runs, in words. */
+const atWhat = () =>
+  running.kind === "render" && isMaking() ? KINDS.export : (KINDS[running.kind] ?? running.kind);
 const SLOW = new Set(["render", "export", "retake", "audition"]);
 
 // -- what is said ----------------------------------------------------------------------------------
@@ -53,7 +58,7 @@ function what(book) {
 function done() {
   if (!progress) return "";
   const parts = [
-    progress.what,
+    isMaking() ? "" : progress.what,
     progress.chunks ? `${progress.chunks_done} of ${progress.chunks}` : "",
     progress.left === null || progress.left === undefined ? "" : `${span(progress.left)} left`,
     progress.speed ? `${progress.speed.toFixed(1)}× as fast as speech` : "",
@@ -69,11 +74,11 @@ function drawStatus() {
   const book = state.book;
   if (!book) return;
   if (running && SLOW.has(running.kind)) {
-    const bar = h("progress", { max: 1, value: share(), "aria-label": KINDS[running.kind] });
+    const bar = h("progress", { max: 1, value: share(), "aria-label": atWhat() });
     fill(
       status,
       bar,
-      h("span", { class: "words" }, `${KINDS[running.kind]} ${percent(share())}${left()}`),
+      h("span", { class: "words" }, `${atWhat()} ${percent(share())}${left()}`),
     );
     fill(opener, icon("stop"), "Stop");
     opener.className = "stop";
@@ -109,8 +114,7 @@ export function waiting(id) {
   if (running && of(running)) return `${KINDS[running.kind]} …`;
   const job = queue.find(of);
   if (!job) return "";
-  const isMade = progress && !["render", "starting"].includes(progress.phase);
-  const before = running ? (isMade ? "the files that are being written" : "what runs now") : "its turn";
+  const before = running ? (isMaking() ? "the files that are being written" : "what runs now") : "its turn";
   return `${KINDS[job.kind]} waits for ${before}.`;
 }
 
@@ -185,7 +189,7 @@ function buttons(part, isThere) {
       icon(kind),
       words,
     );
-  const time = cost === null ? "" : ` (about ${span(cost)})`;
+  const time = cost === null || !part.chunks ? "" : ` (about ${span(cost)})`;
   const notes = [
     !isThere && can.why_not,
     part.chunks
@@ -197,13 +201,18 @@ function buttons(part, isThere) {
     button(
       "render-now",
       "render",
-      isAsking ? "Starting …" : `Render ${part.name}${time}`,
-      !isThere || isAsking || !part.chunks,
+      asking === "render" ? "Starting …" : `Render ${part.name}${time}`,
+      !isThere || Boolean(asking) || !part.chunks,
     ),
     ...notes.filter(Boolean).map((words) => h("p", { class: "note" }, words)),
-    button("export-now", "export", `Export ${files}`, isAsking || part.chunks > 0),
+    button(
+      "export-now",
+      "export",
+      asking === "export" ? "Starting …" : `Export ${files}`,
+      Boolean(asking) || part.chunks > 0,
+    ),
     part.chunks
-      ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken before.`)
+      ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken first.`)
       : null,
   ];
 }
@@ -214,10 +223,10 @@ const UNMEASURED = {
 };
 
 async function begin(kind, { chapters }) {
-  isAsking = true;
+  asking = kind;
   draw();
   if (await submit({ kind, chapters })) say(`${KINDS[kind]} begins`, "job");
-  isAsking = false;
+  asking = "";
   draw();
 }
 
@@ -241,7 +250,7 @@ function atWork() {
   return h(
     "section",
     {},
-    h("h3", {}, KINDS[running.kind] ?? running.kind),
+    h("h3", {}, atWhat()),
     h("progress", { max: 1, value: share(), "aria-label": "Done" }),
     h("p", { class: "big" }, `${percent(share())}${left()}`),
     h("p", { class: "note" }, done()),
