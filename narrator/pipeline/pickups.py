@@ -13,6 +13,7 @@ import csv
 import difflib
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -237,11 +238,18 @@ def tick(book: BookPlan, chunk: str, note: str, done: bool) -> int:
 
 
 def remove(book: BookPlan, named: Collection[tuple[str, str]]) -> int:
-    """Take rows off the list, by their chunks and notes; how many there were. Raises as `add`."""
-    rows = placed(book, _whole(book))
-    kept = [row for row in rows if (row.chunk, row.note) not in named or row.is_lost]
+    """Take rows off the list, by their chunks and notes: of those that are alike the newest, one
+    for each; how many there were. Raises as `add`."""
+    rows, kept = placed(book, _whole(book)), list[Pickup]()
+    left = Counter((chunk, squeeze(note)) for chunk, note in named)
+    for row in reversed(rows):
+        name = row.chunk, squeeze(row.note)
+        if left[name] and not row.is_lost:
+            left[name] -= 1
+        else:
+            kept.append(row)
     if len(kept) < len(rows):
-        write(path_of(book.project), kept)
+        write(path_of(book.project), kept[::-1])
     return len(rows) - len(kept)
 
 

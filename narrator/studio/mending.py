@@ -216,7 +216,10 @@ class Mending:
         def gone() -> int:
             return self._changed(lambda: pickups.remove(self.desk.view.book, named))
 
-        return JSONResponse({"gone": await run_in_threadpool(gone)})
+        found = await run_in_threadpool(gone)
+        if named and not found:
+            raise NotThere("this is not on the list any more")
+        return JSONResponse({"gone": found})
 
     def _changed(self, change: Callable[[], _T]) -> _T:
         """The list of pickups, changed by one at a time."""

@@ -214,6 +214,19 @@ def test_a_list_of_somebody_s_is_added(studio: Opened) -> None:
     assert studio.page.post("/api/flags/gone", {"flags": "all"}).status == 400
 
 
+def test_of_flags_that_are_alike_the_newest_is_taken_back_and_no_other(studio: Opened) -> None:
+    flag = {"chunk": "1.3", "note": "too fast"}
+    for added in (1, 0):  # it is on the list
+        assert studio.page.post("/api/flags", flag).json == {"added": added}
+    studio.page.post("/api/flags/done", {**flag, "done": True})
+    assert studio.page.post("/api/flags", flag).json == {"added": 1}
+    spaced = {**flag, "note": "too  fast"}  # as it was typed
+    assert studio.page.post("/api/flags/gone", {"flags": [spaced]}).json == {"gone": 1}
+    assert studio.chapter()["chunks"][2]["flags"] == [{"note": "too fast", "done": True}]
+    assert studio.page.post("/api/flags/gone", {"flags": [{**flag, "note": "x"}]}).status == 404
+    assert studio.page.post("/api/flags/gone", {"flags": []}).json == {"gone": 0}
+
+
 def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) -> None:
     pickups.path_of(studio.desk.view.project).mkdir()
     studio.look()

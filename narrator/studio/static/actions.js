@@ -97,8 +97,15 @@ const travel = (from, to, way, word) => () => {
     attempt(async () => {
       if (!from.length && !travels()[way === "back" ? "undo" : "redo"])
         return say(`Nothing to ${way === "back" ? "undo" : "do again"}`, "travel");
-      const deed = from.pop() ?? EDIT;
-      const what = await deed[way]();
+      const known = from.pop();
+      const deed = known ?? EDIT;
+      let what;
+      try {
+        what = await deed[way]();
+      } catch (error) {
+        if (known && !(error.status < 500)) from.push(known); // the server cannot now, but may
+        throw error;
+      }
       to.push(deed);
       say(`${word}: ${deed.what || what}`, "travel");
       emit("deeds");
@@ -187,13 +194,18 @@ export async function reviewToHere() {
 }
 
 /** Flags that are new. @param {{ chunk: string, note: string }[]} flags @returns {Deed} */
-export const flagging = (flags, what) => ({
-  what,
-  back: () => post("/api/flags/gone", { flags }).then(() => undefined),
-  again: async () => {
-    for (const one of flags) await post("/api/flags", one);
-  },
-});
+export function flagging(flags, what) {
+  /** Those that were not on the list before: they alone are taken back. */
+  let added = [];
+  return {
+    what,
+    back: () => post("/api/flags/gone", { flags: added }).then(() => undefined),
+    again: async () => {
+      added = [];
+      for (const one of flags) if ((await post("/api/flags", one)).added) added.push(one);
+    },
+  };
+}
 
 /** A flag done, or still to do. @param {{ chunk: string, note: string }} flag @returns {Promise<unknown>} */
 export function tick({ chunk, note: words }, isDone) {
