@@ -33,6 +33,8 @@ SHARED = 2
 """Processes that may die in a row before each request is spoken alone."""
 MOST_DEATHS = 5
 """Processes in a row, none of them with a take, before it is the machine."""
+SILENCE = 900.0
+"""Seconds without a word, but while it loads, after which a process hangs: as a driver can."""
 PATIENCE = 10.0
 """Seconds in which a process that has closed its connection, or was killed, must have ended."""
 
@@ -79,7 +81,8 @@ class ModelProcess:
             raise Died(self._died)
         try:
             self._send((name, given))
-            while (answer := self._receive())[0] == "tell":
+            silence = None if name == "load" else SILENCE
+            while (answer := self._receive(silence))[0] == "tell":
                 tell(answer[1])
         except BaseException:  # in the middle of it: what is left of the answer is nobody's
             self.end("was stopped")
@@ -100,8 +103,10 @@ class ModelProcess:
         except OSError as error:
             raise self.end(self._ending()) from error
 
-    def _receive(self) -> tuple[str, Any]:
+    def _receive(self, silence: float | None) -> tuple[str, Any]:
         try:
+            if not self._connection.poll(silence):
+                raise self.end(f"has not answered for {silence:.0f} s")
             answer: tuple[str, Any] = self._connection.recv()
         except (EOFError, OSError) as error:  # also in the middle of an answer
             raise self.end(self._ending()) from error

@@ -34,7 +34,7 @@ from narrator.engines.voxcpm2.loaded import Corrupt, Loading
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
-When = Literal["before", "after", "within"]
+When = Literal["before", "after", "within", "hangs"]
 """When a process dies of a message: before it does what it says, then, or within its answer."""
 LOADING = Loading("m", Path("m"), None, VoxCPM2Settings(), "w", Path("voices"))
 
@@ -156,6 +156,8 @@ class Thread(threading.Thread):
         return message
 
     def send(self, answer: object) -> None:
+        if self.dies == "hangs":
+            self.connection.recv()  # until the other end is closed
         if self.dies == "within":
             data = bytes(ForkingPickler.dumps(answer))
             head = struct.pack("!i", len(data))
@@ -251,6 +253,17 @@ def test_a_death_at_any_message_costs_no_take_and_alters_none(machine: Machine, 
         assert [line for line in told if "SIGKILL" in line] == [
             "the model's process was killed (SIGKILL): memory may have run out; a new one goes on"
         ]
+
+
+def test_a_process_that_hangs_is_ended_and_costs_no_take(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undisturbed, told = takes(spoken()), list[str]()
+    machine.messages.clear()
+    machine.die = lambda number, name: "hangs" if number == 6 else None
+    monkeypatch.setattr(apart, "SILENCE", 0.2)
+    assert takes(spoken(tell=told.append)) == undisturbed
+    assert "the model's process has not answered for 0 s; a new one goes on" in told
 
 
 def test_what_was_in_flight_is_asked_for_as_it_was(machine: Machine) -> None:
