@@ -65,7 +65,8 @@ async def whole(request: Request, most: int) -> bytes:
 
 async def asked(request: Request) -> Mapping[str, Any]:
     """A JSON object. Raises TooLarge, TooSlow, NotTaken, UsageError for nonsense."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind.strip().casefold() != "application/json":
         raise NotTaken
     try:
         value = json.loads(await whole(request, JSON_MOST))

@@ -227,6 +227,7 @@ WRONG: list[tuple[dict[str, Any], int, str | None, str | None]] = [
     ({"speed": "1"}, 400, "speed", "invalid_value"),
     ({"speed": True}, 400, "speed", "invalid_value"),
     ({"speed": float("nan")}, 400, "speed", "invalid_value"),
+    ({"speed": 10**400}, 400, "speed", "invalid_value"),
     ({"instructions": "x" * 4097}, 400, "instructions", "string_above_max_length"),
     ({"stream_format": "chunks"}, 400, "stream_format", "invalid_value"),
     ({"language": "klingonish!"}, 400, "language", "invalid_value"),
@@ -265,6 +266,10 @@ def test_too_many_bytes_are_refused_when_they_are_announced(shared: Served) -> N
 
 def test_what_a_form_could_send_is_not_taken(shared: Served) -> None:
     assert shared.client.post(SPEECH, {}, content_type="text/plain").status == 415
+
+
+def test_a_media_type_may_be_in_capitals(shared: Served) -> None:
+    assert shared.client.post(SPEECH, {}, content_type="Application/JSON").status == 400
 
 
 def test_another_address_and_method_are_none_of_ours(shared: Served) -> None:

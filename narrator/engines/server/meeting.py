@@ -153,7 +153,7 @@ def _asked(wire: Wire, path: str, *, optional: bool = False) -> Mapping[str, Any
         if not optional or (setback.sort != "bad" and setback.status not in _UNSAID):
             raise
         return {}
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         found = json.loads(heard.body)
     return found if isinstance(found, dict) else {}
 

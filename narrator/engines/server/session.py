@@ -203,7 +203,10 @@ class ServerSession:
         body = self.manner.body(settings, wanted)
         seconds = ROOM + TIMES * wanted.request.expected
         answer = call.send(body, most=round(seconds * max(rate, 48_000) * 4))
-        sound = heard(answer, format_of(settings))
+        try:
+            sound = heard(answer, format_of(settings))
+        except Setback as setback:  # which may have words, or a type, of the server's own
+            raise Setback(setback.sort, self.server.wire.clean(setback.said)) from None
         source = rate if sound.rate is None else sound.rate
         return ServerSound(at_rate(sound.samples, source, rate), source)
 

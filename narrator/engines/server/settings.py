@@ -17,7 +17,9 @@ from narrator.settings import Strict, Text
 Dialect = Literal["openai", "vllm-omni", "nano-vllm-voxcpm"]
 SoundFormat = Literal["wav", "flac", "pcm"]
 
-_PRICE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) *([^\d\s].{0,19})?")
+_PRICE = re.compile(
+    r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?: *([^\W\d_]{2,20}|[^\w\s.,;:'’+*/%\x00-\x1f-]))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def address_of(url: str) -> Address:
     if parts.query or parts.fragment:
         raise ValueError("an address ends before ? and #; for keys see `engine.key`")
     secure = parts.scheme == "https"
-    port = parts.port or (443 if secure else 80)  # ValueError: not a port
+    port = (443 if secure else 80) if parts.port is None else parts.port  # ValueError: not a port
+    if port == 0:
+        raise ValueError("nothing listens at port 0")
     path = parts.path.rstrip("/")
     return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
 

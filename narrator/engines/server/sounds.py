@@ -23,8 +23,15 @@ Samples = NDArray[np.float32]
 
 UNSAID = 0x7FFFF000
 """A length in a header from here on, or none, was written before the sound was there."""
+LOUDEST = 8.0
+"""A peak (18 dB over full scale) beyond which samples are no sound, or scaled as integers."""
 INAUDIBLE = 1e-4
 """A peak (-80 dB) under which nothing was said."""
+
+BLOCK = 1 << 16
+"""Frames that are unpacked at a time."""
+LONGEST = 1800
+"""Seconds in an answer at most: silence packs so well that few bytes fill the memory."""
 
 _KINDS = {
     b"ID3": "MP3",
@@ -73,7 +80,10 @@ def heard(answer: WholeAnswer, asked: SoundFormat) -> ServerSound:
         sound = _wav(answer.body) if asked == "wav" else _flac(answer.body)
     if not len(sound.samples):
         raise Setback("bad", "an empty answer")
-    if not np.isfinite(sound.samples).all() or np.abs(sound.samples).max() < INAUDIBLE:
+    peak = float(np.abs(sound.samples).max())
+    if not peak <= LOUDEST:  # NaN is not
+        raise Setback("bad", f"samples up to {peak:.3g} where 1 is full scale")
+    if peak < INAUDIBLE:
         raise Setback("bad", "silence instead of speech")
     return sound
 
@@ -166,9 +176,33 @@ def _flac(body: bytes) -> ServerSound:
             if file.format != "FLAC":
                 raise Setback("bad", f"{file.format} instead of FLAC")
             promised, rate = file.frames, file.samplerate
+            if promised >= UNSAID:
+                return ServerSound(_streamed(body), rate)
+            if promised > LONGEST * rate:
+                raise Setback("bad", f"more than {LONGEST // 60} minutes of sound")
             frames = file.read(dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
         raise Setback("cut", f"half an answer: FLAC that breaks off ({error})") from error
-    if promised < UNSAID and len(frames) < promised:
+    if len(frames) < promised:
         raise Setback("cut", f"half an answer: {len(frames):,} of {promised:,} samples")
     return ServerSound(_mono(frames), rate)
+
+
+class _Onward(soundfile.SoundFile):
+    """Read from its beginning to its end: to an end that no header names nobody can jump, which
+    soundfile does after each block of what can be sought."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _streamed(body: bytes) -> Samples:
+    """FLAC whose header was sent before its length was known. Raises LibsndfileError."""
+    blocks, size = list[Samples](), 0
+    with _Onward(io.BytesIO(body)) as file:
+        while len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
+            blocks.append(_mono(block))
+            size += len(block)
+            if size > LONGEST * file.samplerate:
+                raise Setback("bad", f"more than {LONGEST // 60} minutes of sound")
+    return np.concatenate(blocks) if blocks else np.empty(0, np.float32)

@@ -276,7 +276,7 @@ def _said(body: bytes) -> str:
         return "a web page"
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     for name in ("error", "detail", "message", "msg"):
         while isinstance(found, dict) and name in found:

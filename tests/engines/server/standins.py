@@ -395,6 +395,22 @@ def unsized(one: Answering) -> None:
     one.handler.stream(one.headers, sound)
 
 
+def unsized_flac(one: Answering) -> None:
+    """FLAC as it is streamed: its header was sent before its length was known."""
+    sound = bytearray(one.sound)
+    sound[21] &= 0xF0
+    sound[22:26] = bytes(4)
+    one.handler.give(200, one.headers, bytes(sound))
+
+
+def loud(one: Answering) -> None:
+    """Samples of 16 bits as floats that were not scaled."""
+    samples = speech(text_of(one.body), 24_000) * np.float32(32768)
+    file = io.BytesIO()
+    soundfile.write(file, samples, 24_000, format="WAV", subtype="FLOAT")
+    one.handler.give(200, one.headers, file.getvalue())
+
+
 def other_rate(rate: int) -> Fault:
     def fault(one: Answering) -> None:
         samples = speech(text_of(one.body), rate)

@@ -270,6 +270,9 @@ def test_what_no_server_can_speak_is_refused_before_anything_runs(
         ("url: ftp://host", "must be an address"),
         ("url: http://host:99999", "Port out of range"),
         ("price: dear", "must be a number and a currency"),
+        ("price: 15,5 USD", "must be a number and a currency"),
+        ("price: 1e3 USD", "must be a number and a currency"),
+        ("url: 'http://127.0.0.1:0'", "nothing listens at port 0"),
     ],
 )
 def test_a_key_in_the_manifest_is_refused_and_not_repeated(

@@ -249,6 +249,19 @@ GIVEN_UP: Mapping[str, tuple[standins.Fault, str]] = {
         standins.body(b'{"error": {"message": "no GPU"}}', "application/json"),
         r"a message \(no GPU\) instead of sound",
     ),
+    "a deep message": (
+        standins.body(b"[" * 60_000, "application/json"),
+        r"a message \(\[+…",
+    ),
+    "a deep refusal": (
+        lambda one: one.handler.give(400, {}, b"[" * 60_000),
+        r"400 Bad Request: \[+…",
+    ),
+    "a type that terminals obey": (
+        standins.body(b"sound", "audio/\x1b[2Jx"),
+        r"audio/[^\x1b]+ instead of WAV",
+    ),
+    "integers as floats": (standins.loud, "samples up to .* where 1 is full scale"),
     "MP3": (standins.body(standins.MP3, "audio/mpeg"), "MP3 instead of WAV: set `engine.format`"),
     "nothing": (standins.body(b""), "an empty answer"),
     "silence": (standins.silence, "silence instead of speech"),
@@ -385,11 +398,36 @@ def test_proxies_of_the_environment_are_not_used(
     assert proxy.paths == []
 
 
+def test_flac_that_was_streamed_need_not_know_its_length(faulty: Faulty, tmp_path: Path):
+    standin = faulty(standins.unsized_flac)
+    outcome = one(engine(standin, tmp_path, format="flac"))
+    assert outcome.speech is not None
+    expected = standins.speech(request().text, 24_000, standins.conditioned(standin.bodies[0]))
+    np.testing.assert_array_equal(outcome.speech.samples, expected)
+
+
+def test_flac_that_promises_hours_fills_no_memory(faulty: Faulty, tmp_path: Path):
+    def hours(one: Answering) -> None:
+        sound = bytearray(one.sound)
+        sound[22:26] = (100_000_000).to_bytes(4, "big")
+        one.handler.give(200, one.headers, bytes(sound))
+
+    outcome = one(engine(faulty(hours), tmp_path, format="flac"))
+    assert "more than 30 minutes" in str(outcome.failure)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        standins.status(400, {"error": {"message": f"not with {KEY}"}}),
+        standins.body(f'{{"error": "not with {KEY}"}}'.encode(), "application/json"),
+    ],
+)
 def test_the_key_goes_into_the_header_and_into_no_message(
-    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: standins.Fault
 ):
     monkeypatch.setenv("TTS_KEY", f" {KEY}\n")
-    standin = faulty(standins.status(400, {"error": {"message": f"not with {KEY}"}}))
+    standin = faulty(fault)
     outcome = one(engine(standin, tmp_path, key="TTS_KEY"))
     assert standin.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert "not with …" in str(outcome.failure)
