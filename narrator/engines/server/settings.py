@@ -63,6 +63,8 @@ def address_of(url: str) -> Address:
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)  # ValueError: not a port
     path = parts.path.rstrip("/")
+    if path.endswith(("/audio/speech", "/generate")):
+        raise ValueError("an address ends before /audio/speech or /generate, as https://host/v1")
     return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
 
 
