@@ -71,9 +71,6 @@ def serve(
     token = _token()
     ports = (servers.PORT, 0) if port is None else (port,)
     with contextlib.closing(listening.listen(listen, ports)) as place:
-        if port is None and place.port != servers.PORT:
-            err.print(f"port {servers.PORT} is in use, so it is one that is free; --port names one "
-                      "that stays")  # fmt: skip
         shown = None
         if token is None and not place.is_local:
             token = shown = secrets.token_urlsafe(24)
@@ -82,6 +79,9 @@ def serve(
 
         def ready() -> None:
             out.print(f"{place.url}v1")
+            if port is None and place.port != servers.PORT:
+                err.print(f"port {servers.PORT} is in use, so it is another; --port names one "
+                          "that stays")  # fmt: skip
             if shown is not None:
                 out.print(f"token: {shown}")
                 err.print("who has the token may ask from the network, and nothing that is sent is "
