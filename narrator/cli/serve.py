@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.characters import quoted
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
 from narrator.cli.shared import Draft, app, counted, err, out
@@ -64,6 +66,8 @@ def serve(
     from narrator.web.hosts import Hosts
 
     book = None if project is None else load.load(project)
+    for origin in cors or ():
+        _check_origin(origin)
     token = _token()
     ports = (servers.PORT, 0) if port is None else (port,)
     with contextlib.closing(listening.listen(listen, ports)) as place:
@@ -75,6 +79,9 @@ def serve(
 
         def ready() -> None:
             out.print(f"{place.url}v1")
+            if port is None and place.port != servers.PORT:
+                err.print(f"port {servers.PORT} is in use, so it is another; --port names one "
+                          "that stays")  # fmt: skip
             if shown is not None:
                 out.print(f"token: {shown}")
                 err.print("who has the token may ask from the network, and nothing that is sent is "
@@ -124,6 +131,15 @@ def _server(
         Lexicon() if book is None else lexicon_of(book)[0],
         longest,
     )
+
+
+def _check_origin(origin: str) -> None:
+    """Raises UsageError for one that no browser sends."""
+    if not re.fullmatch(r"\*|[a-z][a-z0-9+.-]*://[^/?#\s]+/?", origin, re.IGNORECASE):
+        raise UsageError(
+            f"--cors: '{quoted(origin)}' is no origin: scheme and host, as https://chat.example, "
+            "or *"
+        )
 
 
 def _say(what: str) -> None:

@@ -71,6 +71,8 @@ class Account:
     """Of sound."""
     doubtful: int = 0
     """Chunks whose take has faults."""
+    whole: bool = False
+    """All that its length counts was sent: who goes now has it."""
     end: str = ""
 
     def __str__(self) -> str:
@@ -115,10 +117,10 @@ class SpeechAnswer:
         left = asyncio.create_task(_gone(receive))
         try:
             await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                account.end = "; who asked has gone"
-            else:
+            if work.done():
                 work.result()
+            elif not account.whole:
+                account.end = "; who asked has gone"
         finally:
             for task in (work, left):
                 task.cancel()
@@ -156,14 +158,20 @@ class SpeechAnswer:
         await _sent(send, {**begun, "headers": self._headers(len(first))})
         account.first = time.monotonic() - account.since
         await _sent(send, _body(first))
+        account.whole = self._is_whole
         async for piece in rest:
             await _sent(send, _body(piece))
         await _sent(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether it comes in one piece, with its length."""
+        return len(self._steps) == 1 and not self._asked.events
+
     def _headers(self, size: int) -> list[tuple[bytes, bytes]]:
         kind = "text/event-stream" if self._asked.events else TYPES[self._asked.format]
         said = {"content-type": kind}
-        if len(self._steps) == 1 and not self._asked.events:
+        if self._is_whole:
             said["content-length"] = str(size)
         if ignored := [name[:40] for name in self._asked.ignored[:10] if name.isidentifier()]:
             said["x-narrator-ignored"] = ", ".join(ignored)

@@ -19,7 +19,7 @@ from narrator.serve.refusals import Refusal
 from narrator.web.hosts import Hosts
 
 HEALTH = "/health"
-"""SpeechAsked by what watches servers, which has no token."""
+"""Asked by what watches servers, which has no token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,10 @@ def _mistaken(error: Exception) -> Refusal:
 
 def _http(error: Exception) -> Refusal:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    what = {404: "there is no such address", 405: "this is asked otherwise"}
+    what = {
+        404: "there is no such address: speech is POST /v1/audio/speech",
+        405: "this is asked with another method: POST /v1/audio/speech, GET the others",
+    }
     return Refusal(status, what.get(status, "this cannot be asked"))
 
 

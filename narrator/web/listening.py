@@ -67,7 +67,10 @@ def listen(address: str, ports: Sequence[int]) -> Endpoint:
                     f"port {wanted} is in use: name another with --port, or none"
                 ) from None
             reason = error.strerror or str(error)
-            raise UsageError(f"cannot listen at {address}, port {wanted}: {reason}") from None
+            raise UsageError(
+                f"cannot listen at {address}, port {wanted}: {reason}; --listen wants an address "
+                "of this machine, or 0.0.0.0 for all of them"
+            ) from None
     raise AssertionError("unreachable")
 
 

@@ -21,6 +21,7 @@ from narrator.cast import presets
 from narrator.cast.voicebook import USUAL
 from narrator.engines import Request
 from narrator.errors import EngineFailure
+from narrator.serve.answering import Hearing
 from narrator.web import bodies
 from tests import serving
 from tests.fakes import RATE, HumEngine
@@ -356,6 +357,17 @@ def test_who_comes_to_a_full_queue_is_asked_back() -> None:
             engine.gate.set()
             assert wire.getresponse().read()
         assert served.say(model="hum").status == 200
+
+
+def test_who_has_all_of_it_and_goes_did_not_leave(
+    shared: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.lines.clear()
+    monkeypatch.setattr(Hearing, "ended", lambda hearing, error: None)  # they are faster than it
+    with contextlib.closing(begun(shared, "Hi.", model="tts-1", voice="ada")) as wire:
+        answer = wire.getresponse()
+        assert len(answer.read()) == int(answer.headers["content-length"])
+    assert "gone" not in last(shared)
 
 
 def test_who_leaves_frees_the_place_and_is_spoken_to_no_longer() -> None:

@@ -78,7 +78,8 @@ def look(settings: EngineSettings) -> str:
         said: Mapping[str, Any] = server.look()
     except Setback as setback:
         raise EngineUnavailable(server.unreached(setback)) from setback
-    return f"{server.wire.address} answers as {settings.dialect}: {described(said)}"
+    told = server.unlisted(said) or described(said)
+    return f"{server.wire.address} answers as {settings.dialect}: {told}"
 
 
 KIND = EngineKind(

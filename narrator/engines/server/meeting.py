@@ -122,10 +122,16 @@ class RemoteServer:
 
     def _remark(self, said: Mapping[str, Any], tell: Callable[[str], None]) -> None:
         """Tell what of the manifest the server does not seem to have."""
+        if unlisted := self.unlisted(said):
+            tell(f"the server {unlisted}")
+
+    def unlisted(self, said: Mapping[str, Any]) -> str:
+        """That it does not list the model, in words; "" where it does, or lists none."""
         listed, model = said.get("models", ()), self.settings.model
         if model != "auto" and listed and model not in listed:
             some = ", ".join(listed)[:200]
-            tell(f"the server does not list the model '{quoted(model)}', but {quoted(some, 200)}")
+            return f"does not list the model '{quoted(model)}', but {quoted(some, 200)}"
+        return ""
 
 
 def described(said: Mapping[str, Any]) -> str:

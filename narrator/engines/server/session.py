@@ -266,8 +266,8 @@ class ServerSession:
         if sound.rate not in (rate, self._resampled):
             self._resampled = sound.rate or 0
             self.tell(
-                f"the server answers at {sound.rate} Hz, which is resampled to {rate}: set "
-                "`sample_rate` to it"
+                f"the server answers at {sound.rate} Hz, which is resampled to {rate}: "
+                f"`engine.sample_rate: {sound.rate}` leaves it as it is, and has takes made anew"
             )
 
     # -- when there is none

@@ -67,6 +67,8 @@ def address_of(url: str) -> Address:
     if port == 0:
         raise ValueError("nothing listens at port 0")
     path = parts.path.rstrip("/")
+    if path.endswith(("/audio/speech", "/generate")):
+        raise ValueError("an address ends before /audio/speech or /generate, as https://host/v1")
     return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
 
 

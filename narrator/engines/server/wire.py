@@ -49,7 +49,8 @@ _BUSY = frozenset((429,))
 _GONE = frozenset((502, 503, 504, 520, 521, 522, 523, 524, 529))
 _CLOSED = {
     402: "asks to be paid: look at the account",
-    404: "has no such address, model or voice: look at `engine.url`, `engine.model` and the voices",
+    404: "has no such address, model or voice: look at `engine.url`, `engine.dialect`, "
+    "`engine.model` and the voices",
     405: "does not take this here: look at `engine.url` and `engine.dialect`",
     407: "is behind a proxy, which is not used",
     410: "has this no more: look at `engine.url` and `engine.model`",

@@ -268,6 +268,7 @@ def test_what_no_server_can_speak_is_refused_before_anything_runs(
         ("url: http://user:sk-abcDEF123@host/", "names and passwords do not go into an address"),
         ("url: http://host/?key=sk-abcDEF123", "ends before ?"),
         ("url: ftp://host", "must be an address"),
+        ("url: http://host/v1/audio/speech", "ends before /audio/speech"),
         ("url: http://host:99999", "Port out of range"),
         ("price: dear", "must be a number and a currency"),
         ("price: 15,5 USD", "must be a number and a currency"),
@@ -308,6 +309,15 @@ def test_doctor_says_whether_the_server_answers_and_what_it_is(
     assert code == 3
     assert "is it running there?" in " ".join(out.split())
     assert KEY not in out
+
+
+def test_doctor_says_what_the_server_does_not_list(
+    tmp_path: Path, standin: StandIn, narrator: Narrator
+):
+    path = book(tmp_path, standin.dialect, standin.url, engine="\n  model: tts-9")
+    _, out, _ = narrator("doctor", path)
+    lists = standin.dialect != "nano-vllm-voxcpm"
+    assert ("does not list the model 'tts-9', but tts-1" in " ".join(out.split())) == lists
 
 
 def test_a_run_that_a_server_ends_keeps_its_takes_and_goes_on(tmp_path: Path):
