@@ -1,4 +1,13 @@
-"""Speech by a server elsewhere: here what is known of it without asking anybody."""
+"""Speech by a server elsewhere: here what is known of it without asking anybody.
+
+settings.py    what a manifest says of a server
+dialects.py    what each kind of server can be asked, and how
+engine.py      what a plan asks
+meeting.py     a server is met: what it says of itself, and whether it is the same
+session.py     requests side by side
+wire.py        one request and its whole answer
+sounds.py      sound as it travels
+"""
 
 from __future__ import annotations
 

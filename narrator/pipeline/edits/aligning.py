@@ -38,12 +38,12 @@ def aligned(source: str, text: str) -> list[Span] | None:
     """From and to where in a source each character of a paragraph stands; None where that cannot be
     told."""
     for start in _PARAGRAPHS.finditer(source):
-        if found := _Ways(source, text).found(start.end()):
+        if found := _Alignment(source, text).found(start.end()):
             return found
     return None
 
 
-class _Ways:
+class _Alignment:
     """Ways through a source: states are how much of the text was found, and how far."""
 
     def __init__(self, source: str, text: str) -> None:
