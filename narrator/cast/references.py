@@ -68,7 +68,8 @@ class Voices:
 
         Raises StorageError.
         """
-        preset = _preset_of(best, self.role(best.voice.speaker))
+        part = self.role(best.voice.speaker)
+        preset = auditions.preset_of(best, part.voice, part.language)
         presets.write(preset, self.files[best.voice.speaker])
         return preset.to_reference()
 
@@ -151,14 +152,11 @@ def cast_missing(
                 except UserError as error:
                     problems += error.problems
                     continue
-                presets.write(auditions.encoded(_preset_of(best, part), engine), path)
+                preset = auditions.preset_of(best, part.voice, part.language)
+                presets.write(auditions.encoded(preset, engine), path)
                 tell(f"cast {part.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)
-
-
-def _preset_of(best: auditions.Candidate, part: auditions.Role) -> presets.Preset:
-    return auditions.preset_of(best, part.voice, part.language)
 
 
 @contextlib.contextmanager

@@ -40,9 +40,8 @@ class Auditioning:
     audition: Audition
     path: Path
 
-    @property
-    def requests(self) -> Sequence[Request]:
-        """What the engine is asked first."""
+    def begin(self) -> Sequence[Request]:
+        """As `Audition.begin`."""
         return self.audition.begin()
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:

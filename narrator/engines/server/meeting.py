@@ -101,11 +101,13 @@ class RemoteServer:
         return {name: value for name, value in said.items() if value}
 
     def recognise(self, said: Mapping[str, Any], tell: Callable[[str], None]) -> None:
-        """Compare what it says of itself with what it said when takes were made, and keep it.
+        """Compare what it says of itself with what it said when takes were made, and keep it; tell
+        of a model that it does not list.
 
         Raises EngineUnavailable where that is not the same, StorageError.
         """
-        self._remark(said, tell)
+        if unlisted := self.unlisted(said):
+            tell(f"the server {unlisted}")
         if not said or self.settings.dialect == "openai":  # its models come and go
             return
         said = json.loads(json.dumps(said))
@@ -119,11 +121,6 @@ class RemoteServer:
                 f"{described(before)}. Set another `engine.version` to have them made anew, or "
                 f"delete {self.said_before} to keep them"
             )
-
-    def _remark(self, said: Mapping[str, Any], tell: Callable[[str], None]) -> None:
-        """Tell what of the manifest the server does not seem to have."""
-        if unlisted := self.unlisted(said):
-            tell(f"the server {unlisted}")
 
     def unlisted(self, said: Mapping[str, Any]) -> str:
         """That it does not list the model, in words; "" where it does, or lists none."""

@@ -186,7 +186,7 @@ class Beside:
             self.owner.put_back(ticket)
         elif job.kind == "audition":
             line = begun(job, view.reading, self.engine, self.tell)
-            self._ask(_Errand(ticket, line, lambda: auditioned(ticket, line)), line.requests)
+            self._ask(_Errand(ticket, line, lambda: auditioned(ticket, line)), line.begin())
         else:
             seed, parameters = settings_of(view.reading, job)
             again = retakes.Retaking.of(
