@@ -87,7 +87,7 @@ parity: $(VENV)-parity/.made
 clean:
 	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 	rm -rf projects/*/build examples/*/build
-	find narrator voxcpm2 tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find narrator voxcpm2 cosyvoice2 speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of packages, older than pyproject.toml when it has to be installed again.
 $(VENV)/.made:
@@ -102,7 +102,7 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[casting,draft,names,report,studio,test]'
+	$(PIP) install -e '.[casting,cosyvoice2,draft,names,report,studio,test]'
 	@touch $@
 
 $(VENV)/.pages: $(VENV)/.test

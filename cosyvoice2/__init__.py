@@ -1,0 +1,1 @@
+"""CosyVoice2 in MLX."""
