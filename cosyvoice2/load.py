@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx.utils import tree_flatten
 
 
 def in_place(module: nn.Module, tensors: Mapping[str, mx.array]) -> dict[str, mx.array]:
@@ -24,24 +23,3 @@ def in_place(module: nn.Module, tensors: Mapping[str, mx.array]) -> dict[str, mx
         return tensor.transpose(0, 2, 1) if isinstance(layer, nn.Conv1d) else tensor
 
     return {name: turned(name, tensor) for name, tensor in tensors.items()}
-
-
-def parameters(module: nn.Module) -> dict[str, mx.array]:
-    """All arrays of a module by name."""
-    return dict(tree_flatten(module.parameters()))
-
-
-_NORM = (".parametrizations.weight.original0", ".parametrizations.weight.original1")
-
-
-def fold_weight_norm(tensors: Mapping[str, mx.array]) -> dict[str, mx.array]:
-    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
-    folded = dict(tensors)
-    for name in tensors:
-        base = name.removesuffix(_NORM[0])
-        if base == name or base + _NORM[1] not in tensors:
-            continue
-        g, v = folded.pop(name), folded.pop(base + _NORM[1])
-        norm = mx.sqrt(mx.sum(v * v, axis=tuple(range(1, v.ndim)), keepdims=True))
-        folded[f"{base}.weight"] = v * (g / norm)
-    return folded

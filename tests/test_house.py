@@ -32,6 +32,7 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
+PACKAGES = ("narrator", "voxcpm2", "cosyvoice2", "speechbase")
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 # What an import is called, where that is not the name it is installed by.
@@ -39,6 +40,7 @@ DISTRIBUTION = {
     "espeakng_loader": "espeakng-loader",
     "huggingface_hub": "huggingface-hub",
     "markdown_it": "markdown-it-py",
+    "kaldi_native_fbank": "kaldi-native-fbank",
     "mlx_lm": "mlx-lm",
     "mlx_whisper": "mlx-whisper",
     "resvg_py": "resvg-py",
@@ -74,6 +76,10 @@ def calls(path: Path) -> frozenset[str]:
 @cache
 def sources(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
+
+
+def every_source() -> list[Path]:
+    return [path for package in PACKAGES for path in sources(package)]
 
 
 def room_of(path: Path) -> str:
@@ -132,7 +138,7 @@ def distributions(paths: list[Path]) -> set[str]:
     """Distributions that files import, apart from the standard library and ourselves."""
     tops = {name.split(".")[0] for path in paths for name in imports(path)}
     ours = {path.stem for path in sources("tests")}
-    ours |= {"narrator", "voxcpm2", "tests", *sys.stdlib_module_names}
+    ours |= {*PACKAGES, "tests", *sys.stdlib_module_names}
     return {DISTRIBUTION.get(top, top) for top in tops - ours}
 
 
@@ -183,7 +189,7 @@ def test_every_room_says_what_belongs_there() -> None:
         assert re.search(r"belongs? here", " ".join(said.split())), folder
 
 
-@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_class_name_stands_twice(package: str) -> None:
     """A word means one thing in a package, whatever room it is met in."""
     found: dict[str, list[str]] = {}
@@ -194,23 +200,26 @@ def test_no_class_name_stands_twice(package: str) -> None:
     assert not {name: places for name, places in found.items() if len(places) > 1}
 
 
-def test_the_model_knows_nothing_of_books() -> None:
-    for path in sources("voxcpm2"):
-        assert not any(name.split(".")[0] == "narrator" for name in imports(path)), path
+@pytest.mark.parametrize("package", PACKAGES[1:])
+def test_a_model_knows_nothing_of_books_and_of_no_other_model(package: str) -> None:
+    others = set(PACKAGES) - {package, "speechbase"}
+    for path in sources(package):
+        assert not {name.split(".")[0] for name in imports(path)} & others, path
 
 
-def test_only_one_engine_and_what_reads_load_a_model() -> None:
+def test_only_their_engines_and_what_reads_load_a_model() -> None:
     users = {
         path.relative_to(ROOT).as_posix()
         for path in sources("narrator")
-        if any(name.split(".")[0] in ("voxcpm2", "mlx", "mlx_lm") for name in imports(path))
+        if any(name.split(".")[0] in (*PACKAGES[1:], "mlx", "mlx_lm") for name in imports(path))
     }
-    others = {user for user in users if not user.startswith("narrator/engines/voxcpm2/")}
+    homes = tuple(f"narrator/engines/{name}/" for name in ("mlx", *PACKAGES[1:3]))
+    others = {user for user in users if not user.startswith(homes)}
     assert others == {"narrator/engines/reader.py"}
 
 
 def test_only_the_draft_voice_touches_its_gpl_library() -> None:
-    for path in sources("narrator") + sources("voxcpm2"):
+    for path in every_source():
         if any(name.split(".")[0] == "espeakng_loader" for name in imports(path)):
             assert path.parent == ROOT / "narrator/engines/draft", path
 
@@ -219,7 +228,8 @@ def test_only_the_draft_voice_touches_its_gpl_library() -> None:
 def test_importing_narrator_loads_no_model_and_no_gpl_library() -> None:
     script = (
         "import sys, narrator, narrator.cli\n"
-        "print(*sorted({'mlx', 'mlx_lm', 'voxcpm2', 'espeakng_loader'} & set(sys.modules)))"
+        "models = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'espeakng_loader'}\n"
+        "print(*sorted(models & set(sys.modules)))"
     )
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -227,7 +237,7 @@ def test_importing_narrator_loads_no_model_and_no_gpl_library() -> None:
     assert found.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_only_the_command_line_prints(package: str) -> None:
     for path in sources(package):
         if "cli" in path.parts or path.name == "__main__.py":
@@ -235,7 +245,7 @@ def test_only_the_command_line_prints(package: str) -> None:
         assert not calls(path) & {"print", "sys.stdout.write", "typer.echo"}, path
 
 
-@pytest.mark.parametrize("package", ["narrator", "voxcpm2"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_only_the_command_line_catches_everything(package: str) -> None:
     broad = {"Exception", "BaseException"}
     for path in sources(package):
@@ -274,16 +284,16 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     }
 
 
-EXTRAS = ("casting", "draft", "names", "recognition", "report", "studio")
+EXTRAS = ("casting", "cosyvoice2", "draft", "names", "recognition", "report", "studio")
 
 
 def test_what_is_imported_is_declared() -> None:
-    found = distributions(sources("narrator") + sources("voxcpm2"))
+    found = distributions(every_source())
     assert found <= declared(*EXTRAS)
 
 
 def test_what_is_declared_is_imported() -> None:
-    imported = distributions(sources("narrator") + sources("voxcpm2"))
+    imported = distributions(every_source())
     assert declared(*EXTRAS) <= imported
 
 
@@ -294,7 +304,7 @@ def test_what_tests_import_is_declared() -> None:
 
 
 def test_no_call_takes_whatever_it_is_given() -> None:
-    for path in sources("narrator") + sources("voxcpm2"):
+    for path in every_source():
         for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 assert node.args.kwarg is None, f"{path}:{node.lineno}: **{node.args.kwarg}"

@@ -11,7 +11,7 @@ Models, batches and streams run MLX and belong to one thread. Errors are `VoxCPM
 
 from __future__ import annotations
 
-from voxcpm2 import environment  # noqa: F401  # before MLX, which reads it
+from speechbase import environment  # noqa: F401  # before MLX, which reads it
 
 # isort: split
 import hashlib
@@ -24,13 +24,13 @@ import mlx.core as mx
 import numpy as np
 from mlx.utils import tree_flatten
 
-from voxcpm2 import audio as _audio
+from speechbase import audio as _audio
+from speechbase.audio import Source
+from speechbase.device import settle
+from speechbase.errors import AudioError, CheckpointError, ConfigError, ModelError, RequestError
 from voxcpm2 import generate as _generate
-from voxcpm2.audio import Source
 from voxcpm2.audio_vae import DECODINGS
 from voxcpm2.config import Config
-from voxcpm2.device import settle
-from voxcpm2.errors import AudioError, CheckpointError, ConfigError, RequestError, VoxCPM2Error
 from voxcpm2.generate import Batch, Cancel, Decoding, Noise, Request, Row
 from voxcpm2.load import Checkpoint
 from voxcpm2.load import load as _load_checkpoint
@@ -54,6 +54,8 @@ __all__ = [
     "load",
 ]
 
+VoxCPM2Error = ModelError
+"""The root of what goes wrong for a user of the package."""
 # Freed memory that MLX may keep for reuse, in bytes. Unbounded, it grows with every new shape.
 CACHE_LIMIT = 1 << 30
 POSITIONS = 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from speechbase.errors import ModelError
 from voxcpm2.convert import PARTS, convert
-from voxcpm2.errors import VoxCPM2Error
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
             also=options.also,
             lora=options.lora,
         )
-    except VoxCPM2Error as error:
+    except ModelError as error:
         return _failed(str(error))
     except (OSError, RuntimeError, MemoryError) as error:  # the disk is full, or memory; MLX's
         return _failed(f"{type(error).__name__}: {error}")

@@ -23,10 +23,9 @@ from functools import partial
 import mlx.core as mx
 import mlx.nn as nn
 
+from speechbase.device import MadeOnce, elementwise, memory_left, on_gpu
+from speechbase.errors import ConfigError, RequestError
 from voxcpm2.config import VAEConfig
-from voxcpm2.device import MadeOnce, memory_left
-from voxcpm2.errors import ConfigError, RequestError
-from voxcpm2.minicpm4 import elementwise, on_gpu
 
 # Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
 CHUNK, LEAST = 100, 4

@@ -14,10 +14,10 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from speechbase.device import on_cuda, on_gpu
 from voxcpm2.cache import rounded
 from voxcpm2.config import Config
 from voxcpm2.locdit import LocDiT
-from voxcpm2.minicpm4 import on_cuda, on_gpu
 
 
 def time_grid(steps: int, sway: float = 1.0) -> np.ndarray:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from voxcpm2.errors import ConfigError, shown
+from speechbase.errors import ConfigError
+from speechbase.sections import HIGHEST, LARGEST, Section, kind_of
 
 ARCHITECTURES = ("voxcpm2", "voxcpm")
 
@@ -20,10 +21,9 @@ ARCHITECTURES = ("voxcpm2", "voxcpm")
 # 2048, 73,448 tokens, 8192 positions in heads of 128, and 6 rates; numbers up to 32,768.
 MOST_LAYERS, MOST_WIDTH, MOST_TOKENS = 256, 1 << 16, 1 << 21
 MOST_HEADS, MOST_HEAD, MOST_POSITIONS, MOST_ANGLES = 1024, 1024, 1 << 20, 1 << 23
-MOST_RATES, MOST_RATE, MOST_HOP, MOST_PATCH = 12, 64, 1 << 15, 64
-LOWEST, HIGHEST = 1000, 768_000  # Hz
+MOST_PATCH = 64
+LOWEST = 1000  # Hz
 LEAST_TOKENS = 105  # the markers of audio and reference are tokens 101 to 104
-LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,11 @@ class Config:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Config:
         """Read the parsed config.json. Raises ConfigError."""
-        root = _Section("config.json", data)
+        root = Section("config.json", data)
         architecture = root.text("architecture", "voxcpm").lower()
         if architecture not in ARCHITECTURES:
             raise ConfigError(
-                f"config.json: unknown architecture {_kind(architecture)}; known: "
+                f"config.json: unknown architecture {kind_of(architecture)}; known: "
                 + ", ".join(ARCHITECTURES)
             )
         v1 = architecture == "voxcpm"
@@ -184,7 +184,7 @@ def _checked_dit(dit: TransformerConfig) -> TransformerConfig:
     return dit
 
 
-def _head_dim(section: _Section, hidden: int, heads: int) -> int:
+def _head_dim(section: Section, hidden: int, heads: int) -> int:
     """The size of a head, as given or as the width has it."""
     head = section.optional_integer("kv_channels", most=MOST_HEAD) or hidden // heads
     if not 0 < head <= MOST_HEAD or head % 2:
@@ -195,7 +195,7 @@ def _head_dim(section: _Section, hidden: int, heads: int) -> int:
     return head
 
 
-def _language_model(lm: _Section, use_mup: bool) -> TransformerConfig:
+def _language_model(lm: Section, use_mup: bool) -> TransformerConfig:
     hidden = lm.integer("hidden_size", most=MOST_WIDTH)
     heads = lm.integer("num_attention_heads", most=MOST_HEADS)
     return _stack(
@@ -210,7 +210,7 @@ def _language_model(lm: _Section, use_mup: bool) -> TransformerConfig:
     )
 
 
-def _local(section: _Section, lm: _Section, use_mup: bool) -> TransformerConfig:
+def _local(section: Section, lm: Section, use_mup: bool) -> TransformerConfig:
     """LocEnc or LocDiT: own sizes, everything else shared with the language model."""
     hidden = section.integer("hidden_dim", 1024, most=MOST_WIDTH)
     heads = section.integer("num_heads", 16, most=MOST_HEADS)
@@ -227,7 +227,7 @@ def _local(section: _Section, lm: _Section, use_mup: bool) -> TransformerConfig:
 
 
 def _stack(
-    lm: _Section,
+    lm: Section,
     use_mup: bool,
     *,
     hidden_size: int,
@@ -255,7 +255,7 @@ def _stack(
     )
 
 
-def _rope(lm: _Section, head_dim: int) -> RopeConfig:
+def _rope(lm: Section, head_dim: int) -> RopeConfig:
     scaling = lm.section("rope_scaling")
     longest = lm.integer("max_position_embeddings", least=2, most=int(LARGEST))
     original = scaling.integer("original_max_position_embeddings", least=2, most=int(LARGEST))
@@ -270,7 +270,7 @@ def _rope(lm: _Section, head_dim: int) -> RopeConfig:
     return RopeConfig(lm.number("rope_theta"), factors, scale, longest)
 
 
-def _vae(section: _Section, v1: bool) -> VAEConfig:
+def _vae(section: Section, v1: bool) -> VAEConfig:
     sample_rate = section.integer("sample_rate", 16000, least=LOWEST, most=HIGHEST)
     boundaries = (
         None if v1 else section.optional_integers("sr_bin_boundaries", (20000, 30000, 40000))
@@ -300,101 +300,3 @@ def _vae(section: _Section, v1: bool) -> VAEConfig:
         cond_out_layer=section.flag("cond_out_layer", False),
         first_generation=v1,
     )
-
-
-_REQUIRED: Any = object()
-
-
-class _Section:
-    """One JSON object, read by name and type; errors say where the value stands."""
-
-    def __init__(self, where: str, data: Any) -> None:
-        if not isinstance(data, Mapping):
-            raise ConfigError(f"{where}: expected an object, found {_kind(data)}")
-        self.where, self.data = where, data
-
-    def _get(self, key: str, default: Any) -> Any:
-        if key in self.data:
-            return self.data[key]
-        if default is _REQUIRED:
-            raise ConfigError(f"{self.where}: {key!r} is missing")
-        return default
-
-    def _wrong(self, key: str, wanted: str, value: Any) -> ConfigError:
-        return ConfigError(f"{self.where}: {key!r} must be {wanted}, found {_kind(value)}")
-
-    def section(self, key: str, default: Any = _REQUIRED) -> _Section:
-        return _Section(f"{self.where}: {key}", self._get(key, default))
-
-    def text(self, key: str, default: str) -> str:
-        value = self._get(key, default)
-        if not isinstance(value, str):
-            raise self._wrong(key, "a string", value)
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
-        return value
-
-    def number(self, key: str, default: Any = _REQUIRED) -> float:
-        value = self._get(key, default)
-        if not _positive(value):
-            raise self._wrong(key, "a number above 0", value)
-        return float(value)
-
-    def integer(self, key: str, default: Any = _REQUIRED, *, least: int = 1, most: int) -> int:
-        value = self._get(key, default)
-        if not _whole(value) or value < least:
-            raise self._wrong(key, f"a whole number above {least - 1}", value)
-        if value > most:
-            raise self._wrong(key, f"{most} at most", value)
-        return int(value)
-
-    def optional_integer(self, key: str, *, most: int) -> int | None:
-        return None if self._get(key, None) is None else self.integer(key, most=most)
-
-    def numbers(self, key: str) -> tuple[float, ...]:
-        value = self._get(key, _REQUIRED)
-        if not isinstance(value, list) or not all(map(_positive, value)):
-            raise self._wrong(key, "a list of numbers above 0", value)
-        return tuple(float(item) for item in value)
-
-    def rates(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        value = self._get(key, list(default))
-        if (
-            not isinstance(value, list)
-            or not 1 <= len(value) <= MOST_RATES
-            or not all(_whole(item) and 1 <= item <= MOST_RATE for item in value)
-            or math.prod(value) > MOST_HOP
-        ):
-            raise self._wrong(
-                key, f"{MOST_RATES} whole numbers at most, of 1 to {MOST_RATE}", value
-            )
-        return tuple(value)
-
-    def optional_integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...] | None:
-        value = self._get(key, list(default))
-        if value is None:
-            return None
-        if (
-            not isinstance(value, list)
-            or len(value) > MOST_RATE
-            or not all(_whole(item) and 0 < item <= HIGHEST for item in value)
-        ):
-            raise self._wrong(key, "a list of whole numbers of Hz", value)
-        return tuple(value)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _positive(value: Any) -> bool:
-    """Whether it is a number that can be computed with: no NaN, no infinity, no zero."""
-    return (_whole(value) or isinstance(value, float)) and 0 < value <= LARGEST
-
-
-def _kind(value: Any) -> str:
-    return shown(repr(value)) if isinstance(value, str | int | float) else type(value).__name__

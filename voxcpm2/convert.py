@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,19 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
+from speechbase.device import settle
+from speechbase.errors import CheckpointError, RequestError
+from speechbase.files import Tensors, new_folder
+from speechbase.hub import locate
+from speechbase.weights import parameters, parse_dtype
 from voxcpm2 import lora as lora_
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
-from voxcpm2.device import settle
-from voxcpm2.errors import CheckpointError, RequestError
-from voxcpm2.files import Tensors
 from voxcpm2.load import (
+    HUB_FILES,
     TOKENIZER_FILES,
     config_dtype,
     fill,
-    locate,
-    parameters,
-    parse_dtype,
     read_config,
     read_tensors,
     weight_files,
@@ -77,11 +76,11 @@ def convert(
             f"also {', '.join(unknown or also)}: it names parts to quantise, of {', '.join(PARTS)}"
         )
     wanted = None if dtype is None else parse_dtype(dtype)
-    path, _ = locate(source)
+    path, _ = locate(source, HUB_FILES)
     data = read_config(path)
     config = Config.from_dict(data)
     Tokenizer.load(path)
-    adapter = None if lora is None else lora_.read(locate(lora)[0])
+    adapter = None if lora is None else lora_.read(locate(lora, HUB_FILES)[0])
 
     network, vae = Network(config), AudioVAE(config.vae)
     tensors, vae_tensors = read_tensors(weight_files(path), config)
@@ -116,15 +115,10 @@ def _quantize(
 
 
 def _write(target: Path, source: Path, data: dict[str, Any], weights: Tensors) -> None:
-    """Into a temporary directory beside `target`, then renamed: no half-written checkpoint."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
-        directory = Path(scratch) / target.name
-        directory.mkdir()
+    with new_folder(target) as directory:
         mx.save_safetensors(str(directory / "model.safetensors"), weights, {"format": "mlx"})
         settle()
         (directory / "config.json").write_text(json.dumps(data, indent=2) + "\n", encoding="ascii")
         for name in TOKENIZER_FILES:
             if (source / name).exists():
                 shutil.copyfile(source / name, directory / name)
-        directory.rename(target)

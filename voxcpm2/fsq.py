@@ -5,8 +5,8 @@ from __future__ import annotations
 import mlx.core as mx
 import mlx.nn as nn
 
+from speechbase.device import elementwise
 from voxcpm2.config import Config
-from voxcpm2.minicpm4 import elementwise
 
 
 class FSQ(nn.Module):

@@ -22,12 +22,11 @@ from typing import Any, Protocol
 import mlx.core as mx
 import numpy as np
 
+from speechbase.device import on_gpu, settle
+from speechbase.errors import RequestError
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
-from voxcpm2.device import settle
-from voxcpm2.errors import RequestError
-from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network, Prefix, State
 from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
 from voxcpm2.rehearsal import Rehearsals

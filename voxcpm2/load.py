@@ -23,25 +23,27 @@ from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
-import mlx.nn as nn
-from mlx.utils import tree_flatten
 
+from speechbase.errors import CheckpointError, ConfigError, shown
+from speechbase.files import Tensors, identity, read, read_object
+from speechbase.hub import locate
+from speechbase.sections import MOST_RATE
+from speechbase.weights import (
+    DTYPES,
+    check_numbers,
+    compare,
+    fold_weight_norm,
+    parameters,
+    parse_dtype,
+    quantised_as,
+    quantize_like,
+)
 from voxcpm2 import lora as lora_
 from voxcpm2.audio_vae import AudioVAE
-from voxcpm2.config import MOST_RATE, Config
-from voxcpm2.errors import CheckpointError, ConfigError, RequestError, shown
-from voxcpm2.files import Tensors, identity, read, read_object
+from voxcpm2.config import Config
 from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
-DTYPES = {
-    "float32": mx.float32,
-    "fp32": mx.float32,
-    "bfloat16": mx.bfloat16,
-    "bf16": mx.bfloat16,
-    "float16": mx.float16,
-    "fp16": mx.float16,
-}
 MOST_CONFIG, MOST_INDEX = 1 << 20, 16 << 20
 """Bytes of config.json, and of a list of shards."""
 MOST_SHARDS = 1000
@@ -82,13 +84,13 @@ def load(
     read is.
     """
     wanted = None if dtype is None else parse_dtype(dtype)
-    path, revision = locate(path_or_repo)
+    path, revision = locate(path_or_repo, HUB_FILES)
     data = read_config(path)
     config = Config.from_dict(data)
     chosen = config_dtype(config) if wanted is None else wanted
     tokenizer = Tokenizer.load(path)
     files = weight_files(path)
-    adapter = None if lora is None else lora_.read(locate(lora)[0])
+    adapter = None if lora is None else lora_.read(locate(lora, HUB_FILES)[0])
     identity = fingerprint(data, files, adapter)
 
     network, vae = Network(config), AudioVAE(config.vae)
@@ -98,14 +100,6 @@ def load(
         lora_.apply(network, adapter)
     mx.eval(network.parameters(), vae.parameters())
     return Checkpoint(config, network, vae, tokenizer, path, revision, chosen, identity)
-
-
-def parse_dtype(dtype: Any) -> mx.Dtype:
-    """A name of `DTYPES`, or one of their MLX dtypes."""
-    found: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
-    if not isinstance(found, mx.Dtype) or found not in DTYPES.values():
-        raise RequestError(f"dtype {dtype!r} is not known; known: float32, bfloat16, float16")
-    return found
 
 
 def config_dtype(config: Config) -> mx.Dtype:
@@ -126,54 +120,6 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 # ---- where the files are
-
-
-def locate(path_or_repo: str | Path) -> tuple[Path, str | None]:
-    """The directory, and for a hub id the commit it was downloaded at."""
-    path = Path(path_or_repo).expanduser()
-    if path.is_dir():
-        return path, None
-    hub_id = re.fullmatch(r"(\w[\w.-]*/\w[\w.-]*)(?:@([\w./-]+))?", str(path_or_repo))
-    if path.exists() or not isinstance(path_or_repo, str) or hub_id is None:
-        raise CheckpointError(f"{path}: no such directory, and not a hub id (owner/name)")
-    path = _download(hub_id[1], hub_id[2])
-    return path, path.name  # snapshots are named by their commit
-
-
-def _download(repo: str, revision: str | None) -> Path:
-    """Fetch, with the hub's own progress bar, what is not in its cache yet."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    try:
-        return Path(snapshot_download(repo, revision=revision, allow_patterns=HUB_FILES))
-    except GatedRepoError as error:
-        raise CheckpointError(
-            f"{repo}: this repository is gated; accept its terms on the hub, then `hf auth login`"
-        ) from error
-    except RevisionNotFoundError as error:
-        raise CheckpointError(f"{repo}: the hub has no revision {revision!r}") from error
-    except RepositoryNotFoundError as error:
-        raise CheckpointError(
-            f"{repo}: no such directory here, and no such repository on the hub (a private one "
-            "needs `hf auth login`)"
-        ) from error
-    except HFValidationError as error:
-        raise CheckpointError(f"{repo}: no such directory, and not a hub id: {error}") from error
-    # What is left: no network, offline mode, or a server in trouble, with nothing in the cache.
-    except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().splitlines()
-        raise CheckpointError(
-            f"{repo}: not in the cache, and the hub cannot be reached "
-            f"({reason[0] if reason else type(error).__name__}). Go online once, unset "
-            "HF_HUB_OFFLINE, or download the repository elsewhere and give its directory"
-        ) from error
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -298,29 +244,6 @@ def _from_community(vae: Tensors, config: Config) -> Tensors:
     return {official(name): axes(name, tensor) for name, tensor in vae.items()}
 
 
-_NORM_NAMES = (
-    (".weight_g", ".weight_v"),
-    (".parametrizations.weight.original0", ".parametrizations.weight.original1"),
-)
-
-
-def fold_weight_norm(vae: Tensors) -> Tensors:
-    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
-    folded = dict(vae)
-    for name in vae:
-        for gain, direction in _NORM_NAMES:
-            base = name.removesuffix(gain)
-            if base == name or base + direction not in vae:
-                continue
-            g, v = vae[name].astype(mx.float32), vae[base + direction].astype(mx.float32)
-            if v.ndim == 0 or g.shape != (v.shape[0],) + (1,) * (v.ndim - 1):
-                continue  # left as they are, so that both are named as unexpected
-            del folded[name], folded[base + direction]
-            norm = mx.sqrt(mx.sum(v * v, axis=tuple(range(1, v.ndim)), keepdims=True))
-            folded[f"{base}.weight"] = v * (g / norm)
-    return folded
-
-
 # ---- into the modules
 
 
@@ -333,53 +256,17 @@ def fill(
     nothing. Returns those that the codec took, as it took them.
     """
     quantization = data.get("quantization") or data.get("quantization_config")
-    _quantize_like(network, tensors, quantization)
+    quantize_like(network, tensors, quantization)
     vae_tensors = _dequantize(vae_tensors, quantization)
     vae_tensors = _without_unused(vae_tensors, vae)
     expected = {name: p.shape for name, p in parameters(network).items()}
     expected |= {f"audio_vae.{name}": shape for name, shape in vae.expects().items()}
     everything = tensors | {f"audio_vae.{name}": t for name, t in vae_tensors.items()}
-    _compare(expected, {name: t.shape for name, t in everything.items()})
-    _check_numbers(everything, parameters(network))
+    compare(expected, {name: t.shape for name, t in everything.items()})
+    check_numbers(everything, parameters(network))
     network.load_weights(list(tensors.items()))
     vae.take(vae_tensors)
     return vae_tensors
-
-
-def parameters(module: nn.Module) -> Tensors:
-    """All arrays of a module by name."""
-    return dict(tree_flatten(module.parameters()))
-
-
-def _compare(expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]]) -> None:
-    problems = []
-
-    def report(kind: str, names: list[str]) -> None:
-        if names:
-            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
-
-    report("missing", sorted(expected.keys() - found.keys()))
-    report("unexpected", sorted(found.keys() - expected.keys()))
-    shared = sorted(expected.keys() & found.keys())
-    wrong = [name for name in shared if expected[name] != found[name]]
-    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
-    if problems:
-        raise CheckpointError(
-            "the tensors do not fit config.json; is it another model's? " + "; ".join(problems)
-        )
-
-
-def _check_numbers(found: Tensors, wanted: Tensors) -> None:
-    """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
-    for name, tensor in found.items():
-        kind = wanted[name].dtype if name in wanted else mx.float32
-        fractions = mx.issubdtype(kind, mx.floating)
-        if not (mx.issubdtype(tensor.dtype, mx.floating) if fractions else tensor.dtype == kind):
-            raise CheckpointError(
-                f"the numbers of {name} are {tensor.dtype}, which no checkpoint of VoxCPM has; "
-                "download it again"
-            )
 
 
 def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
@@ -399,43 +286,6 @@ def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
     return used
 
 
-def _settings(quantization: Any, module: str) -> dict[str, Any]:
-    """How one module is quantised: group_size, bits, mode."""
-    if not isinstance(quantization, Mapping) or "bits" not in quantization:
-        raise CheckpointError(
-            f"{module} is quantised, but config.json has no quantization with group_size and bits"
-        )
-    own = quantization.get(module)
-    merged = {**quantization, **own} if isinstance(own, Mapping) else quantization
-    settings = {"group_size": merged.get("group_size", 64), "bits": merged["bits"]}
-    settings["mode"] = merged.get("mode", "affine")
-    if not all(type(settings[key]) is int for key in ("group_size", "bits")) or not isinstance(
-        settings["mode"], str
-    ):
-        raise CheckpointError(
-            f"config.json: quantization of {shown(module)}: group_size and bits must be whole "
-            "numbers, mode a word"
-        )
-    return settings
-
-
-def _quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
-    """Make quantised modules of those whose tensors come with scales."""
-
-    def wanted(name: str, module: nn.Module) -> bool | dict[str, Any]:
-        if f"{name}.scales" not in tensors or not hasattr(module, "to_quantized"):
-            return False
-        return _settings(quantization, name)
-
-    if any(name.endswith(".scales") for name in tensors):
-        try:
-            nn.quantize(network, class_predicate=wanted)
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise CheckpointError(
-                f"config.json: quantization does not fit: {shown(str(error))}"
-            ) from error
-
-
 def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
     """mlx-audio quantises the tables of the sample-rate condition, too; here they are float32."""
     plain = dict(vae)
@@ -448,7 +298,7 @@ def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
                 plain.pop(f"{base}.weight"),
                 plain.pop(name),
                 plain.pop(f"{base}.biases", None),
-                **_settings(quantization, f"audio_vae.{base}"),
+                **quantised_as(quantization, f"audio_vae.{base}"),
             )
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise CheckpointError(

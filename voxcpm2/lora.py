@@ -17,9 +17,9 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_unflatten
 
-from voxcpm2 import files
-from voxcpm2.errors import CheckpointError, shown
-from voxcpm2.linear import LoRALinear
+from speechbase import files
+from speechbase.errors import CheckpointError, shown
+from speechbase.linear import LoRALinear
 
 # Upstream's configuration where lora_config.json is missing.
 _DEFAULT = {"enable_lm": True, "enable_dit": True, "enable_proj": False, "r": 8, "alpha": 16}

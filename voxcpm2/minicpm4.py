@@ -14,40 +14,16 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from speechbase.device import elementwise, on_gpu
+from speechbase.linear import added, joined
 from voxcpm2.cache import KVCache
 from voxcpm2.config import RopeConfig, TransformerConfig
-from voxcpm2.linear import added, joined
 
 Rotation = tuple[mx.array, mx.array]
 """(cos, sin) and (-sin, cos), each (B or 1, T, 1, 2, head_dim / 2) float32."""
 ALL = slice(None)
 FEW, TOGETHER = 8, 32
 """Metal's attention for up to FEW queries takes TOGETHER of a group's heads; see `folds`."""
-
-
-def on_gpu() -> bool:
-    """Whether what is computed now is computed on a GPU, where each launch costs."""
-    return mx.default_device().type == mx.DeviceType.gpu
-
-
-def on_cuda() -> bool:
-    """Whether that GPU is NVIDIA's, where MLX keeps what it made for each new shape."""
-    return on_gpu() and mx.cuda.is_available()
-
-
-def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
-    """One kernel for shapes of all sizes on a GPU.
-
-    On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
-    aborts at the end of a process whose other threads ran what was compiled.
-    """
-    compiled = mx.compile(function, shapeless=True)
-
-    @functools.wraps(function)
-    def call(*arrays: mx.array | float) -> mx.array:
-        return compiled(*arrays) if on_gpu() else function(*arrays)
-
-    return call
 
 
 def rope_table(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from voxcpm2.errors import RequestError
+from speechbase.errors import RequestError
 from voxcpm2.speech import Speech
 
 AUDIO_START, REFERENCE_START, REFERENCE_END = 101, 103, 104

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import mlx.core as mx
 
+from speechbase.device import on_gpu
 from voxcpm2.config import Config, TransformerConfig
-from voxcpm2.minicpm4 import on_gpu
 from voxcpm2.model import Network
 from voxcpm2.prompt import Text, build
 

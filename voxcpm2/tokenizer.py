@@ -17,8 +17,8 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import Metaspace
 
-from voxcpm2.errors import CheckpointError, shown
-from voxcpm2.files import read_object
+from speechbase.errors import CheckpointError, shown
+from speechbase.files import read_object
 
 MOST = 64 << 20
 """Bytes of a tokenizer file; VoxCPM2's has 7 million."""

@@ -36,10 +36,11 @@ import numpy as np
 from mlx.utils import tree_flatten, tree_map_with_path
 
 import voxcpm2
+from speechbase.weights import parse_dtype
 from voxcpm2 import Request, VoxCPM2
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
-from voxcpm2.load import Checkpoint, parse_dtype, read_config
+from voxcpm2.load import Checkpoint, read_config
 from voxcpm2.model import Network
 from voxcpm2.prompt import Text, build
 

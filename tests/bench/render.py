@@ -58,11 +58,11 @@ from narrator.speech import render
 from narrator.speech.plan import Step
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.text.pace import expected_seconds
+from speechbase.weights import parameters
 from tests import books, small_model, sounds
 from tests.bench.model import SHIPPED, randomise
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
-from voxcpm2.load import parameters
 from voxcpm2.model import Network
 
 ROOT = Path(__file__).parents[2]

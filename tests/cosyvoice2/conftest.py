@@ -21,8 +21,9 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
-from cosyvoice2.load import fold_weight_norm, in_place
-from voxcpm2 import pth
+from cosyvoice2.load import in_place
+from speechbase import pth
+from speechbase.weights import fold_weight_norm
 
 ROOT = Path(
     os.environ.get("COSYVOICE2_GOLDEN", Path(__file__).parent.parent / "golden" / "cosyvoice2")

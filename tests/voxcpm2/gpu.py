@@ -10,7 +10,7 @@ from unittest import mock
 
 import mlx.core as mx
 
-from voxcpm2 import minicpm4
+from speechbase import device
 
 Kind = Literal["metal", "cuda"]
 
@@ -44,7 +44,7 @@ def pretended(kind: Kind = "metal", *, compiled: bool = False) -> Iterator[None]
     if not compiled:
         mx.disable_compile()
     try:
-        with mock.patch.object(minicpm4, "mx", core):
+        with mock.patch.object(device, "mx", core):
             yield
     finally:
         mx.enable_compile()

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import voxcpm2
+from speechbase.errors import ModelError
 from tests.voxcpm2.conftest import Golden
-from voxcpm2.errors import VoxCPM2Error
 
 Case = tuple[str, Callable[[Path], None]]
 """What it does, and the doing of it: to a folder with a checkpoint, and a LoRA in `lora`."""
@@ -268,7 +268,7 @@ def attempt(folder: Path, *, lora: bool) -> str:
         latents = model.encode(np.sin(np.arange(3200, dtype=np.float32)), sample_rate=16_000)
         reference = None if model.config.first_generation else latents
         model.generate("a b", reference=reference, steps=2, max_len=2, seed=1)
-    except VoxCPM2Error as error:
+    except ModelError as error:
         message = str(error).replace(str(folder), "")
         if "\n" in message or len(message) > 1500 or not message.isprintable():
             return f"its message is no line: {message!r:.300}"

@@ -38,8 +38,8 @@ from voxcpm.modules.minicpm4.config import MiniCPM4Config
 from voxcpm.modules.minicpm4.model import MiniCPMLongRoPE
 
 import voxcpm2
+from speechbase import audio as audio_in
 from voxcpm2 import Prompt, Request, VoxCPM2
-from voxcpm2 import audio as audio_in
 from voxcpm2.config import Config
 from voxcpm2.convert import convert
 from voxcpm2.generate import Row

@@ -6,10 +6,10 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from speechbase.errors import ConfigError, RequestError
 from tests.effort import quick
 from voxcpm2.audio_vae import AudioVAE, Tails
 from voxcpm2.config import Config
-from voxcpm2.errors import ConfigError, RequestError
 from voxcpm2.load import read_tensors, weight_files
 
 VARIANTS = ["base", "stress", "square", "v1"]

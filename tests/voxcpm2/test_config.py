@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from speechbase.errors import ConfigError
 from voxcpm2.config import Config
-from voxcpm2.errors import ConfigError
 
 from .conftest import ROOT
 

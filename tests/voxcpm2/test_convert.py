@@ -10,11 +10,12 @@ import mlx.core as mx
 import mlx.nn as nn
 import pytest
 
+from speechbase.errors import CheckpointError, RequestError
+from speechbase.weights import parameters
 from tests.effort import quick
 from voxcpm2.__main__ import main
 from voxcpm2.convert import convert
-from voxcpm2.errors import CheckpointError, RequestError
-from voxcpm2.load import load, parameters
+from voxcpm2.load import load
 
 ALL = ["base", "bf16", "stress", "square", "v1"]
 

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import voxcpm2
+from speechbase import device
 from tests.voxcpm2.gpu import pretended
-from voxcpm2 import Prompt, Request, VoxCPM2, audio_vae, device
+from voxcpm2 import Prompt, Request, VoxCPM2, audio_vae
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
 from voxcpm2.convert import convert

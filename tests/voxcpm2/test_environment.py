@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from speechbase.environment import DEFAULTS
 from tests import books, hubs
-from voxcpm2.environment import DEFAULTS
 
 SPY = """\
 import json, os, sys

@@ -12,10 +12,10 @@ import mlx.nn as nn
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
+from speechbase.errors import CheckpointError, ConfigError, RequestError
 from tests.effort import quick
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
-from voxcpm2.errors import CheckpointError, ConfigError, RequestError
 from voxcpm2.load import (
     fill,
     fingerprint,

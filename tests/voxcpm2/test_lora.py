@@ -10,11 +10,12 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
+from speechbase.errors import CheckpointError
+from speechbase.weights import parameters
 from tests.effort import quick
 from voxcpm2 import lora
 from voxcpm2.cfm import CFM
-from voxcpm2.errors import CheckpointError
-from voxcpm2.load import load, parameters
+from voxcpm2.load import load
 from voxcpm2.prompt import Tokens
 
 VARIANTS = ["base", "stress", "square", "v1"]

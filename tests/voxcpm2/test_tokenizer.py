@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from voxcpm2.errors import CheckpointError
+from speechbase.errors import CheckpointError
 from voxcpm2.tokenizer import Tokenizer
 
 

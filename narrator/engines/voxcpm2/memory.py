@@ -43,7 +43,7 @@ def is_beyond_repair(error: Exception) -> bool:
 
 def prepare() -> None:
     """Have MLX's environment set, for who loads MLX without the model. Raises ImportError."""
-    import voxcpm2.environment  # noqa: F401
+    import speechbase.environment  # noqa: F401
 
 
 class MemoryLimits:

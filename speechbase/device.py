@@ -5,12 +5,36 @@ It tells of a failure late, and a CPU at once. It knows no network.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
 
-from voxcpm2.minicpm4 import on_gpu
+
+def on_gpu() -> bool:
+    """Whether what is computed now is computed on a GPU, where each launch costs."""
+    return mx.default_device().type == mx.DeviceType.gpu
+
+
+def on_cuda() -> bool:
+    """Whether that GPU is NVIDIA's, where MLX keeps what it made for each new shape."""
+    return on_gpu() and mx.cuda.is_available()
+
+
+def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """One kernel for shapes of all sizes on a GPU.
+
+    On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
+    aborts at the end of a process whose other threads ran what was compiled.
+    """
+    compiled = mx.compile(function, shapeless=True)
+
+    @functools.wraps(function)
+    def call(*arrays: mx.array | float) -> mx.array:
+        return compiled(*arrays) if on_gpu() else function(*arrays)
+
+    return call
 
 
 def settle(stream: Any = None) -> None:

@@ -1,8 +1,8 @@
 """Audio from anywhere -> mono float32 samples at the encoder's rate, checked and padded.
 
-Reads with soundfile, and with PyAV what soundfile cannot. VoxCPM2 reads as
-librosa does: mean of the channels, then soxr's HQ resampler, length rounded up. VoxCPM 1.x reads
-as torchaudio does: the same, with a windowed sinc. It knows no model and no latents.
+Reads with soundfile, and with PyAV what soundfile cannot. VoxCPM2 reads as librosa does: mean of
+the channels, then soxr's HQ resampler, length rounded up. VoxCPM 1.x and CosyVoice2 read as
+torchaudio does: the same, with a windowed sinc. It knows no model and no latents.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import os
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import av
 import mlx.core as mx
@@ -20,7 +20,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from voxcpm2.errors import AudioError, shown
+from speechbase.errors import AudioError, shown
 
 Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array
 
@@ -43,13 +43,29 @@ def load(
 ) -> np.ndarray:
     """Mono float32 samples (n,) at `rate` Hz.
 
+    `source` as for `mono`, samples without a rate being at `rate`. `sinc` resamples as torchaudio
+    does. Raises AudioError as `mono`.
+    """
+    samples, found = mono(source, sample_rate=sample_rate, default=rate)
+    if found == rate:
+        return samples
+    few = found * rate // math.gcd(found, rate) ** 2 <= MOST_TAPS
+    return (resample_sinc if sinc and few else _resample)(samples, found, rate)
+
+
+def mono(
+    source: Source, *, sample_rate: int | None = None, default: int | None = None
+) -> tuple[np.ndarray, int]:
+    """Mono float32 samples (n,), the mean of the channels, and their rate in Hz.
+
     `source` is a path, the bytes of a file, an open binary file, or float samples, (n,) or
-    (n, channels), at `sample_rate` Hz (None: already at `rate`). `sinc` resamples as VoxCPM 1.x.
+    (n, channels), at `sample_rate` Hz (None: at `default`).
     Raises AudioError for what is unreadable, not finite, silent, or shorter than 0.1 s.
     """
     if isinstance(source, np.ndarray | mx.array):
         name = "samples"
-        samples, found = _from_array(source), rate if sample_rate is None else sample_rate
+        samples = _from_array(source)
+        found: Any = default if sample_rate is None else sample_rate
         if not isinstance(found, int | np.integer):
             raise AudioError(f"sample_rate is {found!r}; it must be a whole number of Hz")
     else:
@@ -72,15 +88,12 @@ def load(
         raise AudioError(
             f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {SHORTEST} s or more"
         )
-    mono = samples if samples.ndim == 1 else samples.mean(axis=1)
-    if np.abs(mono - mono.mean(dtype=np.float64)).max() < QUIETEST:
+    mixed = samples if samples.ndim == 1 else samples.mean(axis=1)
+    if np.abs(mixed - mixed.mean(dtype=np.float64)).max() < QUIETEST:
         raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
-    if np.abs(mono).max() > LOUDEST:
-        raise AudioError(f"{name}: peaks at {np.abs(mono).max():.3g}; full scale is 1")
-    if found == rate:
-        return mono
-    few = found * rate // math.gcd(found, rate) ** 2 <= MOST_TAPS
-    return (_resample_sinc if sinc and few else _resample)(mono, found, rate)
+    if np.abs(mixed).max() > LOUDEST:
+        raise AudioError(f"{name}: peaks at {np.abs(mixed).max():.3g}; full scale is 1")
+    return mixed, int(found)
 
 
 def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
@@ -167,7 +180,7 @@ def _resample(samples: np.ndarray, orig: int, target: int) -> np.ndarray:
     return np.pad(resampled, (0, length - resampled.size))
 
 
-def _resample_sinc(samples: np.ndarray, orig: int, target: int) -> np.ndarray:
+def resample_sinc(samples: np.ndarray, orig: int, target: int) -> np.ndarray:
     """As torchaudio.functional.resample: Hann-windowed sinc, 6 zero crossings, rolloff 0.99."""
     crossings, rolloff = 6, 0.99
     divisor = math.gcd(orig, target)

@@ -21,7 +21,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from voxcpm2.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, shown
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "DoubleStorage": np.dtype("<f8"),

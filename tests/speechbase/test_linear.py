@@ -9,7 +9,7 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
-from voxcpm2.linear import LoRALinear, Separate, added, joined
+from speechbase.linear import LoRALinear, Separate, added, joined
 
 OUTPUTS = (64, 32, 96)
 

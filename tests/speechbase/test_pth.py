@@ -14,8 +14,8 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from voxcpm2 import pth
-from voxcpm2.errors import CheckpointError
+from speechbase import pth
+from speechbase.errors import CheckpointError
 
 
 def write(path: Path, pickled: bytes, *, compress=zipfile.ZIP_STORED, **entries: bytes) -> Path:

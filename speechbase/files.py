@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import mlx.core as mx
 
-from voxcpm2 import pth
-from voxcpm2.errors import CheckpointError, VoxCPM2Error, shown
+from speechbase import pth
+from speechbase.errors import CheckpointError, ModelError, shown
 
 Tensors = dict[str, mx.array]
 
@@ -28,9 +30,7 @@ _WIDTHS = {
 }  # fmt: skip
 
 
-def read_object(
-    path: Path, most: int, wrong: type[VoxCPM2Error] = CheckpointError
-) -> dict[str, Any]:
+def read_object(path: Path, most: int, wrong: type[ModelError] = CheckpointError) -> dict[str, Any]:
     """The JSON object of a file of at most `most` bytes. Raises FileNotFoundError, `wrong`."""
     try:
         size = path.stat().st_size
@@ -50,6 +50,17 @@ def read_object(
     if not isinstance(data, dict):
         raise wrong(f"{path}: expected a JSON object")
     return data
+
+
+@contextlib.contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A temporary directory beside `target`, renamed to it at the end: whole, or not there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+        directory = Path(scratch) / target.name
+        directory.mkdir()
+        yield directory
+        directory.rename(target)
 
 
 def read(path: Path) -> Tensors:

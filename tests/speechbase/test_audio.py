@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import soundfile
 
+from speechbase import audio
+from speechbase.errors import AudioError
 from tests.effort import quick
-from voxcpm2 import audio
-from voxcpm2.errors import AudioError
 
 CLIPS = [
     "exact",

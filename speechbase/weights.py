@@ -1,0 +1,132 @@
+"""Tensors by name and the modules that they are for: compared, checked, quantised alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten
+
+from speechbase.errors import CheckpointError, RequestError, shown
+from speechbase.files import Tensors
+
+DTYPES = {
+    "float32": mx.float32,
+    "fp32": mx.float32,
+    "bfloat16": mx.bfloat16,
+    "bf16": mx.bfloat16,
+    "float16": mx.float16,
+    "fp16": mx.float16,
+}
+
+
+def parse_dtype(dtype: Any) -> mx.Dtype:
+    """A name of `DTYPES`, or one of their MLX dtypes."""
+    found: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
+    if not isinstance(found, mx.Dtype) or found not in DTYPES.values():
+        raise RequestError(f"dtype {dtype!r} is not known; known: float32, bfloat16, float16")
+    return found
+
+
+_NORM_NAMES = (
+    (".weight_g", ".weight_v"),
+    (".parametrizations.weight.original0", ".parametrizations.weight.original1"),
+)
+
+
+def fold_weight_norm(tensors: Tensors) -> Tensors:
+    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
+    folded = dict(tensors)
+    for name in tensors:
+        for gain, direction in _NORM_NAMES:
+            base = name.removesuffix(gain)
+            if base == name or base + direction not in tensors:
+                continue
+            g, v = tensors[name].astype(mx.float32), tensors[base + direction].astype(mx.float32)
+            if v.ndim == 0 or g.shape != (v.shape[0],) + (1,) * (v.ndim - 1):
+                continue  # left as they are, so that both are named as unexpected
+            del folded[name], folded[base + direction]
+            norm = mx.sqrt(mx.sum(v * v, axis=tuple(range(1, v.ndim)), keepdims=True))
+            folded[f"{base}.weight"] = v * (g / norm)
+    return folded
+
+
+def parameters(module: nn.Module) -> Tensors:
+    """All arrays of a module by name."""
+    return dict(tree_flatten(module.parameters()))
+
+
+def compare(
+    expected: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, tuple[int, ...]],
+    settings: str = "config.json",
+) -> None:
+    """All names that are missing, unexpected or misshapen in one CheckpointError; the shapes that
+    are expected are those of the file `settings`."""
+    problems = []
+
+    def report(kind: str, names: list[str]) -> None:
+        if names:
+            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
+
+    report("missing", sorted(expected.keys() - found.keys()))
+    report("unexpected", sorted(found.keys() - expected.keys()))
+    shared = sorted(expected.keys() & found.keys())
+    wrong = [name for name in shared if expected[name] != found[name]]
+    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
+    if problems:
+        raise CheckpointError(
+            f"the tensors do not fit {settings}; is it another model's? " + "; ".join(problems)
+        )
+
+
+def check_numbers(found: Tensors, wanted: Tensors) -> None:
+    """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
+    for name, tensor in found.items():
+        kind = wanted[name].dtype if name in wanted else mx.float32
+        fractions = mx.issubdtype(kind, mx.floating)
+        if not (mx.issubdtype(tensor.dtype, mx.floating) if fractions else tensor.dtype == kind):
+            raise CheckpointError(
+                f"the numbers of {name} are {tensor.dtype}, which no checkpoint has; "
+                "download it again"
+            )
+
+
+def quantised_as(quantization: Any, module: str) -> dict[str, Any]:
+    """How one module is quantised: group_size, bits, mode."""
+    if not isinstance(quantization, Mapping) or "bits" not in quantization:
+        raise CheckpointError(
+            f"{module} is quantised, but config.json has no quantization with group_size and bits"
+        )
+    own = quantization.get(module)
+    merged = {**quantization, **own} if isinstance(own, Mapping) else quantization
+    settings = {"group_size": merged.get("group_size", 64), "bits": merged["bits"]}
+    settings["mode"] = merged.get("mode", "affine")
+    if not all(type(settings[key]) is int for key in ("group_size", "bits")) or not isinstance(
+        settings["mode"], str
+    ):
+        raise CheckpointError(
+            f"config.json: quantization of {shown(module)}: group_size and bits must be whole "
+            "numbers, mode a word"
+        )
+    return settings
+
+
+def quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
+    """Make quantised modules of those whose tensors come with scales."""
+
+    def wanted(name: str, module: nn.Module) -> bool | dict[str, Any]:
+        if f"{name}.scales" not in tensors or not hasattr(module, "to_quantized"):
+            return False
+        return quantised_as(quantization, name)
+
+    if any(name.endswith(".scales") for name in tensors):
+        try:
+            nn.quantize(network, class_predicate=wanted)
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise CheckpointError(
+                f"config.json: quantization does not fit: {shown(str(error))}"
+            ) from error
