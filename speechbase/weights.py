@@ -58,6 +58,37 @@ def parameters(module: nn.Module) -> Tensors:
     return dict(tree_flatten(module.parameters()))
 
 
+def in_place(module: nn.Module, tensors: Mapping[str, mx.array]) -> Tensors:
+    """Tensors as PyTorch has them, in the axis order of a module's layers.
+
+    A convolution's weight is (out, in, k) there and (out, k, in) here, a transposed one's
+    (in, out, k) and (out, k, in).
+    """
+    return _turned(module, tensors, (0, 2, 1), (1, 2, 0))
+
+
+def out_of_place(module: nn.Module) -> Tensors:
+    """A module's arrays in PyTorch's axis order: what `in_place` takes."""
+    return _turned(module, parameters(module), (0, 2, 1), (2, 0, 1))
+
+
+def _turned(
+    module: nn.Module,
+    tensors: Mapping[str, mx.array],
+    plain: tuple[int, int, int],
+    transposed: tuple[int, int, int],
+) -> Tensors:
+    layers = dict(module.named_modules())
+    turned = dict(tensors)
+    for name, tensor in tensors.items():
+        layer = layers.get(name.removesuffix(".weight"))
+        if tensor.ndim == 3 and isinstance(layer, nn.ConvTranspose1d):
+            turned[name] = tensor.transpose(transposed)
+        elif tensor.ndim == 3 and isinstance(layer, nn.Conv1d):
+            turned[name] = tensor.transpose(plain)
+    return turned
+
+
 def compare(
     expected: Mapping[str, tuple[int, ...]],
     found: Mapping[str, tuple[int, ...]],

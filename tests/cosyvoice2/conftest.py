@@ -21,9 +21,8 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
-from cosyvoice2.load import in_place
 from speechbase import pth
-from speechbase.weights import fold_weight_norm
+from speechbase.weights import fold_weight_norm, in_place
 
 ROOT = Path(
     os.environ.get("COSYVOICE2_GOLDEN", Path(__file__).parent.parent / "golden" / "cosyvoice2")
