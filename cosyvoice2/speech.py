@@ -1,4 +1,4 @@
-"""What a row becomes: samples, tokens, mel, and how it ended. Knows nothing of how it came about."""
+"""What a row becomes: samples, tokens, mel, and how it ended; not how it came about."""
 
 from __future__ import annotations
 

@@ -23,6 +23,9 @@ from cosyvoice2.config import (
 )
 from speechbase import pth
 from speechbase.weights import fold_weight_norm, in_place
+from tests.voxcpm2.conftest import save_torch
+
+__all__ = ["save_torch"]
 
 ROOT = Path(
     os.environ.get("COSYVOICE2_GOLDEN", Path(__file__).parent.parent / "golden" / "cosyvoice2")
