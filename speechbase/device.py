@@ -11,6 +11,9 @@ from typing import Any
 
 import mlx.core as mx
 
+CACHE_LIMIT = 1 << 30
+"""Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
+
 
 def on_gpu() -> bool:
     """Whether what is computed now is computed on a GPU, where each launch costs."""

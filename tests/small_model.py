@@ -21,7 +21,8 @@ from unittest import mock
 import numpy as np
 
 from narrator.cast import auditions, presets
-from narrator.engines.voxcpm2 import apart, session
+from narrator.engines.mlx import apart
+from narrator.engines.voxcpm2 import loaded
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.sound import audio
@@ -89,12 +90,12 @@ bob: Good night, then.
 LENIENT = apart._START.replace(
     "main(int",
     """\
-from narrator.engines.voxcpm2 import session
-lengths = session.lengths
+from narrator.engines.voxcpm2 import loaded
+lengths = loaded.lengths
 def brief(*given):
     least, most = lengths(*given)
     return least, min(most, least + 1)
-session.lengths = brief
+loaded.lengths = brief
 main(int""",
 )
 """How the model's own process begins, if it has one."""
@@ -127,7 +128,7 @@ def checkpoint(scratch: Path) -> Path:
 def lenient() -> Iterator[None]:
     """Random weights pass: every check but `finite`, every clip, and a quick first candidate; also
     where the model has a process of its own."""
-    examine, lengths = checks.examine, session.lengths
+    examine, lengths = checks.examine, loaded.lengths
 
     def only_finite(*arguments: Any, **options: Any) -> checks.Verdict:
         verdict = examine(*arguments, **options)
@@ -139,7 +140,7 @@ def lenient() -> Iterator[None]:
         return least, min(most, least + 1)
 
     with (
-        mock.patch.object(session, "lengths", brief),
+        mock.patch.object(loaded, "lengths", brief),
         mock.patch.object(apart, "_START", LENIENT),
         mock.patch.object(checks, "examine", only_finite),
         mock.patch.object(checks, "unusual", return_value=()),

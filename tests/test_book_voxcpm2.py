@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import voxcpm2
-from narrator.engines.voxcpm2 import apart
+from narrator.engines.mlx import apart
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store

@@ -26,7 +26,7 @@ from mlx.utils import tree_flatten
 
 from speechbase import audio as _audio
 from speechbase.audio import Source
-from speechbase.device import settle
+from speechbase.device import CACHE_LIMIT, settle
 from speechbase.errors import AudioError, CheckpointError, ConfigError, ModelError, RequestError
 from voxcpm2 import generate as _generate
 from voxcpm2.audio_vae import DECODINGS
@@ -56,8 +56,6 @@ __all__ = [
 
 VoxCPM2Error = ModelError
 """The root of what goes wrong for a user of the package."""
-# Freed memory that MLX may keep for reuse, in bytes. Unbounded, it grows with every new shape.
-CACHE_LIMIT = 1 << 30
 POSITIONS = 1024
 """Of a row: a reference, a prompt, a text and half a minute of speech are some 500, and keys are
 copied when a row joins or leaves."""

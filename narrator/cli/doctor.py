@@ -200,7 +200,7 @@ def _model(name: str, model: Model) -> Diagnosis:
 
 
 def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagnosis:
-    from narrator.engines.voxcpm2.memory import RECOGNISER
+    from narrator.engines.mlx.memory import RECOGNISER
 
     free = "" if memory.available is None else f", {sized(memory.available)} available"
     said = f"{sized(memory.total)}{free}"

@@ -18,8 +18,8 @@ from typing import Any, Self
 import numpy as np
 
 from narrator.engines import models, quiet
-from narrator.engines.voxcpm2.loaded import line_of
-from narrator.engines.voxcpm2.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
+from narrator.engines.mlx.loaded import line_of
+from narrator.engines.mlx.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
 from narrator.errors import EngineUnavailable
 
 ROWS = 4

@@ -50,14 +50,15 @@ import numpy as np
 import voxcpm2
 from narrator.delivery import finish
 from narrator.engines import Request, quiet
+from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.plan import Step
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.text.pace import expected_seconds
+from speechbase.device import CACHE_LIMIT
 from speechbase.weights import parameters
 from tests import books, small_model, sounds
 from tests.bench.model import SHIPPED, randomise
@@ -360,9 +361,9 @@ def spied(path: Path, engine: VoxCPM2Engine) -> tuple[list[Asked], Sequence[Step
     """The requests that a run of the program makes of the model, in their order."""
     asked: dict[str, voxcpm2.Request] = {}
     current: list[str] = []
-    enter, add = VoxCPM2Session.add, voxcpm2.Batch.add
+    enter, add = ModelSession.add, voxcpm2.Batch.add
 
-    def entered(session: VoxCPM2Session, request: Request) -> None:
+    def entered(session: ModelSession, request: Request) -> None:
         current[:] = [request.key]
         enter(session, request)
 
@@ -371,7 +372,7 @@ def spied(path: Path, engine: VoxCPM2Engine) -> tuple[list[Asked], Sequence[Step
         return add(batch, request)
 
     with (
-        mock.patch.object(VoxCPM2Session, "add", entered),
+        mock.patch.object(ModelSession, "add", entered),
         mock.patch.object(voxcpm2.Batch, "add", added),
     ):
         _, report = rendered(path, engine)
@@ -395,7 +396,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
     """The model's batch, kept full; decoding beside its steps, as the engine does it."""
     loaded = engine._load(quiet)
     model = loaded.model
-    limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
+    limit = mx.set_cache_limit(CACHE_LIMIT)
     requests = {one.task.key: one.request for one in asked}
     tasks = [one.task for one in asked]
     if not chains:

@@ -24,16 +24,16 @@ sys.meta_path.insert(0, Spy())
 """
 LOADING = """\
 from pathlib import Path
-from narrator.engines.voxcpm2.loaded import Loading
+from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-loading = Loading("m", Path(sys.argv[1]), None, VoxCPM2Settings(), "w", Path("v"))
+loading = LoadingVoxCPM2("m", Path(sys.argv[1]), VoxCPM2Settings(), "w", Path("v"))
 """
 WAYS = {
     "the package": "import voxcpm2",
     "its command": "import runpy; runpy.run_module('voxcpm2', run_name='__main__')",
     "a module of it": "from voxcpm2.config import Config",
     "render": "sys.argv[1:] = ['render', sys.argv[2]]; from narrator import cli; cli.main()",
-    "the model's process": f"{LOADING}from narrator.engines.voxcpm2 import worker\n"
+    "the model's process": f"{LOADING}from narrator.engines.mlx import worker\n"
     "worker.Answering(print).load(loading)",
     "doctor's step": "from pathlib import Path; from narrator.engines import voxcpm2\n"
     "voxcpm2.tried(Path(sys.argv[1]))",

@@ -15,12 +15,11 @@ from functools import lru_cache
 from typing import Any
 
 from narrator.engines import Request
+from narrator.engines.asking import closed, lengths, noise_seed, there
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
 from narrator.engines.server.sounds import Samples, as_wav
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2.session import lengths, noise_seed
-from narrator.engines.voxcpm2.wording import before, closed, description
-from narrator.errors import EngineFailure
+from narrator.engines.voxcpm2.wording import before, description
 
 PATCH = 0.16
 """Seconds of a step of VoxCPM2, which is what nano-vllm-voxcpm counts."""
@@ -168,10 +167,10 @@ def _vllm_omni(settings: ServerSettings, wanted: Wanted) -> Body:
     """One clip with its text: the reference, or the take before."""
     request = wanted.request
     if request.mode == "continuation" and request.prompt is not None:
-        clip = _base64(_there(request, wanted.before), wanted.rate)
+        clip = _base64(there(request, wanted.before), wanted.rate)
         text = request.prompt.text
     else:
-        reference = _there(request, request.reference)
+        reference = there(request, request.reference)
         clip, text = _clip(reference), reference.transcript
     body: Body = {
         "input": request.text,
@@ -230,7 +229,7 @@ def _nano(settings: ServerSettings, wanted: Wanted) -> Body:
         "response_format": "pcm",
     }
     if request.mode in ("reference", "anchored"):
-        reference = _there(request, request.reference)
+        reference = there(request, request.reference)
         body["ref_audio_wav_base64"] = _clip(reference)
         body["ref_audio_wav_format"] = "wav"
     held = 0.0
@@ -253,8 +252,8 @@ def _prompt(wanted: Wanted) -> tuple[Samples, int, str]:
     """The take before; where a chain begins in continuation, the reference as what goes on."""
     request = wanted.request
     if request.mode == "anchored" or request.prompt is not None:
-        return _there(request, wanted.before), wanted.rate, _there(request, request.prompt).text
-    reference: Reference = _there(request, request.reference)
+        return there(request, wanted.before), wanted.rate, there(request, request.prompt).text
+    reference: Reference = there(request, request.reference)
     return reference.samples, reference.rate, reference.transcript
 
 
@@ -292,9 +291,3 @@ def _clip(reference: Reference) -> str:
 
 def _base64(samples: Samples, rate: int) -> str:
     return base64.b64encode(as_wav(samples, rate)).decode()
-
-
-def _there(request: Request, given: Any) -> Any:
-    if given is None:
-        raise EngineFailure(f"a request in the mode {request.mode} lacks its reference or prompt")
-    return given

@@ -18,11 +18,11 @@ from typing import Any
 
 from narrator.characters import quoted
 from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines.asking import noise_seed
 from narrator.engines.server.dialects import PATCH, Manner, Wanted, format_of, longest
 from narrator.engines.server.meeting import RemoteServer
 from narrator.engines.server.sounds import ServerSound, at_rate, heard
 from narrator.engines.server.wire import Call, Setback
-from narrator.engines.voxcpm2.session import noise_seed
 from narrator.errors import EngineFailure, EngineUnavailable
 
 SLICE, SPARE = 0.5, 0.05

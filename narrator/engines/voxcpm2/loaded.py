@@ -1,27 +1,28 @@
-"""The model in memory: clips are encoded here, once each, and what it fails on is put in words.
+"""VoxCPM2 in memory: clips are encoded here, once each; requests become its own, rows speech.
 
-Used on the thread that loaded it.
+Used on the thread that loaded it. Noise is drawn from the request's seed, its text and its attempt:
+equal texts of one seed draw equal noise, and differ by what they continue. Prompts are taken as
+they are given: who makes them ends them on a short pause.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import files
-from narrator.engines import quiet
+from narrator.engines import Request, Speech, quiet
+from narrator.engines.asking import closed, lengths, noise_seed, there
+from narrator.engines.mlx.loaded import ON_LINUX, Encoded, LoadedModel, Loading, Tell, keep, kept
 from narrator.engines.voice import Reference
-from narrator.engines.voxcpm2.memory import is_beyond_repair, is_out_of_memory
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.errors import EngineFailure, EngineUnavailable
+from narrator.engines.voxcpm2.wording import before, description
+from narrator.errors import EngineUnavailable
+from speechbase.errors import ModelError
 
 if TYPE_CHECKING:
     import voxcpm2
@@ -30,190 +31,169 @@ HEAD = 8
 """Patches of a reference that are encoded to see whether latents that came with it are its own."""
 ALIKE = 0.05
 """How far such latents may lie apart, as a share of the largest: devices round differently."""
-TOO_BIG = (
-    "close other programs, use the 8-bit model (`narrator models pull --8bit`), "
-    "or make chunks shorter"
-)
-
-_ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
 
 Side = Literal["right", "left"]
 Latents = NDArray[np.float32]
 
 
-class OutOfMemory(EngineUnavailable):
-    """Memory did not hold the encoding of a voice beside what else there was."""
-
-
-class Corrupt(EngineUnavailable):
-    """MLX cannot go on in this process; another one can."""
-
-
 @dataclass(frozen=True, slots=True)
-class Loading:
-    """What is to be loaded, and where its encoded references are kept."""
+class LoadingVoxCPM2(Loading):
+    """VoxCPM2, with the voice that it was tuned to."""
 
-    spec: str
-    path: Path
-    lora: Path | None
     settings: VoxCPM2Settings
-    weights: str
-    """Names the model's bytes."""
-    cache: Path
+    lora: Path | None = None
+
+    name: ClassVar[str] = "VoxCPM2"
+    less: ClassVar[str] = (
+        "close other programs, use the 8-bit model (`narrator models pull --8bit`), "
+        "or make chunks shorter"
+    )
+
+    def load(self, tell: Tell = quiet) -> LoadedVoxCPM2:
+        tell(f"loading VoxCPM2 ({self.spec}) …")
+        try:
+            import voxcpm2  # first: it sets what MLX reads of its environment
+        except ImportError as error:
+            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
+        with self.in_words():
+            model = voxcpm2.load(self.path, dtype=self.dtype, lora=self.lora)
+        return LoadedVoxCPM2(self, model)
 
 
-def load(what: Loading, tell: Callable[[str], None] = quiet) -> LoadedModel:
-    """The model in this process. Raises EngineUnavailable."""
-    tell(f"loading VoxCPM2 ({what.spec}) …")
-    try:
-        import voxcpm2  # first: it sets what MLX reads of its environment
-    except ImportError as error:
-        raise EngineUnavailable(f"MLX does not load here ({error}): {_ON_LINUX}") from error
-    import mlx.core as mx
-
-    dtype: str | None = what.settings.dtype
-    if dtype == "auto":
-        # Half precision is slower on a CPU; None is the checkpoint's own.
-        dtype = "float32" if mx.default_device() == mx.cpu else None
-    limit = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
-    try:
-        model = voxcpm2.load(what.path, dtype=dtype, lora=what.lora)
-    except voxcpm2.VoxCPM2Error as error:
-        raise EngineUnavailable(f"{what.spec}: {error}") from error
-    except (RuntimeError, MemoryError) as error:
-        said = f"{what.spec}: the model does not load: {line_of(error)}"
-        raise EngineUnavailable(
-            f"{said}; {TOO_BIG}" if is_out_of_memory(error) else said
-        ) from error
-    finally:
-        mx.set_cache_limit(limit)
-    beside = mx.new_stream(mx.default_device())
-    return LoadedModel(model, what.settings, what.weights, what.cache, beside)
-
-
-@dataclass(slots=True, eq=False)
-class LoadedModel:
+class LoadedVoxCPM2(LoadedModel):
     """VoxCPM2 as it is loaded, with the clips that it has encoded."""
 
     model: voxcpm2.VoxCPM2
-    settings: VoxCPM2Settings
-    weights: str
-    """Names its bytes."""
-    cache: Path
-    """The folder of encoded references."""
-    beside: Any
-    """The MLX stream that decodes while the model goes on."""
-    _encoded: dict[tuple[str, Side], Latents] = field(default_factory=dict)
 
-    def encode(
-        self, reference: Reference, side: Side = "right", tell: Callable[[str], None] = quiet
-    ) -> Latents:
+    def __init__(self, what: LoadingVoxCPM2, model: voxcpm2.VoxCPM2) -> None:
+        import voxcpm2
+
+        super().__init__(what, model)
+        self.decodings = voxcpm2.DECODINGS
+        self._settings = what.settings
+        self._encoded: dict[tuple[str, Side], Latents] = {}
+
+    # -- clips
+
+    def encode(self, reference: Reference) -> Encoded:
+        return {self.model.encoder_fingerprint: self.latents(reference)}
+
+    def latents(self, reference: Reference, side: Side = "right", tell: Tell = quiet) -> Latents:
         """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
 
         Encoded once, and kept in the cache's folder; `reference.latents` are the right side's, and
-        come from anywhere: those that are not of this sound are told, and not used. Raises
-        EngineUnavailable out of memory, EngineFailure for a clip that it cannot take, Corrupt,
-        StorageError.
+        come from anywhere: those that are not of this sound are told, and not used. Raises as
+        `encoding`, and StorageError.
         """
-        import voxcpm2
-
         name = (reference.content, side)
         if name in self._encoded:
             return self._encoded[name]
-        model = self.model
-        path = self.cache / f"{reference.content}-{model.encoder_fingerprint[:16]}-{side}.npz"
-        given = reference.latents.get(model.encoder_fingerprint) if side == "right" else None
-        try:
-            if given is not None and not _of_sound(model, reference, given):
+        mark = self.model.encoder_fingerprint
+        path = self.what.cache / f"{reference.content}-{mark[:16]}-{side}.npz"
+        found = reference.latents.get(mark) if side == "right" else None
+        with self.encoding():
+            if found is not None and not self._is_of_sound(reference, found):
                 tell("a voice was kept with latents that are not of its sound: they are not used")
-                given = None
-            latents = _read_latents(path, model, reference) if given is None else given
-            if latents is None:
+                found = None
+            if found is None:
+                found = kept(path).get("latents")
+                found = found if found is not None and self._fits(reference, found) else None
+            if found is None:
                 tell("encoding a voice …")
-                latents = model.encode(
+                found = self.model.encode(
                     reference.samples, sample_rate=reference.rate, pad=side
                 ).astype(np.float32)
-                with files.replacing(path) as temporary, temporary.open("wb") as file:
-                    np.savez(file, latents=latents)
-        except (voxcpm2.VoxCPM2Error, RuntimeError, MemoryError) as error:
-            if is_beyond_repair(error):
-                raise corrupt(error) from error
-            if is_out_of_memory(error):
-                what = f"out of memory while a voice is encoded ({line_of(error)}): {TOO_BIG}"
-                raise OutOfMemory(what) from error
-            raise EngineFailure(f"VoxCPM2 cannot read the reference: {line_of(error)}") from error
-        self._encoded[name] = latents
-        return latents
+                keep(path, {"latents": found})
+        self._encoded[name] = found
+        return found
 
-    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
-        """As `Engine.encoded`.
+    def _fits(self, reference: Reference, latents: Latents) -> bool:
+        """Whether latents are as many numbers as the sound has, and numbers."""
+        config = self.model.config
+        count = math.ceil(reference.seconds / self._patch_seconds)
+        return (
+            latents.dtype == np.float32
+            and latents.shape[1:] == (config.patch_size, config.feat_dim)
+            and abs(len(latents) - count) <= 1
+            and bool(np.isfinite(latents).all())
+        )
 
-        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
-        `encode` fails on, and StorageError.
+    def _is_of_sound(self, reference: Reference, latents: Latents) -> bool:
+        """Whether latents from elsewhere can be a reference's: they fit, and begin as its own do.
+
+        The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
         """
+        if not self._fits(reference, latents):
+            return False
+        # one more patch: resampling looks ahead a little
+        stop = round((HEAD + 1) * self._patch_seconds * reference.rate)
         try:
-            return {self.model.encoder_fingerprint: self.encode(reference)}
-        except EngineFailure as error:
-            raise EngineUnavailable(str(error)) from error
+            own = self.model.encode(reference.samples[:stop], sample_rate=reference.rate)[:HEAD]
+        except ModelError:  # nothing is heard there: it is encoded whole
+            return False
+        given = latents[: len(own)]
+        apart = np.abs(given - own[: len(given)]).max()
+        return bool(apart <= ALIKE * np.abs(own).max())
 
+    @property
+    def _patch_seconds(self) -> float:
+        """Of sound that the encoder makes one patch of."""
+        config = self.model.config
+        return config.patch_size * config.vae.hop / config.vae.sample_rate
 
-def corrupt(error: Exception) -> Corrupt:
-    return Corrupt(f"MLX cannot go on in this process ({line_of(error)}): run the same again")
+    # -- requests
 
+    def asked(self, request: Request, tell: Tell) -> voxcpm2.Request:
+        import voxcpm2
 
-def line_of(error: Exception) -> str:
-    """What an error says, in a line."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
+        reference = prompt = None
+        if request.mode in ("reference", "anchored"):
+            reference = self.latents(there(request, request.reference), "right", tell)
+        if request.mode in ("anchored", "continuation"):
+            prompt = self._continued(request, tell)
+        described = {
+            "zero-shot": (request.voice.description, request.style),
+            "reference": (request.style,),
+        }.get(request.mode, ())
+        config, settings = self.model.config, self._settings
+        patch = config.patch_size * config.vae.out_hop / config.vae.out_sample_rate
+        least, most = lengths(
+            request.expected,
+            request.parameters.get("earliest_stop", settings.earliest_stop),
+            0.0 if prompt is None else len(prompt.latents) * patch,
+            patch,
+        )
+        return voxcpm2.Request(
+            closed(request.text, request.language),
+            voice=description(described),
+            reference=reference,
+            prompt=prompt,
+            steps=request.parameters.get("steps", settings.steps),
+            cfg=request.parameters.get("cfg", settings.cfg),
+            seed=noise_seed(request),
+            min_len=least,
+            max_len=most,
+        )
 
+    def _continued(self, request: Request, tell: Tell) -> voxcpm2.Prompt:
+        """The take before; where a chain begins in continuation, the reference clip itself, as the
+        speech that goes on."""
+        import voxcpm2
 
-def _fits(model: voxcpm2.VoxCPM2, reference: Reference, latents: Latents) -> bool:
-    """Whether latents are as many numbers as the sound has, and numbers."""
-    config = model.config
-    count = math.ceil(reference.seconds / _patch_seconds(model))
-    return (
-        latents.dtype == np.float32
-        and latents.shape[1:] == (config.patch_size, config.feat_dim)
-        and abs(len(latents) - count) <= 1
-        and bool(np.isfinite(latents).all())
-    )
+        if request.mode == "anchored" or request.prompt:
+            prompt = there(request, request.prompt)
+            text, latents = prompt.text, there(request, prompt.state)
+        else:
+            reference = there(request, request.reference)
+            text, latents = reference.transcript, self.latents(reference, "left", tell)
+        return voxcpm2.Prompt(before(text, request.language), latents)
 
-
-def _of_sound(model: voxcpm2.VoxCPM2, reference: Reference, latents: Latents) -> bool:
-    """Whether latents from elsewhere can be a reference's: they fit, and begin as its own do.
-
-    The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
-    """
-    import voxcpm2
-
-    if not _fits(model, reference, latents):
-        return False
-    # one more patch: resampling looks ahead a little
-    stop = round((HEAD + 1) * _patch_seconds(model) * reference.rate)
-    try:
-        head = model.encode(reference.samples[:stop], sample_rate=reference.rate)[:HEAD]
-    except voxcpm2.VoxCPM2Error:  # nothing is heard there: it is encoded whole
-        return False
-    given = latents[: len(head)]
-    apart = np.abs(given - head[: len(given)]).max()
-    return bool(apart <= ALIKE * np.abs(head).max())
-
-
-def _patch_seconds(model: voxcpm2.VoxCPM2) -> float:
-    """Of sound that the encoder makes one patch of."""
-    config = model.config
-    return config.patch_size * config.vae.hop / config.vae.sample_rate
-
-
-def _read_latents(path: Path, model: voxcpm2.VoxCPM2, reference: Reference) -> Latents | None:
-    """What was encoded before; None where nothing is, or what is there is damaged."""
-    try:
-        with zipfile.ZipFile(path) as stored:
-            if any(part.compress_type != zipfile.ZIP_STORED for part in stored.infolist()):
-                return None  # a flipped bit says so: it was never compressed
-            data = stored.read("latents.npy")  # its checksum is tested before it is looked at
-        latents = np.load(io.BytesIO(data), allow_pickle=False)
-    # RuntimeError: encrypted, or of a version to come
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
-        return None
-    return latents if _fits(model, reference, latents) else None
+    def said(self, made: voxcpm2.Speech) -> Speech:
+        return Speech(
+            made.samples,
+            made.latents,
+            stop="cap" if made.stop_reason == "cap" else "stop",
+            patches=len(made.latents),
+            tokens=made.token_count,
+            seed=made.seed,
+        )

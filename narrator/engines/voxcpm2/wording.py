@@ -1,5 +1,4 @@
-"""How a text is put to VoxCPM2: in which languages, the mark it ends on, the seam to the text
-before, descriptions.
+"""How a text is put to VoxCPM2: in which languages, the seam to the text before, descriptions.
 
 Pure; knows no model and no tokens. Only what is given to the model changes: records keep the text.
 """
@@ -8,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from narrator.engines.asking import UNSPACED, closed, primary
 
 LANGUAGES = frozenset(
     "ar da de el en es fi fr he hi id it ja km ko lo "
@@ -18,43 +19,11 @@ ALSO = frozenset("nb nn fil iw in cmn yue wuu nan grc".split())
 """Other tags of the same, the Chinese languages that the authors call dialects, and old Greek,
 which is read as new."""
 
-UNSPACED = frozenset("zh cmn yue wuu nan ja".split())
-"""Written without a space between sentences."""
-
-_ENDS = ".!?。！？｡．؟۔।॥။៕。"
-_CLOSERS = "\"'”’»›)]）」』】 "
-_WEAK = ",;:–—-،؛、，；：· "
-_DOTS = re.compile(r"(?:…|\.{2,}|。{2,})[.…。]*$")
 _BRACKETS = re.compile(r"[()（）\s]+")
 
 
 def speaks(language: str) -> bool:
     return primary(language) in LANGUAGES | ALSO
-
-
-def closed(text: str, language: str) -> str:
-    """`text` on one full stop, or the question or exclamation mark it ends on.
-
-    The model clips the ends of texts that break off, on commas, or on dots.
-    """
-    text = text.rstrip()
-    words = text.rstrip(_CLOSERS)
-    closers = text[len(words) :]
-    if not words:
-        return text
-    stop = "。" if primary(language) in UNSPACED else "."
-    ends = _ENDS + (";\u037e" if primary(language) in ("el", "grc") else "")
-    dotless = _DOTS.sub("", words).rstrip()
-    if dotless == words and words.endswith(tuple(ends)):
-        return text
-    bare = dotless.rstrip(_WEAK)
-    if not bare:
-        return text
-    if bare.endswith(tuple(ends)):
-        return bare + closers
-    if bare != words:  # the mark that was there is replaced, within quotes and brackets
-        return bare + stop + closers
-    return text + stop
 
 
 def before(text: str, language: str) -> str:
@@ -67,8 +36,3 @@ def description(parts: Sequence[str | None]) -> str | None:
     """Descriptions and styles as one, without the parentheses that the model is given it in."""
     plain = [_BRACKETS.sub(" ", part).strip() for part in parts if part]
     return ", ".join(part for part in plain if part) or None
-
-
-def primary(language: str) -> str:
-    """The language of a tag: "en" of "en-GB"."""
-    return language.lower().partition("-")[0]

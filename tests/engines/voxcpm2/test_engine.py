@@ -21,15 +21,20 @@ import pytest
 import voxcpm2
 from narrator import engines, files
 from narrator.engines import Outcome, Prompt, Request, Speech, machine
+from narrator.engines.asking import lengths, noise_seed
+from narrator.engines.mlx import engine as engine_module
+from narrator.engines.mlx import memory as mlx_memory
+from narrator.engines.mlx import session as room
+from narrator.engines.mlx.apart import SessionApart
+from narrator.engines.mlx.loaded import Tell
+from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2 import engine as engine_module
-from narrator.engines.voxcpm2 import memory as mlx_memory
-from narrator.engines.voxcpm2 import session as room
-from narrator.engines.voxcpm2.apart import SessionApart
+from narrator.engines.voxcpm2 import loaded
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.engines.voxcpm2.session import VoxCPM2Session, lengths, noise_seed
+from narrator.engines.voxcpm2.loaded import Side
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
+from speechbase.device import CACHE_LIMIT
 from tests import hubs
 from voxcpm2 import generate
 from voxcpm2.prompt import Continuation, Text, build
@@ -85,7 +90,7 @@ def request(text: str = "The rain fell.", **changes: Any) -> Request:
     return replace(given, **changes)
 
 
-def speak(session: VoxCPM2Session, requests: Iterable[Request]) -> dict[str, Outcome]:
+def speak(session: ModelSession, requests: Iterable[Request]) -> dict[str, Outcome]:
     """Everything by key, given as slots become free."""
     waiting, outcomes, inside = list(requests), dict[str, Outcome](), 0
     while waiting or inside:
@@ -102,6 +107,20 @@ def said(outcome: Outcome) -> Speech:
     assert outcome.failure is None
     assert outcome.speech is not None
     return outcome.speech
+
+
+def latents_of(
+    engine: VoxCPM2Engine, reference: Reference, side: Side = "right", tell: Tell = engines.quiet
+) -> np.ndarray:
+    """The latents of a clip, as the engine's model has them here."""
+    model = engine._load(tell)
+    assert isinstance(model, loaded.LoadedVoxCPM2)
+    return model.latents(reference, side, tell)
+
+
+def fingerprint(engine: VoxCPM2Engine) -> str:
+    """Of what encodes."""
+    return engine._load(engines.quiet).model.encoder_fingerprint
 
 
 MIXED = (
@@ -220,7 +239,7 @@ def test_the_first_generation_has_no_references(make: Make, tmp_path: Path) -> N
 # -- what the model is given -----------------------------------------------------------------------
 
 
-def given(session: VoxCPM2Session, asked: Request) -> tuple[np.ndarray | None, Any]:
+def given(session: ModelSession, asked: Request) -> tuple[np.ndarray | None, Any]:
     """The reference, and all that follows it, that a request's row was made of."""
     session.add(asked)
     row = list(session._jobs)[-1]
@@ -408,7 +427,7 @@ def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) ->
     least, most = lengths(asked.expected, 0.25, 3 * PATCH, PATCH)
     speech = session._model.generate(
         "Nobody knew.",
-        reference=engine.encode(asked.reference),
+        reference=latents_of(engine, asked.reference),
         prompt=voxcpm2.Prompt("Before. ", asked.prompt.state),
         steps=2,
         seed=noise_seed(asked),
@@ -464,19 +483,19 @@ def test_a_clip_is_encoded_once(
     monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
     told: list[str] = []
     first = make()
-    right = first.encode(clip(), tell=told.append)
+    right = latents_of(first, clip(), tell=told.append)
     assert told[-1].startswith("encoding")
-    assert np.array_equal(first.encode(clip()), right)
-    first.encode(clip(), "left")
-    assert np.array_equal(make().encode(clip()), right)
+    assert np.array_equal(latents_of(first, clip()), right)
+    latents_of(first, clip(), "left")
+    assert np.array_equal(latents_of(make(), clip()), right)
     assert calls == ["right", "left"]
-    first.encode(clip(0.5, "altered"))
+    latents_of(first, clip(0.5, "altered"))
     assert len(calls) == 3
     for path in (tmp_path / "voices").iterdir():
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
-    assert np.array_equal(make().encode(clip()), right)
+    assert np.array_equal(latents_of(make(), clip()), right)
     assert len(calls) == 4
 
 
@@ -486,11 +505,11 @@ def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
     (tmp_path / "voices").rename(tmp_path / "encoded")
     theirs = own.copy()
     theirs[-1] += 0.1  # to be known by
-    given = replace(voice, latents={engine.encoder_fingerprint: theirs})
-    assert np.array_equal(make().encode(given), theirs)
+    given = replace(voice, latents={fingerprint(engine): theirs})
+    assert np.array_equal(latents_of(make(), given), theirs)
     assert not (tmp_path / "voices").exists()
     other = replace(voice, latents={"another encoder": theirs})
-    assert np.array_equal(make().encode(other), own)
+    assert np.array_equal(latents_of(make(), other), own)
 
 
 def test_latents_are_looked_at_for_less_than_encoding_takes(
@@ -505,7 +524,7 @@ def test_latents_are_looked_at_for_less_than_encoding_takes(
         return encode(self, audio, sample_rate=sample_rate, pad=pad)
 
     monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
-    make().encode(given)
+    latents_of(make(), given)
     assert 1 < sum(heard) < 2
 
 
@@ -526,7 +545,7 @@ WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def encoded(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of three seconds that were encoded."""
     folder = tmp_path_factory.mktemp("encoded")
-    VoxCPM2Engine(VoxCPM2Settings(model=str(checkpoint)), cache=folder).encode(clip(3.0))
+    latents_of(VoxCPM2Engine(VoxCPM2Settings(model=str(checkpoint)), cache=folder), clip(3.0))
     return folder
 
 
@@ -536,9 +555,9 @@ def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(
 ) -> None:
     shutil.copytree(encoded, tmp_path / "voices")
     engine, voice, told = make(), clip(3.0), list[str]()
-    own = engine.encode(voice)
-    wrong = replace(voice, latents={engine.encoder_fingerprint: WRONG[kind](own)})
-    assert np.array_equal(make().encode(wrong, tell=told.append), own)
+    own = latents_of(engine, voice)
+    wrong = replace(voice, latents={fingerprint(engine): WRONG[kind](own)})
+    assert np.array_equal(latents_of(make(), wrong, tell=told.append), own)
     assert any("not of its sound" in line for line in told)
 
 
@@ -546,10 +565,10 @@ def test_latents_of_our_own_that_do_not_fit_are_made_anew(
     make: Make, encoded: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(encoded, tmp_path / "voices")
-    own = make().encode(clip(3.0))
+    own = latents_of(make(), clip(3.0))
     (path,) = (tmp_path / "voices").iterdir()
     np.savez(path, latents=own[:5])
-    assert np.array_equal(make().encode(clip(3.0)), own)
+    assert np.array_equal(latents_of(make(), clip(3.0)), own)
 
 
 def test_a_full_disk_is_not_hidden(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -646,7 +665,7 @@ def test_takes_that_are_decoded_count_as_rows_that_ran(
 ) -> None:
     failing(monkeypatch, lambda number: number == 1)
     session = make(slots=8).start()
-    monkeypatch.setattr(room, "lengths", lambda *_: (3, 3))  # all of them end with one step
+    monkeypatch.setattr(loaded, "lengths", lambda *_: (3, 3))  # all of them end with one step
     assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
     assert session.slots == 4  # half of eight that were decoded, while no row ran
     session.close()
@@ -821,7 +840,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
     error: str,
 ) -> None:
     """Once in a run of two takes of three patches, at every call of it."""
-    monkeypatch.setattr(room, "lengths", lambda *_: (2, 3))
+    monkeypatch.setattr(loaded, "lengths", lambda *_: (2, 3))
     arm = failing_once(monkeypatch, place, name, error, late=late)
     engine = make(slots=1)
 
@@ -843,7 +862,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
 def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "lengths", lambda *_: (2, 4))
+    monkeypatch.setattr(loaded, "lengths", lambda *_: (2, 4))
     arm = failing_once(monkeypatch, generate.Batch, "step", OUT, late=True)
     engine = make(slots=2)
     undisturbed, many, first = dict[str, Outcome](), 1, 0
@@ -963,7 +982,7 @@ def test_a_process_that_is_killed_costs_no_take(
         "encoding a voice …",  # of another take
     ]
     assert session.note == "1 slot, process 2"
-    assert engine.encoded(clip()).keys() == {make().encoder_fingerprint}
+    assert engine.encoded(clip()).keys() == {fingerprint(make())}
     session.close()
     assert engine._loaded is None  # the weights are not here, too
 
@@ -1037,7 +1056,7 @@ def test_limits_are_set_and_restored(make: Make, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(mx.metal, "is_available", lambda: True)
         monkeypatch.setattr(mx, "set_wired_limit", set_wired)
         session = make().start()
-        assert mx.set_cache_limit(voxcpm2.CACHE_LIMIT) == voxcpm2.CACHE_LIMIT
+        assert mx.set_cache_limit(CACHE_LIMIT) == CACHE_LIMIT
         assert wired[-1] > 1 << 28
         session.add(request())
         session.advance()

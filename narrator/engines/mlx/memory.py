@@ -52,9 +52,9 @@ class MemoryLimits:
     def __init__(self) -> None:
         import mlx.core as mx
 
-        import voxcpm2
+        from speechbase.device import CACHE_LIMIT
 
-        self._cache: int | None = mx.set_cache_limit(voxcpm2.CACHE_LIMIT)
+        self._cache: int | None = mx.set_cache_limit(CACHE_LIMIT)
         self._wired: int | None = None
         if mx.metal.is_available():
             # Where it is refused, the model may be paged out when others need memory, no more.

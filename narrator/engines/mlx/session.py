@@ -1,53 +1,35 @@
-"""VoxCPM2 at work: requests become rows of one batch, rows become takes.
+"""A model at work: requests become rows of one batch, rows become takes.
 
 A row that has finished is decoded beside the steps of those that go on, so that the model never
 waits. Everything random or counted belongs to the row, so that which requests share a batch changes
-no more than last bits; on a GPU those can turn a take, and what was stored is the take. Noise is
-drawn from the request's seed, its text and its attempt (`noise_seed`): equal texts of one seed draw
-equal noise, and differ by what they continue. Prompts are taken as they are given: who makes them
-ends them on a short pause.
+no more than last bits; on a GPU those can turn a take, and what was stored is the take.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
-from narrator import keys
-from narrator.engines import Outcome, Request, Speech, quiet
-from narrator.engines.voxcpm2.growth import Growth, recall, remember
-from narrator.engines.voxcpm2.loaded import (
-    TOO_BIG,
-    Corrupt,
-    LoadedModel,
-    OutOfMemory,
-    corrupt,
-    line_of,
-)
-from narrator.engines.voxcpm2.memory import (
+from narrator.engines import Outcome, Request, quiet
+from narrator.engines.mlx.growth import Growth, recall, remember
+from narrator.engines.mlx.loaded import Corrupt, LoadedModel, OutOfMemory, corrupt, line_of
+from narrator.engines.mlx.memory import (
     MemoryLimits,
     is_beyond_repair,
     is_out_of_memory,
     room,
 )
-from narrator.engines.voxcpm2.wording import before, closed, description
 from narrator.errors import EngineFailure, EngineUnavailable
-
-if TYPE_CHECKING:
-    import voxcpm2
+from speechbase.errors import ModelError
 
 SLICE = 0.5
 """Seconds that `advance` works before it returns."""
-HORIZON = 29.0
-"""Seconds of prompt and speech together: the model was trained within about 30."""
 MOST_FAILED = 3
 """Chunks that may fail alone, none of the others speaking between, before it is the machine."""
 _SCARCE = "out of memory"
-_T = TypeVar("_T")
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +37,8 @@ class _RowJob:
     """A request on its way."""
 
     request: Request
-    asked: voxcpm2.Request
+    asked: Any
+    """As `LoadedModel.asked` says it."""
     suspect: bool = False
     """It was there when a step failed: it is tried once more, alone."""
     cramped: bool = False
@@ -66,7 +49,7 @@ class _RowJob:
         return self.suspect or self.cramped
 
 
-class VoxCPM2Session:
+class ModelSession:
     """The model's batch: its rows, those that have finished, and how many there should be."""
 
     def __init__(
@@ -78,11 +61,11 @@ class VoxCPM2Session:
         self._loaded, self._model, self._tell = loaded, loaded.model, tell
         self._limits = MemoryLimits()
         self._growth = _growth(loaded, memory)
-        self._fixed = loaded.settings.slots != "auto"
+        self._fixed = loaded.what.settings.slots != "auto"
         self._memory = memory
         self._batch = self._model.batch(self._growth.slots)
-        self._jobs: dict[voxcpm2.Row, _RowJob] = {}
-        self._decoding: list[tuple[_RowJob, voxcpm2.Decoding]] = []
+        self._jobs: dict[Any, _RowJob] = {}
+        self._decoding: list[tuple[_RowJob, Any]] = []
         self._outcomes: list[Outcome] = []
         self._failed: set[str] = set()
         self._closed = False
@@ -100,14 +83,12 @@ class VoxCPM2Session:
         A `suspect` is spoken alone. Raises EngineUnavailable where memory does not hold the
         encoding of its voice, Corrupt, StorageError.
         """
-        import voxcpm2
-
         if self._first is None:
             self._first = time.monotonic()
         try:
-            self._enter(_RowJob(request, self._roomy(request), suspect))
+            self._enter(_RowJob(request, self._asked(request), suspect))
             self._resize()
-        except voxcpm2.VoxCPM2Error as error:
+        except ModelError as error:
             self._fail(request, str(error))
         except EngineFailure as error:
             self._outcomes.append(Outcome(request.key, request.attempt, failure=error))
@@ -166,12 +147,10 @@ class VoxCPM2Session:
 
     def _work(self, began: float) -> bool:
         """One step, decoding beside it; returns whether a slot became free."""
-        import voxcpm2
-
-        for _, decoding in self._decoding[: voxcpm2.DECODINGS]:  # others wait: windows are large
+        for _, decoding in self._decoding[: self._loaded.decodings]:  # windows are large
             decoding.push()
         done = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
-        ended: list[voxcpm2.Row] = []
+        ended: list[Any] = []
         if self._jobs:
             ended = self._batch.step()
             self._growth.step(self._batch.running + len(ended), time.monotonic() - began)
@@ -187,19 +166,16 @@ class VoxCPM2Session:
         self._resize()
         return bool(ended)
 
-    def _finish(self, job: _RowJob, decoding: voxcpm2.Decoding) -> None:
-        said = decoding.speech()
+    def _finish(self, job: _RowJob, decoding: Any) -> None:
+        made = decoding.speech()
         self._decoding.remove((job, decoding))
         self._failed.clear()
-        speech = Speech(
-            said.samples,
-            said.latents,
-            stop="cap" if said.stop_reason == "cap" else "stop",
-            patches=len(said.latents),
-            tokens=said.token_count,
-            seed=said.seed,
-        )
-        self._outcomes.append(Outcome(job.request.key, job.request.attempt, speech=speech))
+        request = job.request
+        try:
+            outcome = Outcome(request.key, request.attempt, speech=self._loaded.said(made))
+        except EngineFailure as error:
+            outcome = Outcome(request.key, request.attempt, failure=error)
+        self._outcomes.append(outcome)
 
     def _enter(self, job: _RowJob) -> None:
         self._jobs[self._batch.add(job.asked)] = job
@@ -235,7 +211,8 @@ class VoxCPM2Session:
             if not self.lower(ran, _SCARCE):
                 if jobs[0].cramped:
                     raise EngineUnavailable(
-                        f"out of memory with a single chunk ({line_of(error)}): {TOO_BIG}"
+                        f"out of memory with a single chunk ({line_of(error)}): "
+                        + self._loaded.what.less
                     ) from error
                 for job in jobs[:ran]:
                     job.cramped = True
@@ -253,14 +230,14 @@ class VoxCPM2Session:
                 job.suspect = True
         self._restart(jobs)
 
-    def _roomy(self, request: Request) -> voxcpm2.Request:
-        """`_asked`; a voice that does not fit beside what runs is encoded alone."""
+    def _asked(self, request: Request) -> Any:
+        """A voice that does not fit beside what runs is encoded alone."""
         try:
-            return self._asked(request)
+            return self._loaded.asked(request, self._tell)
         except OutOfMemory:
             self.lower(self._batch.running + len(self._decoding), _SCARCE)
             self._restart(self._in_flight())
-            return self._asked(request)
+            return self._loaded.asked(request, self._tell)
 
     def _in_flight(self) -> list[_RowJob]:
         """What runs comes before what waits."""
@@ -276,94 +253,19 @@ class VoxCPM2Session:
         self._resize()
 
     def _fail(self, request: Request, why: str) -> None:
-        self._outcomes.append(failed(request, why))
-
-    # -- what the model is asked
-
-    def _asked(self, request: Request) -> voxcpm2.Request:
-        """Raises EngineFailure for what a mode lacks, VoxCPM2Error."""
-        import voxcpm2
-
-        reference = prompt = None
-        if request.mode in ("reference", "anchored"):
-            reference = self._loaded.encode(_there(request, request.reference), "right", self._tell)
-        if request.mode in ("anchored", "continuation"):
-            prompt = self._continued(request)
-        described = {
-            "zero-shot": (request.voice.description, request.style),
-            "reference": (request.style,),
-        }.get(request.mode, ())
-        config, settings = self._model.config, self._loaded.settings
-        patch = config.patch_size * config.vae.out_hop / config.vae.out_sample_rate
-        least, most = lengths(
-            request.expected,
-            request.parameters.get("earliest_stop", settings.earliest_stop),
-            0.0 if prompt is None else len(prompt.latents) * patch,
-            patch,
-        )
-        return voxcpm2.Request(
-            closed(request.text, request.language),
-            voice=description(described),
-            reference=reference,
-            prompt=prompt,
-            steps=request.parameters.get("steps", settings.steps),
-            cfg=request.parameters.get("cfg", settings.cfg),
-            seed=noise_seed(request),
-            min_len=least,
-            max_len=most,
-        )
-
-    def _continued(self, request: Request) -> voxcpm2.Prompt:
-        """The take before; where a chain begins in continuation, the reference clip itself, as the
-        speech that goes on."""
-        import voxcpm2
-
-        if request.mode == "anchored" or request.prompt:
-            prompt = _there(request, request.prompt)
-            text, latents = prompt.text, _there(request, prompt.state)
-        else:
-            reference = _there(request, request.reference)
-            text = reference.transcript
-            latents = self._loaded.encode(reference, "left", self._tell)
-        return voxcpm2.Prompt(before(text, request.language), latents)
+        self._outcomes.append(failed(self._loaded.what.name, request, why))
 
 
-def _there(request: Request, given: _T | None) -> _T:
-    if given is None:
-        raise EngineFailure(f"a request in the mode {request.mode} lacks its reference or prompt")
-    return given
-
-
-def failed(request: Request, why: str) -> Outcome:
-    """What a request comes to that cannot be spoken."""
+def failed(name: str, request: Request, why: str) -> Outcome:
+    """What a request comes to that a model of this name cannot speak."""
     text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-    return Outcome(request.key, request.attempt, failure=EngineFailure(f"VoxCPM2: {why}: {text!r}"))
-
-
-def lengths(expected: float, earliest: float, prompt: float, patch: float) -> tuple[int, int]:
-    """Patches before which a stop is not heeded, and at most; all given in seconds but `earliest`,
-    the share of `expected` that must be spoken.
-
-    What is much too long is cut off, and prompt and speech stay within the model's horizon as far
-    as the text can be spoken there.
-    """
-    longest = min(2.5 * expected + 1.5, max(HORIZON - prompt, 1.25 * expected + 1.5))
-    least = max(2, math.floor(earliest * expected / patch))
-    return least, max(least + 2, math.ceil(longest / patch))
-
-
-def noise_seed(request: Request) -> int:
-    """What an attempt draws its noise from, 32 bits of its seed, its number and its text.
-
-    Chunks of one manifest seed must not share their noise, or they would share a melody.
-    """
-    return keys.number(f"{request.seed} {request.attempt} {request.text}") % 2**32
+    return Outcome(request.key, request.attempt, failure=EngineFailure(f"{name}: {why}: {text!r}"))
 
 
 def _growth(loaded: LoadedModel, memory: Path) -> Growth:
     import mlx.core as mx
 
-    slots = loaded.settings.slots
+    slots = loaded.what.settings.slots
     if slots != "auto":
         return Growth(slots, True, lambda now, then: True)
     mx.reset_peak_memory()
@@ -381,6 +283,6 @@ def _machine(loaded: LoadedModel) -> str:
     """What a number of slots is the best for."""
     import mlx.core as mx
 
-    info = mx.device_info()
+    what, info = loaded.what, mx.device_info()
     device = info.get("device_name") or info.get("architecture") or "unknown"
-    return f"{device}, {mx.default_device().type}, {loaded.weights[:24]}, {loaded.settings.dtype}"
+    return f"{device}, {mx.default_device().type}, {what.weights[:24]}, {what.settings.dtype}"

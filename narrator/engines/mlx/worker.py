@@ -14,15 +14,15 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NoReturn
 
 from narrator.engines import Outcome, Request
+from narrator.engines.mlx.loaded import Corrupt, Encoded, LoadedModel, Loading
+from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voice import Reference
-from narrator.engines.voxcpm2.loaded import Corrupt, Latents, LoadedModel, Loading, load
-from narrator.engines.voxcpm2.session import VoxCPM2Session
 from narrator.errors import NarratorError
 
 Running = tuple[int, float, str]
@@ -36,17 +36,17 @@ class Answering:
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._loaded: LoadedModel | None = None
-        self._sessions: dict[int, VoxCPM2Session] = {}
+        self._sessions: dict[int, ModelSession] = {}
 
     def load(self, what: Loading) -> None:
-        self._loaded = load(what, self._tell)
+        self._loaded = what.load(self._tell)
 
-    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
+    def encoded(self, reference: Reference) -> Encoded:
         return self._model.encoded(reference)
 
     def start(self, number: int, memory: Path, ran: int) -> tuple[None, Running]:
         """A session; fewer slots where a process died while `ran` requests were in flight."""
-        session = VoxCPM2Session(self._model, memory, self._tell)
+        session = ModelSession(self._model, memory, self._tell)
         session.lower(ran, "its process died")
         self._sessions[number] = session
         return None, running(session)
@@ -71,7 +71,7 @@ class Answering:
         return self._loaded
 
 
-def running(session: VoxCPM2Session) -> Running:
+def running(session: ModelSession) -> Running:
     return session.slots, session.busy, session.note
 
 

@@ -1,7 +1,7 @@
 """The model in another process: what it is sent, what comes back, and every way in which it dies.
 
 The other process is a thread here that hums, and dies where it is told to; real ones are in
-test_engine.py.
+voxcpm2/test_engine.py.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ import numpy as np
 import pytest
 
 from narrator.engines import Outcome, Prompt, Request, Speech, speak
+from narrator.engines.mlx import apart, worker
+from narrator.engines.mlx.apart import Died, ModelProcess, ModelProcesses, SessionApart
+from narrator.engines.mlx.loaded import Corrupt, Loading
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2 import apart, worker
-from narrator.engines.voxcpm2.apart import Died, ModelProcess, ModelProcesses, SessionApart
-from narrator.engines.voxcpm2.loaded import Corrupt, Loading
+from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
 When = Literal["before", "after", "within", "hangs"]
 """When a process dies of a message: before it does what it says, then, or within its answer."""
-LOADING = Loading("m", Path("m"), None, VoxCPM2Settings(), "w", Path("voices"))
+LOADING = LoadingVoxCPM2("m", Path("m"), VoxCPM2Settings(), "w", Path("voices"))
 
 
 def hum(request: Request, patches: int = 3) -> Speech:
@@ -448,13 +449,14 @@ def test_what_mlx_cannot_go_on_after_ends_a_process_with_a_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     thrashing = """\
-from narrator.engines.voxcpm2 import loaded, worker
+from narrator.engines.mlx import loaded
+from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 def load(what, tell):
     try:
         raise RuntimeError("Cache thrashing is happening")
     except RuntimeError as error:
         raise loaded.corrupt(error) from error
-worker.load = load
+LoadingVoxCPM2.load = load
 main(int"""
     monkeypatch.setattr(apart, "_START", apart._START.replace("main(int", thrashing))
     process = ModelProcess()
@@ -484,7 +486,7 @@ def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: st
 
 ORPHANING = """\
 import sys
-from narrator.engines.voxcpm2.apart import ModelProcess
+from narrator.engines.mlx.apart import ModelProcess
 process = ModelProcess()
 print(process._process.pid, flush=True)
 sys.stdin.read()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Outcome, Request, Speech, machine, quiet
+from narrator.engines.mlx.loaded import Encoded, Loading
+from narrator.engines.mlx.session import failed
 from narrator.engines.voice import Reference
-from narrator.engines.voxcpm2.loaded import Latents, Loading
-from narrator.engines.voxcpm2.session import failed
 from narrator.errors import EngineUnavailable
 
 SHARED = 2
@@ -41,7 +41,7 @@ PATIENCE = 10.0
 _START = """\
 import sys
 sys.path[:] = sys.argv[2:]
-from narrator.engines.voxcpm2.worker import main
+from narrator.engines.mlx.worker import main
 main(int(sys.argv[1]))
 """
 _NUMBERS = itertools.count()
@@ -157,7 +157,7 @@ class ModelProcesses:
 
     def __init__(self, loading: Loading, memory: Path) -> None:
         self.memory = memory
-        self._loading = loading
+        self.loading = loading
         self._process: ModelProcess | None = None
 
     def process(self, tell: Callable[[str], None]) -> ModelProcess:
@@ -165,16 +165,16 @@ class ModelProcesses:
         if self._process is None or not self._process.alive:
             self._process = None
             process = ModelProcess()
-            process.call("load", self._loading, tell=tell)
+            process.call("load", self.loading, tell=tell)
             self._process = process
         return self._process
 
-    def encoded(self, reference: Reference) -> Mapping[str, Latents]:
+    def encoded(self, reference: Reference) -> Encoded:
         """As `Engine.encoded`."""
         given = replace(reference, latents=dict(reference.latents))
         for last in (False, True):
             try:
-                found: Mapping[str, Latents] = self.process(quiet).call("encoded", given)
+                found: Encoded = self.process(quiet).call("encoded", given)
                 break
             except Died as died:
                 if last:
@@ -183,7 +183,7 @@ class ModelProcesses:
 
 
 class SessionApart:
-    """A session of the model in another process, as `VoxCPM2Session` is one in this."""
+    """A session of the model in another process, as `ModelSession` is one in this."""
 
     def __init__(self, apart: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
         self._apart, self._tell = apart, tell
@@ -205,7 +205,7 @@ class SessionApart:
             self._mend(died)
 
     def add(self, request: Request) -> None:
-        """As `VoxCPM2Session.add`."""
+        """As `ModelSession.add`."""
         self._flying[request.key, request.attempt] = request
         try:
             self._ask("add", _sent(request), False)
@@ -213,7 +213,7 @@ class SessionApart:
             self._mend(died)
 
     def advance(self) -> list[Outcome]:
-        """As `VoxCPM2Session.advance`.
+        """As `ModelSession.advance`.
 
         Raises EngineUnavailable where process after process dies, too.
         """
@@ -278,7 +278,8 @@ class SessionApart:
                 raise _hopeless(died, self._deaths) from died
             first = next(iter(self._flying), None)
             if begun and first in self._suspects:
-                self._outcomes.append(failed(self._landed(first), f"its process {died}"))
+                name = self._apart.loading.name
+                self._outcomes.append(failed(name, self._landed(first), f"its process {died}"))
             self._tell(f"the model's process {died}; a new one goes on")
             try:
                 self._begin()

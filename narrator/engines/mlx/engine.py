@@ -1,0 +1,155 @@
+"""A model as an engine: what a plan asks of it, without loading anything, and how it is loaded.
+
+MLX and the model's package are loaded by `start`, and used on the thread that called it, or in a
+process of their own (`apart.py`). Knows nothing of chapters, chains, checks and what becomes of a
+take.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from narrator import files
+from narrator.engines import ABSENT, Session, machine, models, quiet
+from narrator.engines.mlx.apart import ModelProcesses, SessionApart
+from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
+from narrator.engines.mlx.session import ModelSession
+from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.voice import CASTING, Reference, Voice
+from narrator.errors import EngineUnavailable, Problem
+
+
+class ModelEngine(ABC):
+    """Cheap until started, and loaded once for all its sessions.
+
+    `cache` is the folder of encoded references, `memory` the one of what was learnt of this machine
+    (the user's library unless set). `remembered` is an identity of before, as read from a file: its
+    weights stand for a model that is not here, as long as its `model`, if it has one, is the
+    settings'.
+    """
+
+    name: str
+    sampler: ClassVar[int]
+    """Raised when the same request would give other samples with the same weights."""
+    sample_rate: int
+    continues = True
+    clones: bool
+    anchors = True
+    horizon = 25.0  # trained within about 30: with room for what takes longer than expected
+    uses: Sequence[str]
+    casting: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        found: models.Model,
+        *,
+        cache: Path,
+        memory: Path | None = None,
+        remembered: object = MappingProxyType({}),
+    ) -> None:
+        self._chosen, self._found, self._cache = settings, found, cache
+        self._memory = (memory or files.library()) / "slots.json"
+        # a torn or altered file remembers nothing
+        self._remembered = remembered if isinstance(remembered, Mapping) else {}
+        self._loaded: LoadedModel | None = None
+
+    # -- what the plan asks
+
+    def identity(self) -> Mapping[str, Any]:
+        """Weights, precision, and our sampler's version.
+
+        Without the weights it is the remembered one's, else one that no take has.
+        """
+        return {
+            "name": self.name,
+            "sampler": self.sampler,
+            "weights": self._weights(),
+            "dtype": self._chosen.dtype,
+        }
+
+    def memory(self) -> Mapping[str, Any]:
+        """Its identity, and what its model is called in the manifest."""
+        return {"model": self._chosen.model, **self.identity()}
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """The reference's sound and transcript, or what it is cast from."""
+        if voice.content is not None:
+            return {"reference": voice.content}
+        recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
+        return recipe if voice.description else {**recipe, "speaker": voice.speaker}
+
+    @abstractmethod
+    def speaks(self, language: str) -> bool:
+        """As `Engine.speaks`."""
+
+    @abstractmethod
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """As `Engine.problems`."""
+
+    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+        """Load the model, unless it is loaded. Raises EngineUnavailable."""
+        if self._apart is not None:
+            return SessionApart(self._apart, tell)
+        return ModelSession(self._load(tell), self._memory, tell)
+
+    def encoded(self, reference: Reference) -> Encoded:
+        """What the model knows a clip by, by its encoder's fingerprint.
+
+        Loads the model. Raises EngineUnavailable, StorageError.
+        """
+        return (self._apart or self._load(quiet)).encoded(reference)
+
+    # -- the model
+
+    @abstractmethod
+    def _loading(self, path: Path) -> Loading:
+        """Of a model that is there. Raises EngineUnavailable."""
+
+    def _weights(self) -> str:
+        if self._found.path is not None:
+            return self._found.weights
+        spec = self._chosen.model
+        same = self._remembered.get("model", spec) == spec
+        return self._recalled("weights", spec, same)
+
+    def _recalled(self, kind: str, spec: str, same: bool) -> str:
+        remembered = self._remembered.get(kind) if same else None
+        return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
+
+    @cached_property
+    def _apart(self) -> ModelProcesses | None:
+        """What has the model in a process of its own, where it is to be there."""
+        loading, where = self._what(), self._chosen.process
+        own = _on_cuda() if where == "auto" else where == "own"
+        return ModelProcesses(loading, self._memory) if own else None
+
+    def _what(self) -> Loading:
+        return self._loading(path_of(self._found))
+
+    def _load(self, tell: Callable[[str], None]) -> LoadedModel:
+        self._loaded = self._loaded or self._what().load(tell)
+        return self._loaded
+
+
+@cache
+def _on_cuda() -> bool:
+    """Asked once, and elsewhere: MLX is not loaded here for it."""
+    return sys.platform == "linux" and machine.device().kind == "CUDA"
+
+
+def path_of(model: models.Model) -> Path:
+    """Raises EngineUnavailable where a model is not here."""
+    if model.path is None:
+        raise EngineUnavailable(
+            f"{model.note or f'{model.spec}: no model there'}\n"
+            "Fetch it once with `narrator models pull`, name its folder in book.yaml "
+            "(engine: {model: …}), or render with --draft"
+        )
+    return model.path

@@ -1,0 +1,173 @@
+"""A model in memory as a session knows it, clips that were encoded before, and errors in words.
+
+Used on the thread that loaded it. Knows no network: an engine's own module does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator import files
+from narrator.engines import Request, Speech, quiet
+from narrator.engines.mlx.memory import is_beyond_repair, is_out_of_memory
+from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.voice import Reference
+from narrator.errors import EngineFailure, EngineUnavailable
+from speechbase.errors import ModelError
+
+ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
+
+Tell = Callable[[str], None]
+Encoded = Mapping[str, NDArray[np.float32]]
+
+
+class OutOfMemory(EngineUnavailable):
+    """Memory did not hold the encoding of a voice beside what else there was."""
+
+
+class Corrupt(EngineUnavailable):
+    """MLX cannot go on in this process; another one can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading(ABC):
+    """What is to be loaded, here or in another process, and where its encoded clips are kept."""
+
+    spec: str
+    path: Path
+    settings: ModelSettings
+    weights: str
+    """Names the model's bytes."""
+    cache: Path
+
+    name: ClassVar[str]
+    """The model's, as people say it."""
+    less: ClassVar[str]
+    """What to do where it takes too much memory."""
+
+    @abstractmethod
+    def load(self, tell: Tell = quiet) -> LoadedModel:
+        """The model in this process. Raises EngineUnavailable."""
+
+    @property
+    def dtype(self) -> str | None:
+        """What the network computes in; None is the checkpoint's own."""
+        import mlx.core as mx
+
+        if self.settings.dtype != "auto":
+            return self.settings.dtype
+        # Half precision is slower on a CPU.
+        return "float32" if mx.default_device() == mx.cpu else None
+
+    @contextlib.contextmanager
+    def in_words(self) -> Iterator[None]:
+        """What a model does not load for, as EngineUnavailable; MLX keeps as much memory for reuse
+        afterwards as before."""
+        import mlx.core as mx
+
+        from speechbase.device import CACHE_LIMIT
+
+        limit = mx.set_cache_limit(CACHE_LIMIT)
+        try:
+            yield
+        except ModelError as error:
+            raise EngineUnavailable(f"{self.spec}: {error}") from error
+        except (RuntimeError, MemoryError) as error:
+            said = f"{self.spec}: the model does not load: {line_of(error)}"
+            more = f"; {self.less}" if is_out_of_memory(error) else ""
+            raise EngineUnavailable(f"{said}{more}") from error
+        finally:
+            mx.set_cache_limit(limit)
+
+
+class LoadedModel(ABC):
+    """A model, and what stands between it and the requests of a session."""
+
+    decodings: int
+    """Takes that may be decoded side by side."""
+
+    def __init__(self, what: Loading, model: Any) -> None:
+        import mlx.core as mx
+
+        self.what, self.model = what, model
+        self.beside: Any = mx.new_stream(mx.default_device())
+        """The MLX stream that decodes while the model goes on."""
+
+    @abstractmethod
+    def asked(self, request: Request, tell: Tell) -> Any:
+        """What the model is asked. Raises EngineFailure for what a mode lacks, ModelError, and as
+        `encoding`."""
+
+    @abstractmethod
+    def said(self, made: Any) -> Speech:
+        """What a row became. Raises EngineFailure where that is no speech."""
+
+    @abstractmethod
+    def encode(self, reference: Reference) -> Encoded:
+        """As `Engine.encoded`. Raises as `encoding`."""
+
+    def encoded(self, reference: Reference) -> Encoded:
+        """As `Engine.encoded`.
+
+        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
+        `encode` fails on, and StorageError.
+        """
+        try:
+            return self.encode(reference)
+        except EngineFailure as error:
+            raise EngineUnavailable(str(error)) from error
+
+    @contextlib.contextmanager
+    def encoding(self) -> Iterator[None]:
+        """What a clip is not encoded for: EngineUnavailable out of memory, EngineFailure for a clip
+        that the model cannot take, Corrupt."""
+        try:
+            yield
+        except (ModelError, RuntimeError, MemoryError) as error:
+            if is_beyond_repair(error):
+                raise corrupt(error) from error
+            if is_out_of_memory(error):
+                said = f"out of memory while a voice is encoded ({line_of(error)}): "
+                raise OutOfMemory(said + self.what.less) from error
+            said = f"{self.what.name} cannot read the reference: {line_of(error)}"
+            raise EngineFailure(said) from error
+
+
+def corrupt(error: Exception) -> Corrupt:
+    return Corrupt(f"MLX cannot go on in this process ({line_of(error)}): run the same again")
+
+
+def line_of(error: Exception) -> str:
+    """What an error says, in a line."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def keep(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Keep what was encoded. Raises StorageError."""
+    with files.replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def kept(path: Path) -> Mapping[str, NDArray[Any]]:
+    """What was encoded before; nothing where nothing is, or what is there is damaged."""
+    try:
+        with zipfile.ZipFile(path) as stored:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in stored.infolist()):
+                return {}  # a flipped bit says so: it was never compressed
+            # checksums are tested before anything is looked at
+            data = {part.removesuffix(".npy"): stored.read(part) for part in stored.namelist()}
+        return {name: np.load(io.BytesIO(one), allow_pickle=False) for name, one in data.items()}
+    # RuntimeError: encrypted, or of a version to come
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
+        return {}
