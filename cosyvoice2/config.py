@@ -55,6 +55,10 @@ class LMConfig:
     tau_r: float
 
     @property
+    def head_dim(self) -> int:
+        return self.hidden_size // self.num_heads
+
+    @property
     def end(self) -> int:
         """The id that ends speech; the two after it are `unused` and `fill`."""
         return self.speech_tokens

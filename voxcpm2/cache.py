@@ -6,11 +6,21 @@ It knows columns and rows; it knows no layers' insides and no text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import mlx.core as mx
 import numpy as np
 
-from voxcpm2.config import TransformerConfig
+
+class Stack(Protocol):
+    """What must be known of layers to make space for their keys and values."""
+
+    @property
+    def num_layers(self) -> int: ...
+    @property
+    def num_kv_heads(self) -> int: ...
+    @property
+    def head_dim(self) -> int: ...
 
 
 class KVCache:
@@ -34,7 +44,7 @@ class KVCache:
     @classmethod
     def for_rows(
         cls,
-        config: TransformerConfig,
+        config: Stack,
         dtype: mx.Dtype,
         counts: Sequence[int],
         prefixes: Sequence[KVCache | None],

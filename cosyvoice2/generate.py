@@ -1,0 +1,354 @@
+"""The loop over rows: what each is asked to say, what it draws, when it ends.
+
+A `Batch` holds up to `slots` rows. Each step feeds the token of every row that goes on, admits
+waiting ones, draws a token for each row, and lets go of those that have ended. What is drawn
+belongs to the row, so that its company changes no more than last bits of its logits. It makes
+tokens; what they sound like is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from itertools import islice
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from cosyvoice2.config import LMConfig
+from cosyvoice2.lm import ENDS, Lines, Qwen2LM
+from cosyvoice2.sampler import Head, Heads, choose
+from cosyvoice2.tokenizer import END_OF_PROMPT
+from speechbase.errors import RequestError
+from voxcpm2.device import settle
+
+LEAST, MOST = 2, 20
+"""Tokens for each id of the text, officially."""
+
+StopReason = Literal["stop", "cap", "cancelled"]
+
+
+class Cancel(Protocol):
+    """What `cancel` must offer; threading.Event does."""
+
+    def is_set(self) -> bool: ...
+
+
+class Voice(Protocol):
+    """What is asked of a reference here."""
+
+    @property
+    def tokens(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What one row is asked to say.
+
+    reference      whose voice it is; its tokens lead where `prompt_text` is their transcript
+    prompt_text    what is said in the tokens that lead
+    prefix_tokens  tokens that lead in place of the reference's: those of the take before, say
+    instruction    how to speak; `<|endofprompt|>` is appended where it is missing, without which it
+                   would be read aloud
+    speaker        a stored speaker, which the language model does not hear
+    uniforms       numbers in [0, 1), used in order; else they follow from the seed
+    seed           0 to 2**32 - 1; drawn if not given
+    min_len        no end before so many tokens; 2 for each id of the text
+    max_len        at most so many; 20 for each
+    tokens         what is said already, in place of a text
+    cancel         polled every step
+    compatible     as the official code, whose two ids after the end stop speech before `min_len`.
+                   Else such an id, which says nothing of the text, is drawn once more, among speech
+    """
+
+    text: str = ""
+    _: KW_ONLY
+    reference: Voice | None = None
+    prompt_text: str | None = None
+    prefix_tokens: Any = None
+    instruction: str | None = None
+    speaker: Any = None
+    uniforms: Iterable[float] | None = None
+    seed: int | None = None
+    min_len: int | None = None
+    max_len: int | None = None
+    tokens: Any = None
+    cancel: Cancel | None = None
+    compatible: bool = False
+
+
+class Row:
+    """A request on its way. `Batch.add` returns it to recognise the result by."""
+
+    def __init__(
+        self, request: Request, config: LMConfig, tokenize: Callable[[str], list[int]]
+    ) -> None:
+        """Checks everything that can be checked before work begins. Raises RequestError."""
+        _check_numbers(request)
+        self.request = request
+        self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
+        self.stop_reason: StopReason | None = None
+        self.token_count = 0
+        """Ids of the text, without prompt and instruction."""
+        self.text_ids: list[int] = []
+        """All of them, the prompt's or instruction's first."""
+        self.prefix: list[int] = []
+        """Tokens before the new ones."""
+        self._config, self._tokens = config, list[int]()
+        self._uniforms = _numbers(self.seed, request.uniforms)
+        if request.tokens is None:
+            self._read(tokenize)
+        else:
+            self._given()
+
+    def _given(self) -> None:
+        request = self.request
+        if request.text or any(
+            part is not None
+            for part in (request.prompt_text, request.prefix_tokens, request.instruction)
+        ):
+            raise RequestError("tokens are what is said: they take no text, prompt or instruction")
+        self._tokens = _speech("tokens", request.tokens, self._config)
+        self.stop_reason = "stop"
+
+    def _read(self, tokenize: Callable[[str], list[int]]) -> None:
+        request, config = self.request, self._config
+        prompt = _prompt(request)
+        ids = tokenize(_text("text", request.text))
+        self.token_count = len(ids)
+        if not ids:
+            raise RequestError(f"text {request.text!r} has no tokens; give a word to speak")
+        self.text_ids = (tokenize(prompt) if prompt is not None else []) + ids
+        if max(self.text_ids) >= config.vocab_size:
+            raise RequestError("text or prompt holds a marker that this model has no row for")
+        self.prefix = _prefix(request, config)
+        self._least = LEAST * len(ids) if request.min_len is None else int(request.min_len)
+        self._cap = MOST * len(ids) if request.max_len is None else int(request.max_len)
+        length = 2 + len(self.text_ids) + len(self.prefix)
+        if length + self._cap > config.max_positions:
+            raise RequestError(
+                f"text and prompt take {length} positions and up to {self._cap} tokens follow; "
+                f"the model has {config.max_positions}; split the text, or lower max_len"
+            )
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """(n,) int32: those that have been made, without prompt and end."""
+        return np.array(self._tokens, np.int32)
+
+    @property
+    def last(self) -> int:
+        """The last of them."""
+        return self._tokens[-1]
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is too early to end."""
+        return len(self._tokens) < self._least
+
+    @property
+    def cancelled(self) -> bool:
+        return self.request.cancel is not None and self.request.cancel.is_set()
+
+    def choose(self, head: Head) -> None:
+        """Draw the next token, and see whether it is the last. Raises RequestError."""
+        config = self._config
+        token = choose(head, self._tokens, self._draw, config)
+        if token >= config.end and self.closed and not self.request.compatible:
+            speech = head.without(*range(config.end, config.end + ENDS))
+            token = choose(speech, self._tokens, self._draw, config)
+        if token >= config.end:
+            self.stop_reason = "stop"
+            return
+        self._tokens.append(token)
+        if len(self._tokens) >= self._cap:
+            self.stop_reason = "cap"
+
+    def _draw(self) -> float:
+        return drawn(self._uniforms)
+
+
+def drawn(uniforms: Iterator[float]) -> float:
+    """The next of them. Raises RequestError where there is none, or none in [0, 1)."""
+    number: Any = next(uniforms, None)
+    if number is None:
+        raise RequestError("the uniforms given have ended before the speech; give more")
+    if not isinstance(number, int | float | np.number) or not 0 <= number < 1:
+        raise RequestError(f"uniforms holds {number!r}; they must be numbers from 0, below 1")
+    return float(number)
+
+
+def _numbers(seed: int, given: Iterable[float] | None) -> Iterator[float]:
+    """The numbers given, or those of a seed: the same on every machine."""
+    if given is None:
+        return _philox(seed)
+    try:
+        return iter(given)
+    except TypeError:
+        raise RequestError("uniforms must be an iterator of numbers in [0, 1)") from None
+
+
+def _philox(seed: int) -> Iterator[float]:
+    bits = np.random.Philox(key=seed)
+    while True:
+        yield from ((bits.random_raw(64) >> np.uint64(11)) * 2.0**-53).tolist()
+
+
+class Batch:
+    """Rows that are spoken side by side. `len` counts those not ended, running or waiting."""
+
+    def __init__(self, lm: Qwen2LM, tokenize: Callable[[str], list[int]], slots: int) -> None:
+        if not isinstance(slots, int) or slots < 1:
+            raise RequestError(f"slots is {slots!r}; a batch needs a whole number from 1")
+        self.slots = slots
+        self._lm, self._tokenize = lm, tokenize
+        self._waiting: deque[Row] = deque()
+        self._running: list[Row] = []  # row b of the lines
+        self._lines: Lines | None = None
+        self._undecided: deque[tuple[Row, Head]] = deque()  # more than none after an error alone
+        self._ended: list[Row] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._running)
+
+    @property
+    def running(self) -> int:
+        """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
+        return len(self._running)
+
+    def add(self, request: Request) -> Row:
+        """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
+        if not isinstance(request, Request):
+            raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
+        row = Row(request, self._lm.config, self._tokenize)
+        self._waiting.append(row)
+        return row
+
+    def step(self) -> list[Row]:
+        """One token for all rows; returns those that ended.
+
+        Where a caller's numbers raise, their row leaves the batch, and the next step goes on with
+        the others.
+        """
+        self._drop_ended()
+        if not self._undecided:
+            self._ask()
+        while self._undecided:
+            row, head = self._undecided.popleft()
+            try:
+                row.choose(head)
+            except Exception:
+                self._keep([other for other in self._running if other is not row])
+                raise
+        self._drop_ended()
+        ended, self._ended = self._ended, []
+        if ended:
+            settle()
+        return ended
+
+    def _ask(self) -> None:
+        """Feed what was drawn, read waiting rows, and ask for what comes next in each."""
+        if self._lines is not None:
+            self._lm.step(self._lines, [row.last for row in self._running])
+        self._admit()
+        if self._lines is None:
+            return
+        closed = [row.closed for row in self._running]
+        heads = Heads.of(self._lm.decode(self._lines.last), closed, self._lm.config).rows()
+        self._undecided.extend(zip(self._running, heads, strict=True))
+
+    def _admit(self) -> None:
+        """Read waiting rows into the free slots."""
+        new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
+        if not new:
+            return
+        lines = self._lm.prefill([self._lm.lead(row.text_ids, row.prefix) for row in new])
+        if self._lines is None:
+            self._lines = lines
+        else:
+            self._lines.extend(lines)
+        for _ in new:
+            self._waiting.popleft()
+        self._running = self._running + new
+
+    def _drop_ended(self) -> None:
+        """Let go of rows that are cancelled, have drawn their last, or never had to run."""
+        rows = [*self._running, *self._waiting]
+        for row in rows:
+            if row.stop_reason is None and row.cancelled:
+                row.stop_reason = "cancelled"
+        self._ended += [row for row in rows if row.stop_reason is not None]
+        self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
+        self._keep([row for row in self._running if row.stop_reason is None])
+
+    def _keep(self, rows: list[Row]) -> None:
+        if len(rows) == len(self._running):
+            return
+        if not rows or self._lines is None:
+            self._lines = None
+        else:
+            self._lines.filter([self._running.index(row) for row in rows])
+        self._running = rows
+        self._undecided = deque(pair for pair in self._undecided if pair[0] in rows)
+
+
+def _prompt(request: Request) -> str | None:
+    """What stands before the text. Raises RequestError."""
+    instruction, said = request.instruction, request.prompt_text
+    if instruction is not None and said is not None:
+        raise RequestError("instruction and prompt_text exclude each other: both lead the text")
+    if instruction is None:
+        return None if said is None else _text("prompt_text", said)
+    instruction = _text("instruction", instruction)
+    return instruction if END_OF_PROMPT in instruction else instruction + END_OF_PROMPT
+
+
+def _prefix(request: Request, config: LMConfig) -> list[int]:
+    """The tokens that lead. Raises RequestError."""
+    if request.prompt_text is None:
+        if request.prefix_tokens is not None:
+            raise RequestError("prefix_tokens need prompt_text: what is said in them")
+        return []
+    if request.prefix_tokens is not None:
+        return _speech("prefix_tokens", request.prefix_tokens, config)
+    if request.reference is None:
+        raise RequestError("prompt_text needs tokens that say it: a reference, or prefix_tokens")
+    return _speech("the reference's tokens", request.reference.tokens, config)
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise RequestError(f"{name} is empty; give at least one word")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise RequestError(f"{name} holds half of a surrogate pair, which is no character")
+    return value
+
+
+def _speech(name: str, value: Any, config: LMConfig) -> list[int]:
+    """Speech tokens, one or more. Raises RequestError."""
+    try:
+        ids = np.asarray(value)
+    except (TypeError, ValueError):
+        ids = np.zeros(0)
+    if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+        raise RequestError(f"{name} must be whole numbers in a row, one or more")
+    if ids.min() < 0 or ids.max() >= config.speech_tokens:
+        raise RequestError(f"{name} must be from 0 to {config.speech_tokens - 1}")
+    return [int(each) for each in ids]
+
+
+def _check_numbers(request: Request) -> None:
+    def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (is_whole and least <= value <= most):
+            span = f"from {least}" if most == math.inf else f"from {least} to {most}"
+            raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
+
+    if request.cancel is not None and not hasattr(request.cancel, "is_set"):
+        raise RequestError("cancel must have is_set(), as threading.Event has")
+    whole("seed", request.seed, 0, 2**32 - 1)
+    whole("min_len", request.min_len, 1)
+    whole("max_len", request.max_len, 1)

@@ -1,0 +1,212 @@
+"""The language model: text ids and speech tokens -> what the next speech token may be.
+
+Qwen2 of mlx-lm, fed with embeddings:
+
+    sos, text (a prompt's or instruction's first), task, speech tokens
+
+Names are those of llm.pt. Rows of different length stand side by side, left-padded, and come and
+go between steps; it draws nothing and knows no text. The keys and values of a head that requests
+share (sos and a prompt's text) are computed anew for each: of a few hundred positions a row speaks
+after, that is little.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from cosyvoice2.config import LMConfig
+from speechbase.errors import ModelError
+from voxcpm2.cache import KVCache, rounded
+from voxcpm2.minicpm4 import on_cuda, swiglu
+
+SOS, TASK = 0, 1
+"""Rows of `llm_embedding`."""
+ENDS = 3
+"""Ids after the speech tokens: end, unused, fill."""
+UNUSED = ("llm.model.lm_head.weight",)
+"""In llm.pt, and nowhere read: loading leaves it out."""
+COLUMNS = 32
+"""What a prefill's columns are rounded up to on CUDA, where MLX keeps a plan for each shape."""
+
+
+class Qwen2LM(nn.Module):
+    """The network; a step of a batch is
+
+    head = lm.step(lines, tokens)    rows that go on take their last token in
+    lines.extend(lm.prefill(...))    new rows join
+    """
+
+    def __init__(self, config: LMConfig) -> None:
+        """Loads Qwen2's network. Raises ModelError where mlx-lm is not installed."""
+        super().__init__()
+        self.config = config
+        self.llm = _Holder(_backbone(config))
+        self.llm_embedding = nn.Embedding(2, config.hidden_size)
+        self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + ENDS)
+        self.speech_embedding = nn.Embedding(config.speech_tokens + ENDS, config.hidden_size)
+
+    @property
+    def dtype(self) -> mx.Dtype:
+        """What activations are computed in: the weights', of quantised ones their scales'."""
+        return self.llm.model.model.norm.weight.dtype
+
+    # -- what goes in
+
+    def marker(self, row: int) -> mx.array:
+        """SOS or TASK, (1, width)."""
+        return self.llm_embedding(mx.array([row]))
+
+    def text(self, ids: Sequence[int]) -> mx.array:
+        """(n, width)."""
+        return self.llm.model.model.embed_tokens(mx.array(np.asarray(ids, np.int32)))
+
+    def speech(self, tokens: Sequence[int]) -> mx.array:
+        """(n, width)."""
+        return self.speech_embedding(mx.array(np.asarray(tokens, np.int32)))
+
+    def lead(self, text_ids: Sequence[int], tokens: Sequence[int]) -> mx.array:
+        """What stands before the first new token, (2 + texts + tokens, width)."""
+        return mx.concatenate([
+            self.marker(SOS), self.text(text_ids), self.marker(TASK), self.speech(tokens)
+        ])  # fmt: skip
+
+    # -- passes
+
+    def hidden(self, x: mx.array, cache: KVCache | None = None) -> mx.array:
+        """Embeddings (B, T, width), which follow what the cache holds, to Qwen2's output."""
+        network = self.llm.model.model
+        if cache is None:
+            return network(None, input_embeddings=x)
+        count = x.shape[1]
+        cache.open(count)
+        before = [cache.length - count - start for start in cache.starts]
+        # Of rows of one length a number; else one kernel's input for all layers.
+        offset = mx.array(before) if len(set(before)) > 1 else before[0]
+        heads = self.config.num_heads
+        layers = [_Layer(cache, number, offset, heads) for number in range(self.config.num_layers)]
+        return network(None, cache=layers, input_embeddings=x)
+
+    def decode(self, hidden: mx.array) -> mx.array:
+        """(..., width) -> logits (..., speech tokens and ends), float32."""
+        return self.llm_decoder(hidden).astype(mx.float32)
+
+    def logits(
+        self, text_ids: Sequence[int], prefix_tokens: Sequence[int], tokens: Sequence[int]
+    ) -> mx.array:
+        """In one pass, of the first of `tokens`, of each next, and of what follows the last.
+
+        The ids of a prompt's text stand in front of the text's. (len(tokens) + 1, vocabulary)
+        float32.
+        """
+        x = self.lead(text_ids, [*prefix_tokens, *tokens])
+        return self.decode(self.hidden(x[None])[0, -len(tokens) - 1 :])
+
+    def prefill(self, leads: Sequence[mx.array]) -> Lines:
+        """Read what stands before the first token of each row, (positions, width)."""
+        counts = [len(lead) for lead in leads]
+        block = rounded(max(counts), COLUMNS if on_cuda() else 1)
+        x = mx.stack([mx.pad(lead, [(block - len(lead), 0), (0, 0)]) for lead in leads])
+        cache = self.space(counts, block)
+        last = self.hidden(x, cache)[:, -1]
+        cache.trim()  # a step is faster without a mask
+        return Lines(cache, last)
+
+    def space(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
+        """An empty cache for rows of so many positions."""
+        nothing = [None] * len(counts)
+        return KVCache.for_rows(self.config, self.dtype, counts, nothing, multiple=multiple)
+
+    def step(self, lines: Lines, tokens: Sequence[int]) -> None:
+        """Let every row take its last token in."""
+        lines.last = self.hidden(self.speech(tokens)[:, None], lines.cache)[:, -1]
+
+
+@dataclass(slots=True)
+class Lines:
+    """B rows between two steps."""
+
+    cache: KVCache
+    last: mx.array  # (B, width), Qwen2's output at each row's last position
+
+    def filter(self, rows: list[int]) -> None:
+        """Keep these rows, in this order."""
+        self.cache.filter(rows)
+        self.last = self.last[mx.array(rows)]
+
+    def extend(self, other: Lines) -> None:
+        """Append the other's rows; `other` is used up."""
+        self.cache.extend(other.cache)
+        self.last = mx.concatenate([self.last, other.last])
+
+
+class _Layer:
+    """A layer's part of the cache in one pass, as mlx-lm's attention asks for it.
+
+    mlx-lm's own BatchKVCache lets padding see nothing, whose softmax is NaN, counts positions once
+    for each layer, and waits for the device where rows go.
+    """
+
+    def __init__(self, cache: KVCache, number: int, offset: mx.array | int, heads: int) -> None:
+        self._cache, self._number, self._heads = cache, number, heads
+        self.offset = offset
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        return self._cache.update(self._number, keys, values)
+
+    def make_mask(self, count: int, **_: Any) -> mx.array | str | None:
+        return self._cache.mask(count, self._heads)
+
+
+class _Holder(nn.Module):
+    """For a name: llm.model."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+
+def _backbone(config: LMConfig) -> nn.Module:
+    qwen2 = _qwen2()
+    arguments = qwen2.ModelArgs(
+        model_type="qwen2",
+        hidden_size=config.hidden_size,
+        num_hidden_layers=config.num_layers,
+        intermediate_size=config.intermediate_size,
+        num_attention_heads=config.num_heads,
+        rms_norm_eps=config.rms_norm_eps,
+        vocab_size=config.vocab_size,
+        num_key_value_heads=config.num_kv_heads,
+        max_position_embeddings=config.max_positions,
+        rope_theta=config.rope_theta,
+    )
+    return qwen2.Model(arguments)
+
+
+@functools.cache
+def _qwen2() -> ModuleType:
+    """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
+
+    That is transformers, seconds and a quarter of a gigabyte. And this copy may be given an
+    activation that is not compiled on a CPU, where MLX calls a C++ compiler for it, and aborts at
+    the end of a process whose other threads ran it.
+    """
+    found = importlib.util.find_spec("mlx_lm")
+    if found is None:
+        raise ModelError('CosyVoice2 needs mlx-lm: pip install "narrator[cosyvoice2]"')
+    package = ModuleType(f"{__name__}.mlx_lm")
+    package.__path__ = list(found.submodule_search_locations or ())
+    sys.modules[package.__name__] = package
+    qwen2 = importlib.import_module(f"{package.__name__}.models.qwen2")
+    qwen2.swiglu = swiglu
+    return qwen2

@@ -1,0 +1,149 @@
+"""Text -> ids, as the official tokenizer of `CosyVoice-BlankEN/` gives them.
+
+Built with the `tokenizers` library from vocab.json, merges.txt and tokenizer_config.json, the way
+transformers builds Qwen2's: NFC, a split into words, byte-level BPE; no BOS and no EOS. The tags
+that CosyVoice2 adds are taken as they stand anywhere in a text. It does not normalise, and knows
+nothing of prompts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Regex
+from tokenizers import Tokenizer as Backend
+from tokenizers.models import BPE
+from tokenizers.normalizers import NFC
+from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+
+from speechbase.errors import CheckpointError, shown
+from voxcpm2.files import read_object
+
+MOST = 64 << 20
+"""Bytes of a tokenizer file; the released vocabulary has 3 million."""
+MOST_ADDED = 1 << 12
+
+END_OF_PROMPT = "<|endofprompt|>"
+"""Ends an instruction: what stands before it is obeyed, not spoken."""
+TAGS = (
+    "<|im_start|>", "<|im_end|>", END_OF_PROMPT, "[breath]", "<strong>", "</strong>", "[noise]",
+    "[laughter]", "[cough]", "[clucking]", "[accent]", "[quick_breath]", "<laughter>",
+    "</laughter>", "[hissing]", "[sigh]", "[vocalized-noise]", "[lipsmack]", "[mn]",
+)  # fmt: skip
+"""What is added to Qwen2's vocabulary; those that it lacks get the next free ids, in this order."""
+
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""Qwen2's: merges do not reach over what it splits."""
+
+
+class Tokenizer:
+    """`encode` gives the ids of a text; use `Tokenizer.load`."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.end_of_prompt: int = backend.token_to_id(END_OF_PROMPT)
+
+    @classmethod
+    def load(cls, directory: Path) -> Tokenizer:
+        """Read vocab.json, merges.txt and tokenizer_config.json. Raises CheckpointError."""
+        file = directory / "vocab.json"
+        try:
+            vocab = _vocabulary(_read(file))
+            file = directory / "merges.txt"
+            merges = _merges(_lines(file), vocab)
+            file = directory / "tokenizer_config.json"
+            added = _added(_read(file) if file.exists() else {}, vocab)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(
+                f"{file}: not of a tokenizer of CosyVoice2: {shown(str(error))}"
+            ) from error
+        backend = Backend(BPE(vocab=vocab, merges=merges))
+        backend.normalizer = NFC()
+        words = Split(Regex(WORDS), behavior="isolated")
+        backend.pre_tokenizer = Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
+        backend.add_special_tokens(added)
+        return cls(backend)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text` as it stands, tags included."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
+
+# All is looked at before the library sees it: it raises bare Exceptions, or panics.
+
+
+def _vocabulary(found: dict[str, Any]) -> dict[str, int]:
+    """Raises ValueError."""
+    for entry, number in found.items():
+        entry.encode()  # half a surrogate pair
+        if type(number) is not int:
+            raise ValueError(f"the id of {entry!r} is {number!r}")
+    if set(found.values()) != set(range(len(found))):  # added tokens get the ids after
+        raise ValueError("its ids are not 0, 1, 2 and so on")
+    lacking = set(ByteLevel.alphabet()) - found.keys()
+    if lacking:
+        raise ValueError(f"{len(lacking)} of the 256 bytes have no entry")
+    return found
+
+
+def _merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
+    """Raises ValueError."""
+    merges = []
+    for line in lines[1 if lines and lines[0].startswith("#version:") else 0 :]:
+        if not line:
+            continue
+        left, separator, right = line.partition(" ")
+        if not separator or not {left, right, left + right} <= vocab.keys():
+            raise ValueError(f"{shown(line)}: no merge of two entries of the vocabulary to a third")
+        merges.append((left, right))
+    return merges
+
+
+def _added(settings: dict[str, Any], vocab: dict[str, int]) -> list[AddedToken]:
+    """What stands beside the vocabulary, in the order of its ids.
+
+    Raises KeyError, TypeError, ValueError, AttributeError.
+    """
+    listed = settings.get("added_tokens_decoder", {})
+    if len(listed) > MOST_ADDED:
+        raise ValueError(f"added_tokens_decoder has {len(listed)} entries")
+    known, free = dict(vocab), len(vocab)
+    tokens = []
+    for number in sorted(listed, key=int):
+        content = listed[number]["content"]
+        content.encode()
+        if not content or known.get(content, free) != int(number):
+            raise ValueError(f"{content!r} has the id {number}, and would get another")
+        known[content] = int(number)
+        free = max(free, int(number) + 1)
+        tokens.append(content)
+    tokens += [tag for tag in TAGS if tag not in known]
+    return [AddedToken(content, normalized=False, special=True) for content in tokens]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return read_object(path, MOST)
+    except FileNotFoundError:
+        raise _missing(path) from None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_size > MOST or not path.is_file():
+            raise CheckpointError(f"{path}: no file, or one of more than {MOST} bytes")
+        return path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {shown(str(error))}") from error
+
+
+def _missing(path: Path) -> CheckpointError:
+    return CheckpointError(
+        f"{path.parent}: {path.name} is missing; copy it from the model's repository"
+    )
