@@ -64,7 +64,9 @@ class Tokenizer:
         backend = Backend(BPE(vocab=vocab, merges=merges))
         backend.normalizer = NFC()
         words = Split(Regex(WORDS), behavior="isolated")
-        backend.pre_tokenizer = Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
+        backend.pre_tokenizer = Sequence(
+            [words, ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
         backend.add_special_tokens(added)
         return cls(backend)
 
@@ -113,13 +115,13 @@ def _added(settings: dict[str, Any], vocab: dict[str, int]) -> list[AddedToken]:
         raise ValueError(f"added_tokens_decoder has {len(listed)} entries")
     known, free = dict(vocab), len(vocab)
     tokens = []
-    for number in sorted(listed, key=int):
-        content = listed[number]["content"]
+    for number, entry in sorted((int(key), entry) for key, entry in listed.items()):
+        content = entry["content"]
         content.encode()
-        if not content or known.get(content, free) != int(number):
+        if not content or known.get(content, free) != number:
             raise ValueError(f"{content!r} has the id {number}, and would get another")
-        known[content] = int(number)
-        free = max(free, int(number) + 1)
+        known[content] = number
+        free = max(free, number + 1)
         tokens.append(content)
     tokens += [tag for tag in TAGS if tag not in known]
     return [AddedToken(content, normalized=False, special=True) for content in tokens]

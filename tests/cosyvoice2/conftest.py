@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
+from cosyvoice2.lm import UNUSED, Qwen2LM
+from cosyvoice2.tokenizer import Tokenizer
 from speechbase import pth
 from speechbase.weights import fold_weight_norm, in_place
 from tests.voxcpm2.conftest import save_torch
@@ -93,3 +96,21 @@ def golden() -> CosyGolden:
 @cache
 def _golden() -> CosyGolden:
     return CosyGolden(FOLDER)
+
+
+@pytest.fixture(scope="session")
+def lm(golden: CosyGolden) -> Qwen2LM:
+    """The golden checkpoint's language model."""
+    return filled_lm(golden)
+
+
+def filled_lm(golden: CosyGolden) -> Qwen2LM:
+    network = Qwen2LM(TINY.lm)
+    tensors = golden.tensors("llm.pt")
+    network.load_weights([(name, each) for name, each in tensors.items() if name not in UNUSED])
+    return network
+
+
+@pytest.fixture(scope="session")
+def tokenize(golden: CosyGolden) -> Callable[[str], list[int]]:
+    return Tokenizer.load(golden.checkpoint / "CosyVoice-BlankEN").encode

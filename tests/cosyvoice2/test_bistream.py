@@ -1,0 +1,160 @@
+"""Text in pieces: every official call, and what is not inherited from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from cosyvoice2.bistream import bistream
+from cosyvoice2.lm import TASK, Qwen2LM
+from speechbase.errors import ModelError, RequestError
+from tests.cosyvoice2.conftest import TINY, CosyGolden
+
+LM = TINY.lm
+END, UNUSED, FILL = LM.end, LM.end + 1, LM.end + 2
+
+
+class Calls:
+    """What a language model was fed, and what it said."""
+
+    def __init__(self, lm: Qwen2LM) -> None:
+        self.inputs: list[np.ndarray] = []
+        self.logits: list[np.ndarray] = []
+        self._lm = lm
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lm, name)
+
+    def hidden(self, x: mx.array, cache: Any) -> mx.array:
+        self.inputs.append(np.array(x[0]))
+        return self._lm.hidden(x, cache)
+
+    def decode(self, hidden: mx.array) -> mx.array:
+        logits = self._lm.decode(hidden)
+        self.logits.append(np.array(logits[0]))
+        return logits
+
+
+@pytest.mark.parametrize("case", ["llm_bistream", "llm_bistream_noprompt"])
+def test_every_official_call(golden: CosyGolden, lm: Qwen2LM, case: str) -> None:
+    arrays, calls = golden.arrays(case), Calls(lm)
+    uniforms = iter(arrays["u"])
+    tokens = list(
+        bistream(
+            calls,  # type: ignore[arg-type]
+            arrays["text_ids"][0].tolist(),
+            uniforms,
+            prompt_ids=arrays["prompt_text_ids"][0].astype(int).tolist(),
+            prefix_tokens=arrays["prompt_speech_token"][0].astype(int).tolist(),
+            compatible=True,
+        )
+    )
+    assert [len(x) for x in calls.inputs] == arrays["step_lengths"].tolist()
+    assert np.array_equal(np.concatenate(calls.inputs), arrays["step_inputs"][0])
+    known = arrays["logits"]
+    assert np.abs(np.stack(calls.logits[: len(known)]) - known).max() < 5e-5
+    assert tokens == arrays["tokens"].tolist()
+    assert next(uniforms, None) is None
+
+
+class Scripted:
+    """A language model that wants one id after another, and records what it is fed."""
+
+    def __init__(self, lm: Qwen2LM, *wanted: int) -> None:
+        self._lm, self._wanted = lm, iter(wanted)
+        self.config = LM
+        self.inputs: list[np.ndarray] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lm, name)
+
+    def hidden(self, x: mx.array, cache: Any) -> mx.array:
+        self.inputs.append(np.array(x[0]))
+        cache.open(x.shape[1])
+        return mx.zeros((1, 1, LM.hidden_size))
+
+    def decode(self, hidden: mx.array) -> mx.array:
+        logits = np.zeros((1, LM.speech_tokens + 3), np.float32)
+        logits[0, next(self._wanted)] = 30
+        return mx.array(logits)
+
+
+def spoken(lm: Any, ids: list[int], **more: Any) -> list[int]:
+    return list(bistream(lm, ids, uniforms(), **more))
+
+
+def uniforms() -> Iterator[float]:
+    while True:
+        yield 0.5
+
+
+def test_tokens_come_before_the_text_has_ended(lm: Qwen2LM) -> None:
+    said: list[int] = []
+
+    def arriving() -> Iterator[int]:
+        yield from range(5)
+        said.extend(tokens)  # what has come while the text waited
+        yield 5
+
+    tokens: list[int] = []
+    for token in bistream(lm, arriving(), uniforms()):
+        tokens.append(token)
+    assert 0 < len(said) < len(tokens)
+
+
+def test_a_token_is_not_fed_again_when_the_text_ends(lm: Qwen2LM) -> None:
+    script = Scripted(lm, 1, 2, FILL, 3, END)
+    assert spoken(script, list(range(6))) == [1, 2, 3]
+    last = np.concatenate([lm.text([5]), lm.marker(TASK)])
+    assert np.array_equal(script.inputs[3], last)
+    script = Scripted(lm, 1, 2, FILL, 3, END)
+    assert spoken(script, list(range(6)), compatible=True) == [1, 2, 3]
+    assert np.array_equal(script.inputs[3], np.concatenate([lm.speech([2]), last]))
+
+
+def test_prompt_tokens_are_not_lost_for_want_of_text(lm: Qwen2LM) -> None:
+    prefix = list(range(20))
+    script = Scripted(lm, 1, END)
+    assert spoken(script, [8], prompt_ids=[7], prefix_tokens=prefix) == [1]
+    assert np.array_equal(script.inputs[0], lm.lead([7, 8], prefix))
+    script = Scripted(lm, 1, END)
+    spoken(script, [8], prompt_ids=[7], prefix_tokens=prefix, compatible=True)
+    assert np.array_equal(script.inputs[0], lm.lead([7, 8], []))
+
+
+@pytest.mark.parametrize("script", [(UNUSED, FILL, END), (FILL, UNUSED, END)])
+def test_an_id_that_is_no_speech_is_drawn_again(lm: Qwen2LM, script: tuple[int, ...]) -> None:
+    tokens = spoken(Scripted(lm, *script), list(range(5)))
+    assert len(tokens) == 1
+    assert 0 <= tokens[0] < END
+    with pytest.raises(ModelError, match="ValueError"):
+        spoken(Scripted(lm, *script), list(range(5)), compatible=True)
+
+
+def test_without_an_end_it_ends(lm: Qwen2LM) -> None:
+    wanted = (each % 40 for each in range(1000))
+    assert len(spoken(Scripted(lm, *wanted), [1, 2, 3])) == 60
+
+
+def test_a_text_without_ids_is_refused(lm: Qwen2LM) -> None:
+    with pytest.raises(RequestError, match="the text has no ids"):
+        spoken(lm, [])
+
+
+def test_it_does_not_run_past_the_models_positions(lm: Qwen2LM) -> None:
+    script = Scripted(lm, *range(99))
+    script.config = replace(LM, max_positions=12)
+    tokens = bistream(script, [1, 2, 3], uniforms())  # type: ignore[arg-type]
+    assert [next(tokens) for _ in range(8)] == list(range(8))
+    with pytest.raises(RequestError, match="more than the model's 12 positions"):
+        next(tokens)
+
+
+def test_numbers_that_end_are_said(lm: Qwen2LM) -> None:
+    with pytest.raises(RequestError, match="ended"):
+        list(bistream(lm, [1, 2, 3], [0.5]))
