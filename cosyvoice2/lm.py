@@ -194,7 +194,7 @@ def _backbone(config: LMConfig) -> nn.Module:
 
 
 @functools.cache
-def _qwen2() -> ModuleType:
+def _qwen2() -> Any:
     """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
 
     That is transformers, seconds and a quarter of a gigabyte. And this copy may be given an
@@ -207,6 +207,6 @@ def _qwen2() -> ModuleType:
     package = ModuleType(f"{__name__}.mlx_lm")
     package.__path__ = list(found.submodule_search_locations or ())
     sys.modules[package.__name__] = package
-    qwen2 = importlib.import_module(f"{package.__name__}.models.qwen2")
+    qwen2: Any = importlib.import_module(f"{package.__name__}.models.qwen2")
     qwen2.swiglu = swiglu
     return qwen2

@@ -8,6 +8,7 @@ step needs is computed on the device: the best logits and the sum; choosing is d
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,7 @@ class Heads:
             raise ModelError("the language model gives no numbers; its weights may be damaged")
         best = best.astype(np.float64)
         return [
-            Head(ids[b], np.exp(best[b] - total[b]), lambda b=b: _row(self.all, b))
+            Head(ids[b], np.exp(best[b] - total[b]), functools.partial(_row, self.all, b))
             for b in range(len(ids))
         ]
 

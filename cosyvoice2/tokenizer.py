@@ -45,7 +45,7 @@ class Tokenizer:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self.end_of_prompt: int = backend.token_to_id(END_OF_PROMPT)
+        self.end_of_prompt = backend.get_vocab()[END_OF_PROMPT]
 
     @classmethod
     def load(cls, directory: Path) -> Tokenizer:

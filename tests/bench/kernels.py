@@ -82,7 +82,9 @@ def fused(backend: Backend) -> Iterator[None]:
     def norm(x: mx.array, weight: mx.array, eps: float) -> mx.array:
         return mx.cumsum(x, axis=-1)
 
-    def attention(q: mx.array, k: mx.array, v: mx.array, *, scale: float, mask: Any) -> mx.array:
+    def attention(
+        q: mx.array, k: mx.array, v: mx.array, *, scale: float, mask: Any, sinks: None = None
+    ) -> mx.array:
         masked = isinstance(mask, mx.array)
         if not one_kernel(backend, q, k, masked):
             return plain(q, k, v, scale=scale, mask=mask)
