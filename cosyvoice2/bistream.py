@@ -35,7 +35,7 @@ def bistream(
     - raises where a token is `unused`, or a fill after the text; else it is drawn once more,
     - speaks without end where the end is not drawn; else 20 tokens at most for an id of text.
     """
-    row = _Row(lm, iter(uniforms), compatible)
+    row = _Pieces(lm, iter(uniforms), compatible)
     row.buffer, row.prefix = list(prompt_ids), list(prefix_tokens)
     row.next_fill = (len(row.prefix) // TOKENS + 1) * TOKENS - len(row.prefix)
     count = 0
@@ -49,7 +49,7 @@ def bistream(
     yield from row.until_end(MOST * count)
 
 
-class _Row:
+class _Pieces:
     def __init__(self, lm: Qwen2LM, uniforms: Iterator[float], compatible: bool) -> None:
         self._lm, self._uniforms, self._compatible = lm, uniforms, compatible
         self._cache = lm.space([1])

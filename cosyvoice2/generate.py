@@ -14,21 +14,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from cosyvoice2.config import LMConfig
 from cosyvoice2.lm import ENDS, Lines, Qwen2LM
 from cosyvoice2.sampler import Head, Heads, choose
+from cosyvoice2.speech import StopReason
 from cosyvoice2.tokenizer import END_OF_PROMPT
+from speechbase.device import settle
 from speechbase.errors import RequestError
-from voxcpm2.device import settle
 
 LEAST, MOST = 2, 20
 """Tokens for each id of the text, officially."""
-
-StopReason = Literal["stop", "cap", "cancelled"]
 
 
 class Cancel(Protocol):

@@ -26,9 +26,10 @@ import mlx.nn as nn
 import numpy as np
 
 from cosyvoice2.config import LMConfig
+from speechbase.activations import swiglu
+from speechbase.cache import KVCache, rounded
+from speechbase.device import on_cuda
 from speechbase.errors import ModelError
-from voxcpm2.cache import KVCache, rounded
-from voxcpm2.minicpm4 import on_cuda, swiglu
 
 SOS, TASK = 0, 1
 """Rows of `llm_embedding`."""
@@ -164,7 +165,9 @@ class _Layer:
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         return self._cache.update(self._number, keys, values)
 
-    def make_mask(self, count: int, **_: Any) -> mx.array | str | None:
+    def make_mask(
+        self, count: int, return_array: bool = False, window_size: int | None = None
+    ) -> mx.array | str | None:
         return self._cache.mask(count, self._heads)
 
 

@@ -14,8 +14,8 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from speechbase.cache import rounded
 from speechbase.device import on_cuda, on_gpu
-from voxcpm2.cache import rounded
 from voxcpm2.config import Config
 from voxcpm2.locdit import LocDiT
 

@@ -12,8 +12,9 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from speechbase.activations import silu
 from voxcpm2.config import Config
-from voxcpm2.minicpm4 import MiniCPM4, silu
+from voxcpm2.minicpm4 import MiniCPM4
 
 
 def time_embedding(t: np.ndarray, width: int, *, rounded: bool = False) -> mx.array:

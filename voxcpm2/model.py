@@ -20,13 +20,14 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from speechbase.activations import silu
+from speechbase.cache import KVCache, rounded
 from speechbase.device import MadeOnce, on_cuda, on_gpu
-from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
 from voxcpm2.fsq import FSQ
 from voxcpm2.locenc import LocEnc
-from voxcpm2.minicpm4 import MiniCPM4, silu
+from voxcpm2.minicpm4 import MiniCPM4
 from voxcpm2.prompt import Tokens
 
 COLUMNS, PATCHES = 32, 16

@@ -24,9 +24,9 @@ import mlx.core as mx
 from cosyvoice2.config import LMConfig
 from cosyvoice2.lm import Lines, Qwen2LM
 from cosyvoice2.sampler import Heads
+from speechbase.cache import KVCache, rounded
 from tests.bench import kernels
 from tests.voxcpm2.gpu import pretended
-from voxcpm2.cache import KVCache, rounded
 
 RELEASED = LMConfig(
     hidden_size=896, intermediate_size=4864, num_layers=24, num_heads=14, num_kv_heads=2,

@@ -36,12 +36,12 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_map
 
+from speechbase.cache import KVCache, rounded
 from tests.bench import model as model_bench
 from tests.bench import predictions
 from tests.voxcpm2.gpu import pretended
 from voxcpm2 import Request, VoxCPM2, generate, minicpm4
 from voxcpm2.audio_vae import CHUNK, AudioVAE
-from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config, TransformerConfig
 from voxcpm2.model import Network, State

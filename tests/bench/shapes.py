@@ -24,8 +24,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from speechbase.cache import KVCache, rounded
 from tests.voxcpm2.gpu import pretended
-from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import solver_rows
 from voxcpm2.model import COLUMNS, PATCHES
 

@@ -39,11 +39,12 @@ from voxcpm.modules.minicpm4.model import MiniCPMLongRoPE
 
 import voxcpm2
 from speechbase import audio as audio_in
+from speechbase.cache import KVCache
 from voxcpm2 import Prompt, Request, VoxCPM2
 from voxcpm2.config import Config
 from voxcpm2.convert import convert
 from voxcpm2.generate import Row
-from voxcpm2.minicpm4 import KVCache, MiniCPM4, rope_table
+from voxcpm2.minicpm4 import MiniCPM4, rope_table
 from voxcpm2.prompt import build, segments, spoken_text
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from upstream import injected, quiet
 
+from speechbase.cache import KVCache
 from voxcpm2 import VoxCPM2
-from voxcpm2.cache import KVCache
 from voxcpm2.minicpm4 import MiniCPM4
 
 Outputs = dict[str, np.ndarray]

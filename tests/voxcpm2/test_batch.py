@@ -12,9 +12,9 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from speechbase.cache import KVCache
 from tests.effort import quick
 from voxcpm2 import Batch, Prompt, Request, RequestError, Row, Speech, VoxCPM2
-from voxcpm2.minicpm4 import KVCache
 
 ALIKE = 1e-4  # absolute, on latents
 
