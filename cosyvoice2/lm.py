@@ -28,8 +28,9 @@ import numpy as np
 from cosyvoice2.config import LMConfig
 from speechbase.activations import swiglu
 from speechbase.cache import KVCache, rounded
-from speechbase.device import on_cuda
+from speechbase.device import MadeOnce, on_cuda
 from speechbase.errors import ModelError
+from speechbase.linear import joined
 
 SOS, TASK = 0, 1
 """Rows of `llm_embedding`."""
@@ -56,11 +57,26 @@ class Qwen2LM(nn.Module):
         self.llm_embedding = nn.Embedding(2, config.hidden_size)
         self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + ENDS)
         self.speech_embedding = nn.Embedding(config.speech_tokens + ENDS, config.hidden_size)
+        self._made = MadeOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
         """What activations are computed in: the weights', of quantised ones their scales'."""
         return self.llm.model.model.norm.weight.dtype
+
+    def join(self) -> None:
+        """Make the weights ready: products of one input joined.
+
+        Done by the first pass, unless it was before; no weight may change afterwards. RuntimeError
+        where a GPU failed on it, then and ever after.
+        """
+        self._made(self._ready)
+
+    def _ready(self) -> Any:
+        for layer in self.llm.model.model.layers:
+            layer.self_attn.join()
+            layer.mlp.join()
+        return self.parameters()
 
     # -- what goes in
 
@@ -86,6 +102,7 @@ class Qwen2LM(nn.Module):
 
     def hidden(self, x: mx.array, cache: KVCache | None = None) -> mx.array:
         """Embeddings (B, T, width), which follow what the cache holds, to Qwen2's output."""
+        self.join()
         network = self.llm.model.model
         if cache is None:
             return network(None, input_embeddings=x)
@@ -171,6 +188,59 @@ class _Layer:
         return self._cache.mask(count, self._heads)
 
 
+class Attention(nn.Module):
+    """In place of mlx-lm's: one product and one rotation where that has three and two."""
+
+    def __init__(self, args: Any) -> None:
+        super().__init__()
+        width, self._heads = args.hidden_size, args.num_attention_heads
+        self._head_dim = width // self._heads
+        others = args.num_key_value_heads * self._head_dim
+        self.q_proj = nn.Linear(width, width)
+        self.k_proj = nn.Linear(width, others)
+        self.v_proj = nn.Linear(width, others)
+        self.o_proj = nn.Linear(width, width, bias=False)
+        self._turning = self._heads + args.num_key_value_heads
+        self._base = args.rope_theta
+        self._qkv = nn.Module()
+
+    def join(self) -> None:
+        self._qkv = joined([self.q_proj, self.k_proj, self.v_proj])
+
+    def __call__(
+        self, x: mx.array, mask: mx.array | str | None = None, cache: _Layer | None = None
+    ) -> mx.array:
+        batch, length, _ = x.shape
+        made = self._qkv(x).reshape(batch, length, -1, self._head_dim).swapaxes(1, 2)
+        qk, v = made[:, : self._turning], made[:, self._turning :]
+        offset = 0 if cache is None else cache.offset
+        qk = mx.fast.rope(
+            qk, self._head_dim, traditional=False, base=self._base, scale=1.0, offset=offset
+        )
+        q, k = qk[:, : self._heads], qk[:, self._heads :]
+        if cache is not None:
+            k, v = cache.update_and_fetch(k, v)
+        y = mx.fast.scaled_dot_product_attention(q, k, v, scale=self._head_dim**-0.5, mask=mask)
+        return self.o_proj(y.swapaxes(1, 2).reshape(batch, length, -1))
+
+
+class MLP(nn.Module):
+    """In place of mlx-lm's: one product where that has two, and nothing compiled on a CPU."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(width, inner, bias=False)
+        self.down_proj = nn.Linear(inner, width, bias=False)
+        self.up_proj = nn.Linear(width, inner, bias=False)
+        self._gate_up = nn.Module()
+
+    def join(self) -> None:
+        self._gate_up = joined([self.gate_proj, self.up_proj])
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.down_proj(swiglu(*mx.split(self._gate_up(x), 2, axis=-1)))
+
+
 class _Holder(nn.Module):
     """For a name: llm.model."""
 
@@ -200,9 +270,9 @@ def _backbone(config: LMConfig) -> nn.Module:
 def _qwen2() -> Any:
     """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
 
-    That is transformers, seconds and a quarter of a gigabyte. And this copy may be given an
-    activation that is not compiled on a CPU, where MLX calls a C++ compiler for it, and aborts at
-    the end of a process whose other threads ran it.
+    That is transformers, and takes seconds. This copy, and no other, builds its layers of what
+    launches less; mlx-lm's is compiled on a CPU too, where MLX calls a C++ compiler for it, and
+    aborts at the end of a process whose other threads ran it.
     """
     found = importlib.util.find_spec("mlx_lm")
     if found is None:
@@ -211,5 +281,5 @@ def _qwen2() -> Any:
     package.__path__ = list(found.submodule_search_locations or ())
     sys.modules[package.__name__] = package
     qwen2: Any = importlib.import_module(f"{package.__name__}.models.qwen2")
-    qwen2.swiglu = swiglu
+    qwen2.Attention, qwen2.MLP = Attention, MLP
     return qwen2

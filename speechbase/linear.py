@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import mlx.core as mx
 import mlx.nn as nn
 
-PACKED = ("weight", "scales", "biases")
+PACKED = ("weight", "scales", "biases", "bias")
 """Arrays of a plain or a quantised layer that have a row for each output."""
 
 
@@ -48,15 +48,16 @@ def joined(layers: Sequence[nn.Module]) -> nn.Module:
     """
     if any(isinstance(layer, LoRALinear) for layer in layers):
         return _joined_lora(layers)
-    if any("bias" in layer for layer in layers) or len({_kind(layer) for layer in layers}) > 1:
+    if len({_kind(layer) for layer in layers}) > 1:
         return Separate(layers)
     first = layers[0]
+    bias = "bias" in first
     if isinstance(first, nn.QuantizedLinear):
         whole: nn.Module = nn.QuantizedLinear(
-            first.group_size, 1, False, first.group_size, first.bits, first.mode
+            first.group_size, 1, bias, first.group_size, first.bits, first.mode
         )
     elif isinstance(first, nn.Linear):
-        whole = nn.Linear(1, 1, bias=False)
+        whole = nn.Linear(1, 1, bias)
     else:
         return Separate(layers)
     for name in PACKED:

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import mlx.core as mx
 
+from cosyvoice2 import lm as lm_module
 from cosyvoice2.config import LMConfig
 from cosyvoice2.lm import Lines, Qwen2LM
 from cosyvoice2.sampler import Heads
@@ -39,6 +40,8 @@ def hollow_lm() -> Qwen2LM:
     """The released sizes in bfloat16, without weights."""
     lm = Qwen2LM(RELEASED)
     kernels.emptied(lm, mx.bfloat16)
+    with mock.patch.object(lm_module, "joined", kernels.hollow_join):
+        lm.join()
     return lm
 
 

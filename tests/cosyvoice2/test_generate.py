@@ -41,7 +41,7 @@ def asked(golden: CosyGolden, mode: str, **more: Any) -> Request:
     """What was asked officially."""
     arrays, facts = golden.arrays(f"llm_{mode}"), golden.facts(f"llm_{mode}")
     prefix, said = arrays["prompt_speech_token"][0], facts["prompt_text"]
-    given: dict[str, Any] = {"max_len": facts["max_len"], "uniforms": iter(arrays["u"])}
+    given: dict[str, Any] = {"max_len": 24 if mode == "max_len" else None}
     if len(prefix):
         given |= {"prompt_text": said, "reference": SimpleNamespace(tokens=prefix)}
     elif said:
@@ -61,13 +61,8 @@ def test_every_official_sequence_exactly(
     assert row.tokens.tolist() == arrays["tokens"].tolist()
     assert row.stop_reason == ("cap" if facts["stop_id"] is None else "stop")
     assert row.token_count == arrays["text_ids"].shape[1]
+    assert (row._least, row._cap) == (facts["min_len"], facts["max_len"])  # of the text alone
     assert next(uniforms, None) is None  # as many as officially
-
-
-def test_lengths_follow_the_text_alone(golden: CosyGolden, lm: Qwen2LM, tokenize: Tokenize) -> None:
-    row = alone(lm, tokenize, asked(golden, "zero_shot", max_len=None))
-    assert row.tokens.tolist() == golden.arrays("llm_zero_shot")["tokens"].tolist()
-    assert (row._least, row._cap) == (24, 240)
 
 
 def longer(numbers: np.ndarray) -> Iterator[float]:
@@ -121,13 +116,13 @@ def mixed() -> list[dict[str, Any]]:
     """Of every mode, and of different length."""
     voice = SimpleNamespace(tokens=np.arange(37) * 7 % 700)
     return [
-        {"text": TEXT, "seed": 1},
+        {"text": TEXT, "seed": 1, "max_len": 70},
         {"text": "Hello.", "seed": 2, "max_len": 9},
-        {"text": TEXT, "prompt_text": PROMPT, "reference": voice, "seed": 3},
-        {"text": "Hello world", "instruction": "softly", "seed": 4},
+        {"text": TEXT, "prompt_text": PROMPT, "reference": voice, "seed": 3, "max_len": 50},
+        {"text": "Hello world", "instruction": "softly", "seed": 4, "max_len": 60},
         {"tokens": [1, 2, 3]},
         {"text": "a", "prompt_text": "b", "prefix_tokens": [5] * 150, "seed": 5, "max_len": 30},
-        {"text": TEXT, "seed": 6, "min_len": 60, "max_len": 61},
+        {"text": TEXT, "seed": 6, "min_len": 40, "max_len": 41},
         {"text": "b", "seed": 7, "max_len": 1},
         {"text": "今天天气[laughter]很好。" * 3, "seed": 8, "max_len": 70},
     ]
@@ -196,7 +191,8 @@ def test_fewer_slots_let_those_that_run_go_on(lm: Qwen2LM, tokenize: Tokenize) -
 
 def test_a_seed_says_the_same_again_and_another_does_not(lm: Qwen2LM, tokenize: Tokenize) -> None:
     first, again, other = (
-        alone(lm, tokenize, Request(TEXT, seed=seed)).tokens.tolist() for seed in (5, 5, 6)
+        alone(lm, tokenize, Request(TEXT, seed=seed, max_len=30)).tokens.tolist()
+        for seed in (5, 5, 6)
     )
     assert first == again != other
 

@@ -14,8 +14,8 @@ from speechbase.linear import LoRALinear, Separate, added, joined
 OUTPUTS = (64, 32, 96)
 
 
-def plain(seed: int, outputs: int) -> nn.Linear:
-    layer = nn.Linear(64, outputs, bias=False)
+def plain(seed: int, outputs: int, bias: bool = False) -> nn.Linear:
+    layer = nn.Linear(64, outputs, bias)
     layer.weight = mx.random.normal((outputs, 64), key=mx.random.key(seed))
     return layer
 
@@ -36,6 +36,13 @@ def made(kind: str) -> list[nn.Module]:
     match kind:
         case "plain":
             return [plain(n, outputs) for n, outputs in enumerate(OUTPUTS)]
+        case "with biases":
+            return [plain(n, outputs, bias=True) for n, outputs in enumerate(OUTPUTS)]
+        case "with biases, quantised":
+            layers = made("with biases")
+            return [nn.QuantizedLinear.from_linear(layer, 32, 8) for layer in layers]
+        case "with biases on some":
+            return [plain(n, outputs, bias=n > 0) for n, outputs in enumerate(OUTPUTS)]
         case "quantised":
             return [quantised(n, outputs) for n, outputs in enumerate(OUTPUTS)]
         case "with LoRA":
@@ -55,7 +62,15 @@ def side_by_side(layers: Sequence[nn.Module], x: mx.array) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "kind", ["plain", "quantised", "with LoRA", "with LoRA on some, quantised"]
+    "kind",
+    [
+        "plain",
+        "with biases",
+        "with biases, quantised",
+        "quantised",
+        "with LoRA",
+        "with LoRA on some, quantised",
+    ],
 )
 def test_one_product_in_place_of_several(kind: str) -> None:
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
@@ -67,7 +82,7 @@ def test_one_product_in_place_of_several(kind: str) -> None:
     np.testing.assert_allclose(side_by_side(layers, x), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["of different bits", "of different LoRA"])
+@pytest.mark.parametrize("kind", ["with biases on some", "of different bits", "of different LoRA"])
 def test_what_is_not_alike_stays_apart(kind: str) -> None:
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
     one = joined(layers)
