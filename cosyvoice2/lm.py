@@ -43,10 +43,11 @@ COLUMNS = 32
 
 
 class Qwen2LM(nn.Module):
-    """The network; a step of a batch is
+    """The network. A step of a batch is
 
-    head = lm.step(lines, tokens)    rows that go on take their last token in
+    lm.step(lines, tokens)           rows that go on take their last token in
     lines.extend(lm.prefill(...))    new rows join
+    lm.decode(lines.last)            logits of what comes next in each
     """
 
     def __init__(self, config: LMConfig) -> None:
