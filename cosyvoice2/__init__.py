@@ -1,1 +1,357 @@
-"""CosyVoice2 in MLX."""
+"""CosyVoice2 in MLX: text to speech in a voice, by instruction, and by continuation.
+
+    import cosyvoice2
+
+    model = cosyvoice2.load("path/or/hub-id")
+    voice = model.reference(samples, sample_rate)
+    speech = model.speak("Hello world.", voice, prompt_text="What the samples say.", seed=1)
+    speech.samples, model.sample_rate
+
+Models, batches and streams run MLX and belong to one thread. Errors are `CosyVoice2Error`s.
+"""
+
+from __future__ import annotations
+
+from speechbase import environment  # noqa: F401  # before MLX, which reads it
+
+# isort: split
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from cosyvoice2 import stream as _stream
+from cosyvoice2.arrays import numbers
+from cosyvoice2.bistream import bistream as _bistream
+from cosyvoice2.config import MELS, Config
+from cosyvoice2.generate import Request, Row, TokenBatch, checked_tokens, numbers_of
+from cosyvoice2.load import SPEAKERS, Checkpoint
+from cosyvoice2.load import load as _load_checkpoint
+from cosyvoice2.reference import Encoders, Reference, Speaker, speakers
+from cosyvoice2.sounds import Batch, Decoding, Sounds, flow_row
+from cosyvoice2.speech import Speech
+from cosyvoice2.vocoder import MelRow, pitch_of, vocode
+from speechbase.device import CACHE_LIMIT, settle
+from speechbase.errors import AudioError, CheckpointError, ConfigError, ModelError, RequestError
+
+__all__ = [
+    "DECODINGS",
+    "AudioError",
+    "Batch",
+    "CheckpointError",
+    "ConfigError",
+    "CosyVoice2",
+    "CosyVoice2Error",
+    "Decoding",
+    "Reference",
+    "Request",
+    "RequestError",
+    "Row",
+    "Speaker",
+    "Speech",
+    "load",
+]
+
+CosyVoice2Error = ModelError
+"""The root of what goes wrong for a user of the package."""
+POSITIONS = 1024
+"""Of a row: a prompt, a text and half a minute of speech are some 900."""
+DECODINGS = 8
+"""Rows that may wait for flow and vocoder at once."""
+
+
+def load(path: str | Path, dtype: Any = None) -> CosyVoice2:
+    """A model from a directory or a hub id, "owner/name" or "owner/name@revision".
+
+    `dtype` ("float32", "bfloat16", "float16" or MLX's) is what the language model computes in, the
+    files' own unless said; flow and vocoder are float32 always.
+
+    Raises CheckpointError, ConfigError, RequestError.
+    """
+    return CosyVoice2(_load_checkpoint(path, dtype=dtype))
+
+
+class CosyVoice2:
+    """A loaded model. Tokens are int32 arrays, 25 a second, mels float32 (frames, 80), 50 a second,
+    samples float32 at `sample_rate`."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        mx.set_cache_limit(CACHE_LIMIT)
+        self.config: Config = checkpoint.config
+        self.revision = checkpoint.revision  # the hub's commit; None for a directory
+        self.fingerprint = checkpoint.fingerprint  # of all that decides the sound but voices
+        self.lm, self.flow, self.vocoder = checkpoint.lm, checkpoint.flow, checkpoint.vocoder
+        self._path, self._tokenizer = checkpoint.path, checkpoint.tokenizer
+        self._encoders = Encoders(checkpoint.path, checkpoint.config)
+        self._sounds = Sounds(self.flow, self.vocoder)
+
+    @property
+    def sample_rate(self) -> int:
+        """Of the samples that come out, Hz."""
+        return self.config.sample_rate
+
+    @property
+    def encoder_fingerprint(self) -> str:
+        """Names what `reference` computes: one of these encoders serves all models that have it."""
+        return self._encoders.fingerprint
+
+    @cached_property
+    def speakers(self) -> Mapping[str, Speaker]:
+        """Those stored with the model by name; its makers store none. Raises CheckpointError."""
+        path = self._path / SPEAKERS
+        return speakers(path) if path.is_file() else {}
+
+    def needs(self, rows: int) -> int:
+        """Bytes beside the weights in which so many rows are spoken, about and at least."""
+        c = self.config.lm
+        row = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
+        return rows * row
+
+    def forget(self) -> None:
+        """Give memory back: what is kept of references, and what MLX keeps for reuse."""
+        self.flow.forget()
+        mx.clear_cache()
+
+    # ---- what goes in
+
+    def tokenize(self, text: str) -> list[int]:
+        """The ids of a text as it stands, tags like [laughter] among them."""
+        return self._tokenizer.encode(text)
+
+    def reference(self, samples: Any, sample_rate: int | None = None) -> Reference:
+        """A voice to imitate from 0.1 to 30 s of it, 3 to 10 advised, ended on a pause.
+
+        `samples` (n,) or (n, channels) at `sample_rate`, or a file. Raises AudioError,
+        CheckpointError.
+        """
+        return self._encoders.encode(samples, sample_rate)
+
+    # ---- parts
+
+    def logits(
+        self, text_ids: Sequence[int], prefix_tokens: Sequence[int], tokens: Sequence[int]
+    ) -> np.ndarray:
+        """What may follow the prefix, and each of `tokens`: (len(tokens) + 1, vocabulary) float32.
+
+        A prompt's ids stand in front of the text's.
+        """
+        found = np.array(self.lm.logits(text_ids, prefix_tokens, tokens))
+        settle()
+        return found
+
+    def generate(
+        self,
+        text: str | Iterable[str],
+        reference: Reference | None = None,
+        prompt_text: str | None = None,
+        prefix_tokens: Any = None,
+        instruction: str | None = None,
+        speaker: Any = None,
+        uniforms: Iterable[float] | None = None,
+        seed: int | None = None,
+        *,
+        min_len: int | None = None,
+        max_len: int | None = None,
+        compatible: bool = False,
+    ) -> np.ndarray:
+        """Tokens (n,) of a text; `Request` says what the arguments mean.
+
+        A text may come in pieces, an iterable: then it is spoken while it comes, as a stream is
+        (`bistream`), and takes no instruction. Raises RequestError.
+        """
+        request = Request(
+            text if isinstance(text, str) else "",
+            reference=reference,
+            prompt_text=prompt_text,
+            prefix_tokens=prefix_tokens,
+            instruction=instruction,
+            speaker=speaker,
+            uniforms=uniforms,
+            seed=seed,
+            min_len=min_len,
+            max_len=max_len,
+            compatible=compatible,
+        )
+        pieces = None if isinstance(text, str) else text
+        return np.array(list(self._tokens(self._resolved(request), pieces)), np.int32)
+
+    def mel(self, tokens: Any, reference: Reference | None, speaker: Any = None) -> np.ndarray:
+        """What tokens sound like in a voice, (2 n, 80): that of a reference, of a stored speaker,
+        or of both, the speaker's vector then in place of the reference's."""
+        request = self._resolved(Request(tokens=tokens, reference=reference, speaker=speaker))
+        checked = checked_tokens("tokens", tokens, self.config.lm)
+        [mel] = self._sounds.mels([flow_row(request, np.array(checked, np.int32))])
+        settle()
+        return mel
+
+    def pitch(self, mel: Any) -> np.ndarray:
+        """Of a mel (frames, 80): Hz (frames,)."""
+        return pitch_of(self.vocoder, [numbers("mel", mel, (-1, MELS))])[0]
+
+    def vocode(
+        self, mel: Any, pitch: Any = None, noise: Any = None, speed: float = 1.0, *, seed: int = 0
+    ) -> np.ndarray:
+        """Samples of a mel (frames, 80).
+
+        `pitch` (frames,) in Hz and `noise` (480 * frames, 9), standard normal, are of the frames
+        that there are after `speed`; else they are made of the mel, and drawn from the seed.
+        """
+        return vocode(self.vocoder, [MelRow(mel, pitch, noise, seed, speed)])[0]
+
+    # ---- the whole
+
+    def speak(
+        self,
+        text: str,
+        reference: Reference | None = None,
+        prompt_text: str | None = None,
+        prefix_tokens: Any = None,
+        instruction: str | None = None,
+        speaker: Any = None,
+        uniforms: Iterable[float] | None = None,
+        seed: int | None = None,
+        *,
+        min_len: int | None = None,
+        max_len: int | None = None,
+        speed: float = 1.0,
+        noise: Any = None,
+        tokens: Any = None,
+        cancel: Any = None,
+        compatible: bool = False,
+    ) -> Speech:
+        """Speak a text; `Request` says what the arguments mean. Raises RequestError."""
+        batch = self.batch(slots=1)
+        batch.add(
+            Request(
+                text,
+                reference=reference,
+                prompt_text=prompt_text,
+                prefix_tokens=prefix_tokens,
+                instruction=instruction,
+                speaker=speaker,
+                uniforms=uniforms,
+                seed=seed,
+                min_len=min_len,
+                max_len=max_len,
+                speed=speed,
+                noise=noise,
+                tokens=tokens,
+                cancel=cancel,
+                compatible=compatible,
+            )
+        )
+        while True:
+            for _, speech in batch.advance():
+                return speech
+
+    def stream(
+        self,
+        text: str | Iterable[str] = "",
+        reference: Reference | None = None,
+        prompt_text: str | None = None,
+        prefix_tokens: Any = None,
+        instruction: str | None = None,
+        speaker: Any = None,
+        uniforms: Iterable[float] | None = None,
+        seed: int | None = None,
+        *,
+        min_len: int | None = None,
+        max_len: int | None = None,
+        noise: Any = None,
+        tokens: Any = None,
+        cancel: Any = None,
+        compatible: bool = False,
+    ) -> Iterator[np.ndarray]:
+        """Speak a text, or pieces of one, chunk by chunk: arrays of samples.
+
+        Together they are what the flow's streaming masks make of the same tokens, which is not
+        quite what `speak` makes: there all frames see each other. `compatible` speaks as the
+        official code does, faults included (`stream.official`); `noise` is then an iterator of
+        arrays, one for each chunk.
+        """
+        request = Request(
+            text if isinstance(text, str) else "",
+            reference=reference,
+            prompt_text=prompt_text,
+            prefix_tokens=prefix_tokens,
+            instruction=instruction,
+            speaker=speaker,
+            uniforms=uniforms,
+            seed=seed,
+            min_len=min_len,
+            max_len=max_len,
+            noise=noise,
+            tokens=tokens,
+            cancel=cancel,
+            compatible=compatible,
+        )
+        if seed is None:
+            seed = secrets.randbits(32)
+        request = replace(self._resolved(request), seed=seed)
+        row = flow_row(request, np.zeros(0, np.int32))
+        made = self._tokens(request, None if isinstance(text, str) else text)
+        if compatible:
+            return _stream.official(
+                self._sounds, row, made, hop=self.config.chunk, seed=seed, noises=noise
+            )
+        return _stream.spoken(self._sounds, row, made, seed=seed, noise=noise)
+
+    def batch(self, slots: int = 8) -> Batch:
+        """Room for `slots` rows side by side; more may be added, and wait."""
+        return Batch(self.lm, self.tokenize, slots, self._sounds, self._resolved)
+
+    # ---- within
+
+    def _tokens(self, request: Request, pieces: Iterable[str] | None) -> Iterator[int]:
+        """Of a request, one after another."""
+        if pieces is not None:
+            yield from self._bistream(request, pieces)
+            return
+        batch = TokenBatch(self.lm, self.tokenize, 1)
+        row = batch.add(request)
+        given = 0
+        while len(batch):
+            batch.step()
+            new = row.tokens[given:]
+            given += len(new)
+            yield from new.tolist()
+
+    def _bistream(self, request: Request, pieces: Iterable[str]) -> Iterator[int]:
+        if request.instruction is not None:
+            raise RequestError("a text in pieces takes no instruction; give it whole")
+        said, prefix = request.prompt_text, request.prefix_tokens
+        if prefix is None and request.reference is not None:
+            prefix = request.reference.tokens
+        seed = secrets.randbits(32) if request.seed is None else request.seed
+        return _bistream(
+            self.lm,
+            (number for piece in pieces for number in self.tokenize(piece)),
+            numbers_of(seed, request.uniforms),
+            prompt_ids=self.tokenize(said) if isinstance(said, str) else said or [],
+            prefix_tokens=checked_tokens("prefix_tokens", prefix, self.config.lm) if said else [],
+            compatible=request.compatible,
+        )
+
+    def _resolved(self, request: Request) -> Request:
+        """A request that names a stored speaker, with what is stored of it. Raises RequestError.
+
+        Unlike officially, a stored reference does not stand in the way of an instruction.
+        """
+        name = request.speaker
+        if not isinstance(name, str):
+            return request
+        if name not in self.speakers:
+            known = ", ".join(self.speakers) or "none"
+            raise RequestError(f"no speaker {name!r} is stored with the model; there are: {known}")
+        stored = self.speakers[name]
+        if request.reference is not None or stored.reference is None:
+            return replace(request, speaker=stored.vector)
+        said: Any = request.prompt_text
+        if said is None and request.instruction is None:
+            said = stored.text
+        return replace(request, speaker=None, reference=stored.reference, prompt_text=said)

@@ -1,6 +1,6 @@
 """The loop over rows: what each is asked to say, what it draws, when it ends.
 
-A `Batch` holds up to `slots` rows. Each step feeds the token of every row that goes on, admits
+A `TokenBatch` holds up to `slots` rows. Each step feeds the token of every row that goes on, admits
 waiting ones, draws a token for each row, and lets go of those that have ended. What is drawn
 belongs to the row, so that its company changes no more than last bits of its logits. It makes
 tokens; what they sound like is not known here.
@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
+from cosyvoice2.arrays import ids
 from cosyvoice2.config import LMConfig
 from cosyvoice2.lm import ENDS, Lines, Qwen2LM
 from cosyvoice2.sampler import Head, Heads, choose
@@ -48,16 +49,19 @@ class Request:
     """What one row is asked to say.
 
     reference      whose voice it is; its tokens lead where `prompt_text` is their transcript
-    prompt_text    what is said in the tokens that lead
+    prompt_text    what is said in the tokens that lead, or its ids
     prefix_tokens  tokens that lead in place of the reference's: those of the take before, say
     instruction    how to speak; `<|endofprompt|>` is appended where it is missing, without which it
                    would be read aloud
-    speaker        a stored speaker, which the language model does not hear
+    speaker        a stored speaker by name, or a vector (192,) in place of the reference's; the
+                   language model does not hear it
     uniforms       numbers in [0, 1), used in order; else they follow from the seed
     seed           0 to 2**32 - 1; drawn if not given
     min_len        no end before so many tokens; 2 for each id of the text
     max_len        at most so many; 20 for each
     tokens         what is said already, in place of a text
+    speed          1.25 is a quarter faster: the mel is resized
+    noise          of the vocoder, (480 * frames, 9); else drawn from the seed
     cancel         polled every step
     compatible     as the official code, whose two ids after the end stop speech before `min_len`.
                    Else such an id, which says nothing of the text, is drawn once more, among speech
@@ -66,7 +70,7 @@ class Request:
     text: str = ""
     _: KW_ONLY
     reference: Voice | None = None
-    prompt_text: str | None = None
+    prompt_text: str | Sequence[int] | None = None
     prefix_tokens: Any = None
     instruction: str | None = None
     speaker: Any = None
@@ -75,12 +79,14 @@ class Request:
     min_len: int | None = None
     max_len: int | None = None
     tokens: Any = None
+    speed: float = 1.0
+    noise: Any = None
     cancel: Cancel | None = None
     compatible: bool = False
 
 
 class Row:
-    """A request on its way. `Batch.add` returns it to recognise the result by."""
+    """A request on its way. `TokenBatch.add` returns it to recognise the result by."""
 
     def __init__(
         self, request: Request, config: LMConfig, tokenize: Callable[[str], list[int]]
@@ -97,7 +103,7 @@ class Row:
         self.prefix: list[int] = []
         """Tokens before the new ones."""
         self._config, self._tokens = config, list[int]()
-        self._uniforms = _numbers(self.seed, request.uniforms)
+        self._uniforms = numbers_of(self.seed, request.uniforms)
         if request.tokens is None:
             self._read(tokenize)
         else:
@@ -110,22 +116,22 @@ class Row:
             for part in (request.prompt_text, request.prefix_tokens, request.instruction)
         ):
             raise RequestError("tokens are what is said: they take no text, prompt or instruction")
-        self._tokens = _speech("tokens", request.tokens, self._config)
+        self._tokens = checked_tokens("tokens", request.tokens, self._config)
         self.stop_reason = "stop"
 
     def _read(self, tokenize: Callable[[str], list[int]]) -> None:
         request, config = self.request, self._config
-        prompt = _prompt(request)
-        ids = tokenize(_text("text", request.text))
-        self.token_count = len(ids)
-        if not ids:
+        prompt = _prompt(request, tokenize)
+        text = tokenize(_text("text", request.text))
+        self.token_count = len(text)
+        if not text:
             raise RequestError(f"text {request.text!r} has no tokens; give a word to speak")
-        self.text_ids = (tokenize(prompt) if prompt is not None else []) + ids
+        self.text_ids = prompt + text
         if max(self.text_ids) >= config.vocab_size:
             raise RequestError("text or prompt holds a marker that this model has no row for")
         self.prefix = _prefix(request, config)
-        self._least = LEAST * len(ids) if request.min_len is None else int(request.min_len)
-        self._cap = MOST * len(ids) if request.max_len is None else int(request.max_len)
+        self._least = LEAST * len(text) if request.min_len is None else int(request.min_len)
+        self._cap = MOST * len(text) if request.max_len is None else int(request.max_len)
         length = 2 + len(self.text_ids) + len(self.prefix)
         if length + self._cap > config.max_positions:
             raise RequestError(
@@ -180,7 +186,7 @@ def drawn(uniforms: Iterator[float]) -> float:
     return float(number)
 
 
-def _numbers(seed: int, given: Iterable[float] | None) -> Iterator[float]:
+def numbers_of(seed: int, given: Iterable[float] | None) -> Iterator[float]:
     """The numbers given, or those of a seed: the same on every machine."""
     if given is None:
         return _philox(seed)
@@ -196,7 +202,7 @@ def _philox(seed: int) -> Iterator[float]:
         yield from ((bits.random_raw(64) >> np.uint64(11)) * 2.0**-53).tolist()
 
 
-class Batch:
+class TokenBatch:
     """Rows that are spoken side by side. `len` counts those not ended, running or waiting."""
 
     def __init__(self, lm: Qwen2LM, tokenize: Callable[[str], list[int]], slots: int) -> None:
@@ -294,15 +300,25 @@ class Batch:
         self._undecided = deque(pair for pair in self._undecided if pair[0] in rows)
 
 
-def _prompt(request: Request) -> str | None:
-    """What stands before the text. Raises RequestError."""
+def _prompt(request: Request, tokenize: Callable[[str], list[int]]) -> list[int]:
+    """The ids that stand before the text's. Raises RequestError."""
     instruction, said = request.instruction, request.prompt_text
     if instruction is not None and said is not None:
         raise RequestError("instruction and prompt_text exclude each other: both lead the text")
-    if instruction is None:
-        return None if said is None else _text("prompt_text", said)
-    instruction = _text("instruction", instruction)
-    return instruction if END_OF_PROMPT in instruction else instruction + END_OF_PROMPT
+    if instruction is not None:
+        instruction = _text("instruction", instruction)
+        ended = END_OF_PROMPT in instruction
+        return tokenize(instruction if ended else instruction + END_OF_PROMPT)
+    if said is None:
+        return []
+    return tokenize(_text("prompt_text", said)) if isinstance(said, str) else _ids(said)
+
+
+def _ids(given: Any) -> list[int]:
+    found = ids("prompt_text", given)
+    if not len(found):
+        raise RequestError("prompt_text has no ids; give the exact transcript")
+    return [int(each) for each in found]
 
 
 def _prefix(request: Request, config: LMConfig) -> list[int]:
@@ -312,10 +328,10 @@ def _prefix(request: Request, config: LMConfig) -> list[int]:
             raise RequestError("prefix_tokens need prompt_text: what is said in them")
         return []
     if request.prefix_tokens is not None:
-        return _speech("prefix_tokens", request.prefix_tokens, config)
+        return checked_tokens("prefix_tokens", request.prefix_tokens, config)
     if request.reference is None:
         raise RequestError("prompt_text needs tokens that say it: a reference, or prefix_tokens")
-    return _speech("the reference's tokens", request.reference.tokens, config)
+    return checked_tokens("the reference's tokens", request.reference.tokens, config)
 
 
 def _text(name: str, value: str) -> str:
@@ -326,17 +342,14 @@ def _text(name: str, value: str) -> str:
     return value
 
 
-def _speech(name: str, value: Any, config: LMConfig) -> list[int]:
+def checked_tokens(name: str, given: Any, config: LMConfig) -> list[int]:
     """Speech tokens, one or more. Raises RequestError."""
-    try:
-        ids = np.asarray(value)
-    except (TypeError, ValueError):
-        ids = np.zeros(0)
-    if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+    found = ids(name, given)
+    if not len(found):
         raise RequestError(f"{name} must be whole numbers in a row, one or more")
-    if ids.min() < 0 or ids.max() >= config.speech_tokens:
+    if found.max() >= config.speech_tokens:
         raise RequestError(f"{name} must be from 0 to {config.speech_tokens - 1}")
-    return [int(each) for each in ids]
+    return [int(each) for each in found]
 
 
 def _check_numbers(request: Request) -> None:

@@ -26,10 +26,10 @@ import mlx.nn as nn
 import numpy as np
 
 from cosyvoice2.config import LMConfig
-from speechbase.activations import swiglu
 from speechbase.cache import KVCache, rounded
 from speechbase.device import MadeOnce, on_cuda
 from speechbase.errors import ModelError
+from speechbase.functions import swiglu
 from speechbase.linear import joined
 
 SOS, TASK = 0, 1

@@ -6,10 +6,12 @@ first encoded. What stands in their files is not trusted.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ SPEAKER = 192
 """Numbers of a speaker's vector."""
 LONGEST = 30.0  # seconds that the tokenizer can hear
 TOKENIZER, SPEAKERS = "speech_tokenizer_v2.onnx", "campplus.onnx"
+ENCODERS = (TOKENIZER, SPEAKERS)
 MOST_BYTES = {TOKENIZER: 1 << 30, SPEAKERS: 1 << 27}
 """Published: 496 and 28 million bytes."""
 THREADS = 4
@@ -67,6 +70,19 @@ class Encoders:
         self._folder, self._config = folder, config
         self._sessions: dict[str, Any] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names both files' bytes: a reference of one serves all models that have it. Raises
+        CheckpointError."""
+        digest = hashlib.sha256()
+        for name in ENCODERS:
+            try:
+                with (self._folder / name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise CheckpointError(f"{self._folder / name}: cannot be read: {error}") from error
+        return digest.hexdigest()
 
     def encode(self, source: audio.Source, sample_rate: int | None = None) -> Reference:
         """A clip, of .1 to 30 s and 16 kHz or more: a file, or samples (n,) or (n, channels).

@@ -14,9 +14,9 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.activations import swiglu
 from speechbase.cache import KVCache
 from speechbase.device import elementwise, on_gpu
+from speechbase.functions import swiglu
 from speechbase.linear import added, joined
 from voxcpm2.config import RopeConfig, TransformerConfig
 

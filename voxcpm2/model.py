@@ -20,9 +20,9 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.activations import silu
 from speechbase.cache import KVCache, rounded
 from speechbase.device import MadeOnce, on_cuda, on_gpu
+from speechbase.functions import silu
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
 from voxcpm2.fsq import FSQ

@@ -1,0 +1,167 @@
+"""A folder or a hub id -> the networks with their weights, the tokenizer, the prompt encoders.
+
+Layouts, told apart by file names:
+
+    official    llm.pt, flow.pt, hift.pt
+    converted   as `python -m cosyvoice2 convert` writes: the same names in llm.safetensors,
+                flow.safetensors and hift.safetensors, weight norms folded, and config.json, which
+                says in which precision
+
+beside cosyvoice2.yaml, CosyVoice-BlankEN/, the two encoders (.onnx) and maybe spk2info.pt. Every
+tensor must be expected, and every expected one there in its shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from cosyvoice2.config import BLANK, NAME, Config, read
+from cosyvoice2.flow import Flow
+from cosyvoice2.hift import HiFT
+from cosyvoice2.lm import UNUSED, Qwen2LM
+from cosyvoice2.reference import ENCODERS
+from cosyvoice2.tokenizer import Tokenizer
+from speechbase.errors import CheckpointError, ConfigError
+from speechbase.files import Tensors, identity, read_object
+from speechbase.files import read as read_tensors
+from speechbase.hub import locate
+from speechbase.weights import (
+    DTYPES,
+    check_numbers,
+    compare,
+    fold_weight_norm,
+    in_place,
+    parameters,
+    parse_dtype,
+    quantize_like,
+)
+
+PARTS = ("llm", "flow", "hift")
+"""Files of weights; the first is the one whose precision may be chosen."""
+SPEAKERS = "spk2info.pt"
+TOKENIZER_FILES = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
+"""Of CosyVoice-BlankEN; its weights are those of another model."""
+HUB_FILES = (
+    NAME,
+    "config.json",
+    *(f"{part}.{ending}" for part in PARTS for ending in ("pt", "safetensors")),
+    *ENCODERS,
+    SPEAKERS,
+    *(f"{BLANK}/{name}" for name in TOKENIZER_FILES),
+)
+MOST_CONFIG = 1 << 20
+"""Bytes of a converted folder's config.json."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """What `load` found."""
+
+    config: Config
+    lm: Qwen2LM
+    flow: Flow
+    vocoder: HiFT
+    tokenizer: Tokenizer
+    path: Path
+    revision: str | None  # the hub's commit; None for a directory
+    fingerprint: str  # of the files that decide the sound
+
+
+def load(path_or_repo: str | Path, *, dtype: Any = None) -> Checkpoint:
+    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+
+    `dtype` (a name or an MLX dtype) is what the language model computes in; None is the files' own.
+    Flow and vocoder are float32 always. Raises CheckpointError, ConfigError, RequestError; all that
+    can be checked before weights are read is.
+    """
+    wanted = None if dtype is None else parse_dtype(dtype)
+    path, revision = locate(path_or_repo, HUB_FILES)
+    config, settings = read(path), converted_settings(path)
+    tokenizer = Tokenizer.load(path / BLANK)
+    files = [weights_file(path, part) for part in PARTS]
+    name = fingerprint(path, files)
+    lm, flow, vocoder = networks(config)
+    for network, file in zip((lm, flow, vocoder), files, strict=True):
+        fill(network, as_named(file), settings, file.name)
+    lm.set_dtype(wanted or _dtype(settings))
+    for network in (flow, vocoder):
+        network.set_dtype(mx.float32)
+    mx.eval(lm.parameters(), flow.parameters(), vocoder.parameters())
+    return Checkpoint(config, lm, flow, vocoder, tokenizer, path, revision, name)
+
+
+def networks(config: Config) -> tuple[Qwen2LM, Flow, HiFT]:
+    """Of these sizes, with weights that mean nothing yet."""
+    return Qwen2LM(config.lm), Flow(config.flow), HiFT(config.vocoder)
+
+
+def converted_settings(path: Path) -> Mapping[str, Any]:
+    """config.json of a converted folder; empty of an official one."""
+    try:
+        return read_object(path / "config.json", MOST_CONFIG, ConfigError)
+    except FileNotFoundError:
+        return {}
+
+
+def _dtype(settings: Mapping[str, Any]) -> mx.Dtype:
+    name = settings.get("dtype", "float32")
+    if not isinstance(name, str) or name not in DTYPES:
+        raise ConfigError(f"config.json: dtype is not known; known: {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def weights_file(path: Path, part: str) -> Path:
+    """Of a part, converted or official."""
+    for name in (f"{part}.safetensors", f"{part}.pt"):
+        if (path / name).is_file():
+            return path / name
+    raise CheckpointError(f"{path}: no weights: neither {part}.safetensors nor {part}.pt")
+
+
+def as_named(file: Path) -> Tensors:
+    """A file's tensors under the networks' names, weight norms folded, what nobody uses left out.
+
+    Those of safetensors are not read from disk yet.
+    """
+    tensors = {
+        name.removeprefix("generator."): tensor for name, tensor in read_tensors(file).items()
+    }
+    return fold_weight_norm({n: tensor for n, tensor in tensors.items() if n not in UNUSED})
+
+
+def fill(network: nn.Module, tensors: Tensors, settings: Mapping[str, Any], file: str) -> None:
+    """Put every tensor in its place; one CheckpointError names all that do not fit."""
+    quantize_like(network, tensors, settings.get("quantization"))
+    placed = in_place(network, tensors)
+    wanted = parameters(network)
+    try:
+        compare(
+            {name: tensor.shape for name, tensor in wanted.items()},
+            {name: tensor.shape for name, tensor in placed.items()},
+            NAME,
+        )
+        check_numbers(placed, wanted)
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    network.load_weights(list(placed.items()))
+
+
+def fingerprint(path: Path, weights: list[Path]) -> str:
+    """A hash of what decides the sound but for a voice: settings, tokenizer, weights by
+    `files.identity`.
+
+    The same for the same files, wherever they lie.
+    """
+    digest = hashlib.sha256()
+    for file in (path / NAME, *(path / BLANK / name for name in TOKENIZER_FILES)):
+        digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    for file in weights:
+        digest.update(file.name.encode() + identity(file))
+    return digest.hexdigest()

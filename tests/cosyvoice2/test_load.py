@@ -1,0 +1,185 @@
+"""A folder becomes networks with every tensor in its place, or one error says what does not fit."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from cosyvoice2.config import (
+    BLANK,
+    NAME,
+    Config,
+    EncoderConfig,
+    EstimatorConfig,
+    FlowConfig,
+    LMConfig,
+    VocoderConfig,
+)
+from cosyvoice2.lm import UNUSED
+from cosyvoice2.load import load, networks
+from speechbase import pth
+from speechbase.errors import CheckpointError, ConfigError, RequestError
+from speechbase.weights import fold_weight_norm, out_of_place
+from tests.cosyvoice2.conftest import CosyGolden
+
+SHIPPED = Config(
+    sample_rate=24_000,
+    chunk=25,
+    lm=LMConfig(
+        hidden_size=896, intermediate_size=4864, num_layers=24, num_heads=14, num_kv_heads=2,
+        rms_norm_eps=1e-6, rope_theta=1e6, vocab_size=151936, max_positions=32768,
+        speech_tokens=6561, top_p=0.8, top_k=25, win_size=10, tau_r=0.1,
+    ),
+    flow=FlowConfig(
+        vocab_size=6561, speaker_dim=192, guidance=0.7,
+        encoder=EncoderConfig(width=512, heads=8, feed_forward=2048, layers=6, chunk=25),
+        estimator=EstimatorConfig(
+            in_channels=320, channels=256, heads=8, head_dim=64, blocks=4, mid_blocks=12, chunk=50
+        ),
+    ),
+    vocoder=VocoderConfig(
+        base_channels=512, harmonics=8, alpha=0.1, sigma=0.003, voiced_threshold=10.0,
+        rates=(8, 5, 3), kernels=(16, 11, 7), n_fft=16, hop=4, res_kernels=(3, 7, 11),
+        res_dilations=((1, 3, 5),) * 3, source_kernels=(7, 7, 11),
+        source_dilations=((1, 3, 5),) * 3, slope=0.1, limit=0.99, f0_channels=512,
+        sample_rate=24_000,
+    ),
+)  # fmt: skip
+"""Section 3 of the specification: what is released."""
+SIZES = Path(__file__).parent.parent / "golden" / "cosyvoice2" / "sizes.json"
+
+
+@pytest.fixture
+def folder(golden: CosyGolden, tmp_path: Path) -> Path:
+    """A copy of the golden checkpoint, to be altered."""
+    return Path(shutil.copytree(golden.checkpoint, tmp_path / "model"))
+
+
+def test_every_released_tensor_has_its_place() -> None:
+    """All 1,744 of the three files, by name and shape, and no other; nothing is computed."""
+    released: dict[str, tuple[int, ...]] = {}
+    sizes = json.loads(SIZES.read_text())
+    for file in ("llm.pt", "flow.pt", "hift.pt"):
+        released |= {name: tuple(shape) for name, shape in sizes[file].items()}
+    assert len(released) == 1744
+    plain = fold_weight_norm({name: mx.zeros(shape) for name, shape in released.items()})
+    wanted: dict[str, tuple[int, ...]] = {UNUSED[0]: (151936, 896)}
+    for network in networks(SHIPPED):
+        wanted |= {name: tensor.shape for name, tensor in out_of_place(network).items()}
+    assert wanted == {name: tensor.shape for name, tensor in plain.items()}
+
+
+def test_the_weights_are_the_files(golden: CosyGolden) -> None:
+    found = load(golden.checkpoint)
+    for network, file in (
+        (found.lm, "llm.pt"),
+        (found.flow, "flow.pt"),
+        (found.vocoder, "hift.pt"),
+    ):
+        written = {n: t for n, t in golden.tensors(file).items() if n not in UNUSED}
+        kept = out_of_place(network)
+        assert kept.keys() == written.keys()
+        assert all(mx.array_equal(kept[name], written[name]).item() for name in kept)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_only_the_language_model_has_another_precision(golden: CosyGolden, dtype: str) -> None:
+    found = load(golden.checkpoint, dtype=dtype)
+    assert found.lm.dtype == getattr(mx, dtype)
+    for network in (found.flow, found.vocoder):
+        assert {t.dtype for t in out_of_place(network).values()} == {mx.float32}
+
+
+def test_the_same_files_have_the_same_fingerprint_wherever_they_lie(
+    golden: CosyGolden, folder: Path
+) -> None:
+    name = load(golden.checkpoint).fingerprint
+    assert load(folder).fingerprint == name
+    text = (folder / NAME).read_text("utf-8")
+    (folder / NAME).write_text(text.replace("top_p: 0.8", "top_p: 0.7"), "utf-8")
+    assert load(folder).fingerprint != name
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None], save: Any) -> None:
+    tensors = {name: np.array(tensor) for name, tensor in pth.load(path).items()}
+    change(tensors)
+    save(path, {name: mx.array(tensor) for name, tensor in tensors.items()})
+
+
+def drop(tensors: dict[str, Any]) -> None:
+    del tensors["encoder.after_norm.weight"]
+
+
+def add(tensors: dict[str, Any]) -> None:
+    tensors["another.weight"] = np.zeros(3, np.float32)
+
+
+def turn(tensors: dict[str, Any]) -> None:
+    name = "encoder.up_layer.conv.weight"
+    tensors[name] = tensors[name].transpose(1, 2, 0)
+
+
+def flatten(tensors: dict[str, Any]) -> None:
+    name = "encoder.up_layer.conv.weight"
+    tensors[name] = tensors[name].reshape(-1)
+
+
+def count(tensors: dict[str, Any]) -> None:
+    tensors["encoder_proj.bias"] = tensors["encoder_proj.bias"].astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drop, "1 missing: encoder.after_norm.weight"),
+        (add, "1 unexpected: another.weight"),
+        (turn, "1 misshapen: encoder.up_layer.conv.weight"),
+        (flatten, "1 misshapen: encoder.up_layer.conv.weight"),
+        (count, "encoder_proj.bias are mlx.core.int32"),
+    ],
+)
+def test_a_tensor_that_does_not_fit_is_named(
+    folder: Path, save_torch: Any, change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    rewritten(folder / "flow.pt", change, save_torch)
+    with pytest.raises(CheckpointError, match=said) as caught:
+        load(folder)
+    assert str(caught.value).startswith("flow.pt: ")
+
+
+@pytest.mark.parametrize("name", ["llm.pt", "flow.pt", "hift.pt", NAME, f"{BLANK}/vocab.json"])
+@pytest.mark.parametrize("what", ["missing", "empty", "torn", "a folder", "rubbish"])
+def test_a_file_that_is_not_whole_is_said(folder: Path, name: str, what: str) -> None:
+    path = folder / name
+    data = path.read_bytes()
+    path.unlink()
+    match what:
+        case "empty":
+            path.touch()
+        case "torn":
+            path.write_bytes(data[: math.floor(len(data) * 0.6)])
+        case "a folder":
+            path.mkdir()
+        case "rubbish":
+            path.write_bytes(b"\x80\x02}q\x00." + bytes(range(256)) * 9)
+    with pytest.raises((CheckpointError, ConfigError)) as caught:
+        load(folder)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_an_odd_precision_is_refused_before_anything_is_read(golden: CosyGolden) -> None:
+    with pytest.raises(RequestError, match="known: float32, bfloat16, float16"):
+        load(golden.checkpoint, dtype="int4")
+
+
+def test_what_is_no_folder_and_no_hub_id_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no such directory"):
+        load(tmp_path / "nowhere")
