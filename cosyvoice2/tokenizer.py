@@ -98,8 +98,8 @@ def _merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
     for line in lines[1 if lines and lines[0].startswith("#version:") else 0 :]:
         if not line:
             continue
-        left, separator, right = line.partition(" ")
-        if not separator or not {left, right, left + right} <= vocab.keys():
+        left, _, right = line.partition(" ")
+        if not (left and right) or not {left, right, left + right} <= vocab.keys():
             raise ValueError(f"{shown(line)}: no merge of two entries of the vocabulary to a third")
         merges.append((left, right))
     return merges

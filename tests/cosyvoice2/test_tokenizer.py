@@ -101,6 +101,13 @@ def test_a_merge_that_is_none_is_one_error(folder: Path, merge: str) -> None:
     assert str(caught.value).isprintable()
 
 
+def test_nothing_is_no_entry_to_merge(folder: Path) -> None:
+    changed(folder / "vocab.json", lambda vocab: vocab | {"": len(vocab)})
+    (folder / "merges.txt").write_text(" a\n")
+    with pytest.raises(CheckpointError, match="no merge"):
+        Tokenizer.load(folder)
+
+
 def test_bytes_that_are_no_text_are_one_error(folder: Path) -> None:
     (folder / "merges.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(CheckpointError, match=r"merges\.txt: cannot be read"):
