@@ -195,8 +195,8 @@ class Estimator(nn.Module):
         self.final_block = CausalBlock(width, width)
         self.final_proj = nn.Conv1d(width, MELS, 1)
         # The first convolution, split: of the noisy frames, and of the condition.
-        self._of_x: tuple[mx.array, mx.array] | None = None
-        self._of_condition: tuple[mx.array, mx.array] | None = None
+        self._of_x: list[mx.array] = []
+        self._of_condition: list[mx.array] = []
 
     def _stage(self, inputs: int) -> list[nn.Module | list[nn.Module]]:
         c = self.config
@@ -214,9 +214,9 @@ class Estimator(nn.Module):
                 block.attn1.join()
         first = self.down_blocks[0][0]
         conv, past_it = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
-        self._of_x = mx.contiguous(conv[..., :MELS]), past_it[:MELS]
-        self._of_condition = mx.contiguous(conv[..., MELS:]), past_it[MELS:]
-        return [self._of_x[0], self._of_condition[0]]
+        self._of_x = [mx.contiguous(conv[..., :MELS]), past_it[:MELS]]
+        self._of_condition = [mx.contiguous(conv[..., MELS:]), past_it[MELS:]]
+        return [*self._of_x, *self._of_condition]
 
     def __call__(
         self,
@@ -249,9 +249,8 @@ class Estimator(nn.Module):
         past: Past | None = None,
     ) -> Known:
         """What the condition gives. `guided`: and below it, what none gives."""
-        if self._of_condition is None:
+        if not self._of_condition:
             self.join()
-        assert self._of_condition is not None
         conv, residual = self._of_condition
         first = self.down_blocks[0][0]
         layer = first.block1.block[0]
@@ -296,7 +295,6 @@ class Estimator(nn.Module):
     def _first(self, x: mx.array, known: Known, time: mx.array, past: Past | None) -> mx.array:
         """The first resnet block. The noisy frames' share is the same with the condition and
         without."""
-        assert self._of_x is not None
         conv, residual = self._of_x
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:
