@@ -62,17 +62,16 @@ class RelativeAttention(nn.Module):
         self.linear_pos = nn.Linear(width, width, bias=False)
         self.pos_bias_u = mx.zeros(self._shape)
         self.pos_bias_v = mx.zeros(self._shape)
-        self._weight: mx.array | None = None
-        self._bias: mx.array | None = None
+        self._joined: list[mx.array] = []
 
     def join(self) -> list[mx.array]:
         """Make one product of four: q + u, the scaled q + v, k and v. Returns what was made."""
         q, k, v, scale = self.linear_q, self.linear_k, self.linear_v, self._shape[1] ** -0.5
         weights = [q.weight, q.weight * scale, k.weight, v.weight]
         u, of_distance = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
-        self._weight = mx.concatenate(weights)
-        self._bias = mx.concatenate([q.bias + u, (q.bias + of_distance) * scale, k.bias, v.bias])
-        return [self._weight, self._bias]
+        biases = [q.bias + u, (q.bias + of_distance) * scale, k.bias, v.bias]
+        self._joined = [mx.concatenate(weights), mx.concatenate(biases)]
+        return self._joined
 
     def table(self, distances: mx.array) -> mx.array:
         """(2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
@@ -81,20 +80,19 @@ class RelativeAttention(nn.Module):
     def __call__(
         self, x: mx.array, table: mx.array, sight: Sight, past: Past | None = None
     ) -> mx.array:
-        if self._weight is None:
-            self.join()
-        made = mx.addmm(self._bias, x, self._weight.T).reshape(*x.shape[:2], 4, *self._shape)
+        weight, bias = self._joined or self.join()
+        made = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
         kv = made[:, :, 2:] if past is None else past.appended(self, made[:, :, 2:])
         keys = kv.shape[1]
         q, of_distance = made[:, :, 0].swapaxes(1, 2), made[:, :, 1].swapaxes(1, 2)
         k, v = kv[:, :, 0].swapaxes(1, 2), kv[:, :, 1].swapaxes(1, 2)
 
-        def bias(block: slice) -> mx.array:
-            scores = by_distance(of_distance[:, :, block], table, sight.start + block.start, keys)
-            mask = sight.mask(block, keys)
-            return scores if mask is None else mx.where(mask, scores, -mx.inf)
+        def scores(block: slice) -> mx.array:
+            added = by_distance(of_distance[:, :, block], table, sight.start + block.start, keys)
+            mask = sight.of(block)
+            return added if mask is None else mx.where(mask, added, -mx.inf)
 
-        y = attend(q, k, v, self._shape[1] ** -0.5, bias)
+        y = attend(q, k, v, self._shape[1] ** -0.5, scores)
         return self.linear_out(y.reshape(x.shape))
 
 

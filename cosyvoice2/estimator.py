@@ -9,6 +9,7 @@ stage.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -112,18 +113,18 @@ class SelfAttention(nn.Module):
         self.to_out = [nn.Linear(heads * head_dim, width)]
         self._qkv: nn.Module | None = None
 
-    def join(self) -> None:
+    def join(self) -> nn.Module:
         """Make one product of three."""
         self._qkv = joined([self.to_q, self.to_k, self.to_v])
+        return self._qkv
 
     def __call__(self, y: mx.array, sight: Sight, past: Past | None = None) -> mx.array:
         if past is not None and past.knows(self):
             return self._continued(y, past.appended(self, y), sight)
         if past is not None:
             past.appended(self, y)
-        if self._qkv is None:
-            self.join()
-        made = self._qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
+        qkv = self.join() if self._qkv is None else self._qkv
+        made = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
         q, k, v = (made[:, :, part].swapaxes(1, 2) for part in range(3))
         return self._out(self._attend(q, k, v, sight))
 
@@ -137,8 +138,7 @@ class SelfAttention(nn.Module):
         return self._out(values.swapaxes(1, 2))
 
     def _attend(self, q: mx.array, k: mx.array, v: mx.array, sight: Sight) -> mx.array:
-        keys = k.shape[2]
-        return attend(q, k, v, self._head_dim**-0.5, lambda block: sight.mask(block, keys))
+        return attend(q, k, v, self._head_dim**-0.5, sight.of)
 
     def _out(self, y: mx.array) -> mx.array:
         return self.to_out[0](y.reshape(*y.shape[:2], -1))
@@ -189,21 +189,23 @@ class Estimator(nn.Module):
         self.config = config
         width = config.channels
         self.time_mlp = TimeMLP(config.in_channels, TIME_RATIO * width)
-        self.down_blocks = [[*self._stage(config.in_channels), CausalConv(width, width, 3)]]
+        self.down_blocks: list[list[Any]] = [
+            [*self._stage(config.in_channels), CausalConv(width, width, 3)]
+        ]
         self.mid_blocks = [self._stage(width) for _ in range(config.mid_blocks)]
-        self.up_blocks = [[*self._stage(2 * width), CausalConv(width, width, 3)]]
+        self.up_blocks: list[list[Any]] = [[*self._stage(2 * width), CausalConv(width, width, 3)]]
         self.final_block = CausalBlock(width, width)
         self.final_proj = nn.Conv1d(width, MELS, 1)
         # The first convolution, split: of the noisy frames, and of the condition.
         self._of_x: list[mx.array] = []
         self._of_condition: list[mx.array] = []
 
-    def _stage(self, inputs: int) -> list[nn.Module | list[nn.Module]]:
+    def _stage(self, inputs: int) -> list[Any]:
         c = self.config
         return [ResnetBlock(inputs, c.channels), [TransformerBlock(c) for _ in range(c.blocks)]]
 
     @property
-    def stages(self) -> list[list[nn.Module]]:
+    def stages(self) -> list[list[Any]]:
         """Down, those of the middle, up."""
         return [self.down_blocks[0], *self.mid_blocks, self.up_blocks[0]]
 
@@ -231,7 +233,7 @@ class Estimator(nn.Module):
 
         mu and cond (B, T, 80), speaker (B, 80).
         """
-        return self.velocity(x, self.known(mu, speaker, cond), self.moments(t), sight)
+        return self.velocity(x, self.known(mu, speaker, cond), self.moments(t)[0], sight)
 
     def moments(self, t: np.ndarray) -> mx.array:
         """What K moments (K,) give to each of the stages: (K, stages, 1, channels)."""

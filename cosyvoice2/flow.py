@@ -11,7 +11,7 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -112,7 +112,7 @@ class Solver(nn.Module):
         step = self._step if pasts or not on_gpu() else self._traced(x, seen)
         for index in range(steps):
             past = pasts[index] if pasts else None
-            x = step(x, known.conv, known.residual, moments[index], widths[index], seen, past)
+            x = step(x, known, moments[index], widths[index], seen, past)
             if on_gpu():  # begun while the next step is built
                 mx.async_eval(x, *(past.kept if past else []))
         return x
@@ -120,44 +120,36 @@ class Solver(nn.Module):
     def _step(
         self,
         x: mx.array,
-        conv: mx.array,
-        residual: mx.array,
+        known: Known,
         moment: mx.array,
         width: mx.array,
         seen: Sight,
         past: Past | None = None,
     ) -> mx.array:
-        velocity = self.estimator.velocity(x, Known(conv, residual), moment, seen, past)
+        velocity = self.estimator.velocity(x, known, moment, seen, past)
         given, nothing = mx.split(velocity, 2)
         return _moved(x, width, given, nothing, self._guidance)
 
     def _traced(self, x: mx.array, seen: Sight) -> Callable[..., mx.array]:
-        limits = seen.limits
-        key = (x.shape, None if limits is None else limits.shape)
+        # What is traced takes arrays alone: no mask is no array.
+        masks = [] if seen.mask is None else [seen.mask]
 
-        def masked(
-            x: mx.array,
-            conv: mx.array,
-            residual: mx.array,
-            moment: mx.array,
-            width: mx.array,
-            limits: mx.array,
-        ) -> mx.array:
-            return self._step(x, conv, residual, moment, width, Sight(limits))
-
-        def plain(*arrays: mx.array) -> mx.array:
-            return self._step(*arrays, Sight(None))
+        def traced(
+            x: mx.array, condition: list[mx.array], moment: mx.array, width: mx.array,
+            masks: list[mx.array],
+        ) -> mx.array:  # fmt: skip
+            seen = Sight(masks[0] if masks else None)
+            return self._step(x, Known(*condition), moment, width, seen)
 
         step = _recent(
             self._compiled,
-            key,
+            (x.shape, *(mask.shape for mask in masks)),
             self.KEPT,
-            lambda: mx.compile(plain if limits is None else masked, inputs=self.estimator.state),
+            lambda: mx.compile(traced, inputs=self.estimator.state),
         )
-        more = [] if limits is None else [limits]
 
-        def call(*given: object) -> mx.array:
-            return step(*given[:5], *more)
+        def call(x: mx.array, known: Known, moment: mx.array, width: mx.array, *_: Any) -> mx.array:
+            return step(x, [known.conv, known.residual], moment, width, masks)
 
         return call
 
@@ -314,14 +306,17 @@ class Flow(nn.Module):
     def _known(self, h: mx.array, rows: Sequence[FlowRow], start: int, past: Past | None) -> Known:
         """The condition of encoded frames (B, T, width), of which the first is frame `start`."""
         cond = np.zeros((len(rows), h.shape[1], MELS), np.float32)
-        speakers = np.stack([np.asarray(row.speaker, np.float32) for row in rows])
         for place, row in enumerate(rows):
             heard = np.asarray(row.prompt_mel, np.float32)[start : start + h.shape[1]]
             cond[place, : len(heard)] = heard
-        length = np.linalg.norm(speakers, axis=1, keepdims=True)
-        speaker = self.spk_embed_affine_layer(mx.array(speakers / np.maximum(length, 1e-12)))
-        mu = self.encoder_proj(h)
+        mu, speaker = self.encoder_proj(h), self.speaker(rows)
         return self.decoder.estimator.known(mu, speaker, mx.array(cond), guided=True, past=past)
+
+    def speaker(self, rows: Sequence[FlowRow]) -> mx.array:
+        """What the estimator is told of the rows' speakers, (B, 80): of their direction alone."""
+        vectors = np.stack([np.asarray(row.speaker, np.float32) for row in rows])
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return self.spk_embed_affine_layer(mx.array(vectors / np.maximum(length, 1e-12)))
 
 
 class FlowStream:

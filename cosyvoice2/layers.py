@@ -63,20 +63,19 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Which positions the queries see: those left of a limit each, (B or 1, n) int32.
+    """Which keys the queries see: a mask (B or 1, 1, n or 1, keys), true where one is seen.
 
     None where all see all there is. `start` is the position of the first query.
     """
 
-    limits: mx.array | None
+    mask: mx.array | None
     start: int = 0
 
-    def mask(self, queries: slice, keys: int) -> mx.array | None:
-        """(B or 1, 1, n or 1, keys), true where a key is seen."""
-        if self.limits is None:
-            return None
-        limits = self.limits if self.limits.shape[1] == 1 else self.limits[:, queries]
-        return (mx.arange(keys) < limits[..., None])[:, None]
+    def of(self, queries: slice) -> mx.array | None:
+        """The mask of some of the queries."""
+        if self.mask is None or self.mask.shape[2] == 1:
+            return self.mask
+        return self.mask[:, :, queries]
 
 
 def sight(ends: Sequence[int], total: int, chunk: int | None = None, start: int = 0) -> Sight:
@@ -85,13 +84,13 @@ def sight(ends: Sequence[int], total: int, chunk: int | None = None, start: int 
     The queries are those from `start` on. With `chunk` a position sees its whole chunk and what is
     before that, without all of its row.
     """
-    rows = np.array(ends if len(set(ends)) > 1 else ends[:1], np.int32)[:, None]
-    if chunk is None:
-        limits = rows
-    else:
+    limits = np.array(ends if len(set(ends)) > 1 else ends[:1], np.int32)[:, None]
+    if chunk is not None:
         places = np.arange(start, total, dtype=np.int32)
-        limits = np.minimum((places // chunk + 1) * chunk, rows)
-    return Sight(None if limits.min() >= total else mx.array(limits), start)
+        limits = np.minimum((places // chunk + 1) * chunk, limits)
+    if limits.min() >= total:
+        return Sight(None, start)
+    return Sight((mx.arange(total) < mx.array(limits)[..., None])[:, None], start)
 
 
 def blocks(queries: int, each: int) -> list[slice]:

@@ -14,21 +14,14 @@ from mlx.utils import tree_flatten
 
 from cosyvoice2 import encoder as encoders
 from cosyvoice2 import layers
-from cosyvoice2.config import EncoderConfig, EstimatorConfig, FlowConfig
 from cosyvoice2.flow import Flow, FlowRow, noise, schedule
 from cosyvoice2.layers import sight
 from speechbase.errors import RequestError
+from tests.bench.flow import RELEASED
 from tests.cosyvoice2.conftest import ROOT, TINY, CosyGolden
 from tests.voxcpm2.gpu import pretended
 
 CLOSE = 5e-5
-SHIPPED = FlowConfig(
-    vocab_size=6561, speaker_dim=192, guidance=0.7,
-    encoder=EncoderConfig(width=512, heads=8, feed_forward=2048, layers=6, chunk=25),
-    estimator=EstimatorConfig(
-        in_channels=320, channels=256, heads=8, head_dim=64, blocks=4, mid_blocks=12, chunk=50
-    ),
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +50,7 @@ def made_up(tokens: int, prompt: int, seed: int = 0) -> FlowRow:
 class TestNames:
     def test_every_tensor_of_the_released_file_has_its_place(self) -> None:
         listed = json.loads((ROOT / "sizes.json").read_text())["flow.pt"]
-        network = Flow(SHIPPED)
+        network = Flow(RELEASED)
         convolutions = {
             name for name, layer in network.named_modules() if isinstance(layer, nn.Conv1d)
         }
