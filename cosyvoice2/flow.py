@@ -113,8 +113,10 @@ class Solver(nn.Module):
         for index in range(steps):
             past = pasts[index] if pasts else None
             x = step(x, known, moments[index], widths[index], seen, past)
-            if on_gpu():  # begun while the next step is built
-                mx.async_eval(x, *(past.kept if past else []))
+            if past is not None:  # what is kept would keep all that it is made of
+                mx.async_eval(x, *past.kept)
+            elif on_gpu():  # begun while the next step is built
+                mx.async_eval(x)
         return x
 
     def _step(

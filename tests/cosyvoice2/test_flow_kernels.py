@@ -6,6 +6,7 @@ import pytest
 
 from tests.bench import flow
 from tests.bench.kernels import Backend
+from tests.cosyvoice2.conftest import TINY
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,10 @@ def test_a_mel_of_the_released_sizes_launches_few(
     assert max(made["estimator"], made.get("estimator, ragged", 0)) <= estimator
     assert max(made[name] for name in made if name.startswith("mel")) <= 10 * estimator
     assert made["chunk of a stream"] <= chunk
+
+
+def test_mels_and_chunks_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "RELEASED", TINY.flow)  # what it says is of no meaning, and is said
+    found = flow.timed(rows=1, tokens=28, prompt=0, rounds=1)
+    assert set(found) == {"mel", "mel, ragged", "first chunk", "last chunk", "kept, MB"}
+    assert min(found.values()) > 0
