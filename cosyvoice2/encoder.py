@@ -14,7 +14,7 @@ import numpy as np
 
 from cosyvoice2.config import LOOK_AHEAD, EncoderConfig
 from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, sight
-from voxcpm2.minicpm4 import silu
+from speechbase.activations import silu
 
 DOUBLED_LAYERS = 4  # after the doubling, in every checkpoint
 DOUBLED_KERNEL = 5
@@ -148,7 +148,7 @@ class LookAhead(nn.Module):
 
     def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
         """(B, L + 3, width) -> (B, L, width)."""
-        y = nn.leaky_relu(convolved(x, self.conv1.weight) + self.conv1.bias, 0.01)
+        y = nn.leaky_relu(convolved(x, self.conv1.weight, self.conv1.bias), 0.01)
         return x[:, :-LOOK_AHEAD] + self.conv2(y, past)
 
 

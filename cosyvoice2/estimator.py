@@ -27,9 +27,9 @@ from cosyvoice2.layers import (
     mish_and,
     pointwise,
 )
-from voxcpm2.linear import joined
-from voxcpm2.locdit import time_embedding
-from voxcpm2.minicpm4 import silu
+from speechbase.activations import silu
+from speechbase.functions import time_embedding
+from speechbase.linear import joined
 
 TIME_RATIO = 4  # the moments' width by the channels
 
@@ -260,7 +260,7 @@ class Estimator(nn.Module):
         z = mx.concatenate([mu, everywhere, cond], axis=-1)
         before = conv.shape[1] - 1
         if past is None:
-            shared = convolved(z, conv, before)
+            shared = convolved(z, conv, before=before)
         else:
             shared = convolved(past.prepend(layer, z, before), conv)
 
@@ -300,7 +300,7 @@ class Estimator(nn.Module):
         conv, residual = self._of_x
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:
-            convolution = convolved(x, conv, before)
+            convolution = convolved(x, conv, before=before)
         else:
             convolution = convolved(past.prepend(first.block1.block[0], x, before), conv)
         shape = (-1, *known.conv.shape[2:])

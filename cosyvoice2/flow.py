@@ -21,9 +21,8 @@ from cosyvoice2.config import LOOK_AHEAD, MELS, EstimatorConfig, FlowConfig
 from cosyvoice2.encoder import Encoder
 from cosyvoice2.estimator import Estimator, Known
 from cosyvoice2.layers import Past, Sight, sight
+from speechbase.device import MadeOnce, elementwise, on_gpu, settle
 from speechbase.errors import RequestError
-from voxcpm2.device import MadeOnce, settle
-from voxcpm2.minicpm4 import elementwise, on_gpu
 
 FRAMES = 15_000
 """Of the fixed noise, so of a mel with its reference's: 300 s."""

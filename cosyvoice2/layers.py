@@ -14,7 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from voxcpm2.minicpm4 import elementwise
+from speechbase.device import elementwise, on_cuda, on_gpu
 
 SCORES = 1 << 28
 """Of a query for a key that are there at once, at most: 1 GB where they are written at all."""
@@ -120,9 +120,33 @@ def attend(
     return parts[0] if len(parts) == 1 else mx.concatenate(parts, axis=1)
 
 
-def convolved(x: mx.array, weight: mx.array, before: int = 0) -> mx.array:
-    """x (B, T, in) with `before` zeros in front, by weights (out, k, in), without a bias."""
-    return mx.conv_general(x, weight, padding=([before], [0]))
+def taps(x: mx.array, kernel: int, stride: int, dilation: int) -> mx.array:
+    """(batch, time, channels) -> (batch, outputs, kernel * channels): what each output sees."""
+    batch, time, channels = x.shape
+    outputs = (time - dilation * (kernel - 1) - 1) // stride + 1
+    strides = (time * channels, stride * channels, dilation * channels, 1)
+    seen = mx.as_strided(x, (batch, outputs, kernel, channels), strides)
+    return seen.reshape(batch, outputs, kernel * channels)
+
+
+def padded(x: mx.array, left: int, right: int) -> mx.array:
+    """With zeros before and after in time."""
+    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
+
+
+def convolved(
+    x: mx.array, weight: mx.array, bias: mx.array | None = None, before: int = 0
+) -> mx.array:
+    """x (B, T, in) with `before` zeros in front, by weights (out, k, in), by stride 1.
+
+    As a product of what each output sees, but on Metal: see `hift.CentredConv`.
+    """
+    if on_gpu() and not on_cuda():
+        y = mx.conv_general(x, weight, padding=([before], [0]))
+        return y if bias is None else y + bias
+    seen = taps(padded(x, before, 0), weight.shape[1], 1, 1)
+    matrix = weight.reshape(weight.shape[0], -1).T
+    return seen @ matrix if bias is None else mx.addmm(bias, seen, matrix)
 
 
 class CausalConv(nn.Conv1d):
@@ -131,8 +155,8 @@ class CausalConv(nn.Conv1d):
     def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
         before = self.weight.shape[1] - 1
         if past is None:
-            return convolved(x, self.weight, before) + self.bias
-        return convolved(past.prepend(self, x, before), self.weight) + self.bias
+            return convolved(x, self.weight, self.bias, before)
+        return convolved(past.prepend(self, x, before), self.weight, self.bias)
 
 
 def pointwise(conv: nn.Conv1d, x: mx.array) -> mx.array:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
+import numpy as np
 
 from speechbase.device import on_gpu
 
@@ -55,3 +56,23 @@ def normal(shape: tuple[int, int]) -> Callable[[mx.array], mx.array]:
 
 def _normal_numbers(shape: tuple[int, int], key: mx.array) -> mx.array:
     return mx.random.normal(shape, key=key)
+
+
+def time_embedding(t: np.ndarray, width: int, *, rounded: bool = False) -> mx.array:
+    """Sines, then cosines, of 1000 t at `width` / 2 frequencies: (K,) -> (K, width) float32.
+
+    `rounded` puts every intermediate result into bfloat16, as upstream does in training and on
+    CUDA. The high frequencies then come out scrambled, 13 to 67 % from the float32 ones at width
+    1024; upstream on MPS and the other ports use float32. Both are official.
+    """
+
+    def step(x: np.ndarray) -> np.ndarray:
+        x = x.astype(np.float32)
+        return np.array(mx.array(x).astype(mx.bfloat16).astype(mx.float32)) if rounded else x
+
+    # Each result is the float32 nearest to the true one: at an angle of 1000 an ulp is 6e-5.
+    half = width // 2
+    exponent = step(step(np.arange(half)) * np.float32(-math.log(10000) / (half - 1)))
+    frequency = step(np.exp(exponent.astype(np.float64)))
+    angle = step(step(np.float32(1000) * step(t))[:, None] * frequency).astype(np.float64)
+    return mx.array(step(np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)))

@@ -6,35 +6,14 @@ nothing of grids, guidance or noise; those are `cfm.py`'s.
 
 from __future__ import annotations
 
-import math
-
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
 from speechbase.activations import silu
+from speechbase.functions import time_embedding
 from voxcpm2.config import Config
 from voxcpm2.minicpm4 import MiniCPM4
-
-
-def time_embedding(t: np.ndarray, width: int, *, rounded: bool = False) -> mx.array:
-    """Sines, then cosines, of 1000 t at `width` / 2 frequencies: (K,) -> (K, width) float32.
-
-    `rounded` puts every intermediate result into bfloat16, as upstream does in training and on
-    CUDA. The high frequencies then come out scrambled, 13 to 67 % from the float32 ones at width
-    1024; upstream on MPS and the other ports use float32. Both are official.
-    """
-
-    def step(x: np.ndarray) -> np.ndarray:
-        x = x.astype(np.float32)
-        return np.array(mx.array(x).astype(mx.bfloat16).astype(mx.float32)) if rounded else x
-
-    # Each result is the float32 nearest to the true one: at an angle of 1000 an ulp is 6e-5.
-    half = width // 2
-    exponent = step(step(np.arange(half)) * np.float32(-math.log(10000) / (half - 1)))
-    frequency = step(np.exp(exponent.astype(np.float64)))
-    angle = step(step(np.float32(1000) * step(t))[:, None] * frequency).astype(np.float64)
-    return mx.array(step(np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)))
 
 
 class TimestepEmbedding(nn.Module):

@@ -20,13 +20,14 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import mlx.core as mx
+import mlx.nn as nn
 import numpy as np
 from mlx.utils import tree_map
 
 from cosyvoice2.config import MELS, EncoderConfig, EstimatorConfig, FlowConfig
 from cosyvoice2.estimator import Known
 from cosyvoice2.flow import STEPS, Flow, FlowRow, State
-from cosyvoice2.layers import Sight, sight
+from cosyvoice2.layers import Past, Sight, sight
 from tests.bench.kernels import Backend, emptied, fused, hollow, kernels, milliseconds
 from tests.voxcpm2.gpu import pretended
 
@@ -64,17 +65,18 @@ def hollow_flow(positions: int) -> Flow:
 def hollow_state(flow: Flow, tokens: int) -> State:
     """A stream that has given the frames of so many tokens."""
     state = State(STEPS, tokens)
-    for past, frames in ((state.encoder, 1), *((past, 2) for past in state.solver)):
-        for layer in flow.modules():
-            kind, name = type(layer).__name__, id(layer)
-            if kind == "RelativeAttention" and past is state.encoder:
-                shape = (1, tokens * frames, 2, *layer.pos_bias_u.shape)
-                past._kept[name] = hollow(shape, mx.float32)
-            elif kind == "SelfAttention" and past is not state.encoder:
-                past._kept[name] = hollow((2, tokens * frames, layer.to_q.weight.shape[1]))
-    for layer in flow.encoder.up_encoders:
-        shape = (1, 2 * tokens, 2, *layer.self_attn.pos_bias_u.shape)
-        state.encoder._kept[id(layer.self_attn)] = hollow(shape, mx.float32)
+
+    def keep(past: Past, layer: nn.Module, shape: tuple[int, ...]) -> None:
+        past._kept[id(layer)] = hollow(shape, mx.float32)
+
+    for rate, layers in ((1, flow.encoder.encoders), (2, flow.encoder.up_encoders)):
+        for layer in layers:
+            shape = (1, rate * tokens, 2, *layer.self_attn.pos_bias_u.shape)
+            keep(state.encoder, layer.self_attn, shape)
+    for stage in flow.decoder.estimator.stages:
+        for block in stage[1]:
+            for past in state.solver:
+                keep(past, block.attn1, (2, 2 * tokens, RELEASED.estimator.channels))
     return state
 
 

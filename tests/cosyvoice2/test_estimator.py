@@ -11,8 +11,8 @@ import pytest
 from cosyvoice2.estimator import Estimator
 from cosyvoice2.flow import Flow
 from cosyvoice2.layers import Past, Sight, sight
+from speechbase.functions import time_embedding
 from tests.cosyvoice2.conftest import TINY, CosyGolden
-from voxcpm2.locdit import time_embedding
 
 CLOSE = 5e-5
 

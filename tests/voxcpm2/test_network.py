@@ -14,11 +14,11 @@ from mlx.utils import tree_flatten
 
 from speechbase.activations import silu
 from speechbase.cache import KVCache, rounded
+from speechbase.functions import time_embedding
 from tests.effort import quick
 from voxcpm2.cfm import schedule, time_grid
 from voxcpm2.config import Config, RopeConfig, TransformerConfig
 from voxcpm2.load import Checkpoint, load
-from voxcpm2.locdit import time_embedding
 from voxcpm2.minicpm4 import MiniCPM4, rope_table
 from voxcpm2.model import Network
 from voxcpm2.prompt import Continuation, Reference, Text, build
