@@ -19,6 +19,7 @@ import mlx.nn as nn
 import numpy as np
 
 from cosyvoice2.config import MELS, VocoderConfig
+from cosyvoice2.layers import padded, taps
 from speechbase.device import MadeOnce, elementwise, on_cuda, on_gpu
 from speechbase.functions import snake
 
@@ -69,20 +70,6 @@ def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.arra
 @elementwise
 def _clipped(x: mx.array, envelope: mx.array, limit: float) -> mx.array:
     return mx.minimum(mx.maximum(x * envelope, -limit), limit)
-
-
-def taps(x: mx.array, kernel: int, stride: int, dilation: int) -> mx.array:
-    """(batch, time, channels) -> (batch, outputs, kernel * channels): what each output sees."""
-    batch, time, channels = x.shape
-    outputs = (time - dilation * (kernel - 1) - 1) // stride + 1
-    strides = (time * channels, stride * channels, dilation * channels, 1)
-    seen = mx.as_strided(x, (batch, outputs, kernel, channels), strides)
-    return seen.reshape(batch, outputs, kernel * channels)
-
-
-def padded(x: mx.array, left: int, right: int) -> mx.array:
-    """With zeros before and after in time."""
-    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
 
 
 class CentredConv(nn.Conv1d):

@@ -77,7 +77,7 @@ def solver_rows(rows: int) -> int:
 class CFM(nn.Module):
     """Conditional flow matching around LocDiT, `feat_decoder` in checkpoints.
 
-    `rounded_time` chooses the bfloat16 time embedding, see `locdit.time_embedding`.
+    `rounded_time` chooses the bfloat16 time embedding, see `functions.time_embedding`.
     """
 
     def __init__(self, config: Config) -> None:

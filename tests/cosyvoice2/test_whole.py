@@ -12,6 +12,7 @@ import cosyvoice2
 from cosyvoice2 import CosyVoice2, Reference
 from tests.cosyvoice2.conftest import CosyGolden
 
+
 @pytest.fixture(scope="module")
 def model(golden: CosyGolden) -> CosyVoice2:
     return cosyvoice2.load(golden.checkpoint)

@@ -1,0 +1,246 @@
+"""The flow's encoder: embedded tokens at 25 Hz -> frames at 50 Hz, by a conformer.
+
+Every token looks at the three after it; then attention with relative positions before and after
+the doubling. It knows nothing of mels, speakers or rows' texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from cosyvoice2.config import LOOK_AHEAD, EncoderConfig
+from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, sight
+from speechbase.functions import silu
+
+DOUBLED_LAYERS = 4  # after the doubling, in every checkpoint
+DOUBLED_KERNEL = 5
+SHORT, KEPT = 256, 2048
+"""Positions that the tables of distances reach at first, and those at most that are kept."""
+
+
+def distances(width: int, reach: int) -> mx.array:
+    """What says a distance i - j, for reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
+
+    Sine and cosine in turns; the angle is a float32 product, as upstream's.
+    """
+    even = np.arange(0, width, 2, dtype=np.float32)
+    frequency = np.exp((even * np.float32(-np.log(10000) / width)).astype(np.float64))
+    far = np.arange(reach - 1, -reach, -1, dtype=np.float32)
+    angle = (far[:, None] * frequency.astype(np.float32)).astype(np.float64)
+    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    return mx.array(table.reshape(len(far), width).astype(np.float32))
+
+
+def by_distance(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
+    """Each query's product with what says its distance to each of the keys: (B, heads, n, keys).
+
+    q (B, heads, n, d), the first of them at position `start`; table (heads, 2 reach - 1, d) as
+    `distances` has it. A row has the products for all distances that any query needs; where one's
+    own begin moves left from query to query, so that a view with other strides has them in place.
+    """
+    rows, heads, n, _ = q.shape
+    first, count = (table.shape[1] + 1) // 2 - start - n, keys + n - 1
+    products = q @ table[:, first : first + count].swapaxes(-1, -2)
+    strides = (heads * n * count, n * count, count - 1, 1)
+    return mx.as_strided(products, (rows, heads, n, keys), strides, n - 1)
+
+
+class RelativeAttention(nn.Module):
+    """(q + u) k + (q + v) of the distance, scaled; all products of one input are made as one."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self._shape = (heads, width // heads)
+        self.linear_q = nn.Linear(width, width)
+        self.linear_k = nn.Linear(width, width)
+        self.linear_v = nn.Linear(width, width)
+        self.linear_out = nn.Linear(width, width)
+        self.linear_pos = nn.Linear(width, width, bias=False)
+        self.pos_bias_u = mx.zeros(self._shape)
+        self.pos_bias_v = mx.zeros(self._shape)
+        self._joined: list[mx.array] = []
+
+    def join(self) -> list[mx.array]:
+        """Make one product of four: q + u, the scaled q + v, k and v. Returns what was made."""
+        q, k, v, scale = self.linear_q, self.linear_k, self.linear_v, self._shape[1] ** -0.5
+        weights = [q.weight, q.weight * scale, k.weight, v.weight]
+        u, of_distance = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
+        biases = [q.bias + u, (q.bias + of_distance) * scale, k.bias, v.bias]
+        self._joined = [mx.concatenate(weights), mx.concatenate(biases)]
+        return self._joined
+
+    def table(self, distances: mx.array) -> mx.array:
+        """(2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
+        return self.linear_pos(distances).reshape(-1, *self._shape).swapaxes(0, 1)
+
+    def __call__(
+        self, x: mx.array, table: mx.array, sight: Sight, past: Past | None = None
+    ) -> mx.array:
+        weight, bias = self._joined or self.join()
+        made = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
+        kv = made[:, :, 2:] if past is None else past.appended(self, made[:, :, 2:])
+        keys = kv.shape[1]
+        q, of_distance = made[:, :, 0].swapaxes(1, 2), made[:, :, 1].swapaxes(1, 2)
+        k, v = kv[:, :, 0].swapaxes(1, 2), kv[:, :, 1].swapaxes(1, 2)
+
+        def scores(block: slice) -> mx.array:
+            added = by_distance(of_distance[:, :, block], table, sight.start + block.start, keys)
+            mask = sight.of(block)
+            return added if mask is None else mx.where(mask, added, -mx.inf)
+
+        y = attend(q, k, v, self._shape[1] ** -0.5, scores)
+        return self.linear_out(y.reshape(x.shape))
+
+
+class FeedForward(nn.Module):
+    """w_2(swish(w_1(x)))."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(width, inner)
+        self.w_2 = nn.Linear(inner, width)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.w_2(silu(self.w_1(x)))
+
+
+class ConformerLayer(nn.Module):
+    """Attention and feed-forward, each after a norm and added to its input."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.self_attn = RelativeAttention(config.width, config.heads)
+        self.feed_forward = FeedForward(config.width, config.feed_forward)
+        self.norm_mha = nn.LayerNorm(config.width, eps=1e-12)
+        self.norm_ff = nn.LayerNorm(config.width, eps=1e-12)
+
+    def __call__(
+        self, x: mx.array, table: mx.array, sight: Sight, past: Past | None = None
+    ) -> mx.array:
+        x = x + self.self_attn(self.norm_mha(x), table, sight, past)
+        return x + self.feed_forward(self.norm_ff(x))
+
+
+class InputLayer(nn.Module):
+    """A product and a norm, times the root of the width."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.out = [nn.Linear(width, width), nn.LayerNorm(width)]
+        self._scale = width**0.5
+
+    def __call__(self, x: mx.array) -> mx.array:
+        product, norm = self.out
+        return norm(product(x)) * self._scale
+
+
+class LookAhead(nn.Module):
+    """Adds to each token what it sees of the three after it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv1d(width, width, LOOK_AHEAD + 1)
+        self.conv2 = CausalConv(width, width, 3)
+
+    def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
+        """(B, L + 3, width) -> (B, L, width)."""
+        y = nn.leaky_relu(convolved(x, self.conv1.weight, self.conv1.bias), 0.01)
+        return x[:, :-LOOK_AHEAD] + self.conv2(y, past)
+
+
+class Doubling(nn.Module):
+    """Each input twice, then a causal convolution."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv = CausalConv(width, width, DOUBLED_KERNEL)
+
+    def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
+        return self.conv(mx.repeat(x, 2, axis=1), past)
+
+
+class Encoder(nn.Module):
+    """The conformer, `encoder` in flow.pt."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self._config = config
+        self.embed = InputLayer(config.width)
+        self.pre_lookahead_layer = LookAhead(config.width)
+        self.encoders = [ConformerLayer(config) for _ in range(config.layers)]
+        self.up_layer = Doubling(config.width)
+        self.up_embed = InputLayer(config.width)
+        self.up_encoders = [ConformerLayer(config) for _ in range(DOUBLED_LAYERS)]
+        self.after_norm = nn.LayerNorm(config.width)
+        self._tables: dict[str, list[mx.array]] = {}  # the longest so far of each stack
+
+    def join(self) -> list[mx.array]:
+        """Join the layers' products, once the weights are there. Returns what was made."""
+        layers = [*self.encoders, *self.up_encoders]
+        return [array for layer in layers for array in layer.self_attn.join()]
+
+    def __call__(
+        self,
+        x: mx.array,
+        counts: Sequence[int],
+        *,
+        streaming: bool = False,
+        finalize: bool = True,
+        past: Past | None = None,
+        start: int = 0,
+    ) -> mx.array:
+        """Embedded tokens (B, L, width) -> frames (B, 2 n, width), n = L or without `finalize` L-3.
+
+        Row b has counts[b] tokens; what comes after those is padding. Without `finalize` its last
+        three are looked at only. With a `past`, they follow the `start` tokens that it has seen.
+        """
+        x = self.embed(x)
+        if finalize:
+            if min(counts) < x.shape[1]:
+                there = mx.arange(x.shape[1]) < mx.array(np.array(counts))[:, None]
+                x = mx.where(there[..., None], x, 0.0)
+            x = mx.pad(x, [(0, 0), (0, LOOK_AHEAD), (0, 0)])
+        else:
+            counts = [count - LOOK_AHEAD for count in counts]
+        x = self.pre_lookahead_layer(x, past)
+        chunk = self._config.chunk if streaming else None
+        x = self._stack("encoders", x, counts, chunk, past, start)
+        x = self.up_embed(self.up_layer(x, past))
+        doubled = [2 * count for count in counts]
+        x = self._stack(
+            "up_encoders", x, doubled, None if chunk is None else 2 * chunk, past, 2 * start
+        )
+        return self.after_norm(x)
+
+    def _stack(
+        self,
+        name: str,
+        x: mx.array,
+        counts: Sequence[int],
+        chunk: int | None,
+        past: Past | None,
+        start: int,
+    ) -> mx.array:
+        total = start + x.shape[1]
+        seen = sight([start + count for count in counts], total, chunk, start)
+        for layer, table in zip(self[name], self._reaching(name, total), strict=True):
+            x = layer(x, table, seen, past)
+        return x
+
+    def _reaching(self, name: str, positions: int) -> list[mx.array]:
+        """For each layer of a stack the table of its distances, for as many positions or more."""
+        kept = self._tables.get(name)
+        if kept is not None and kept[0].shape[1] >= 2 * positions - 1:
+            return kept
+        reach = max(SHORT, 1 << (positions - 1).bit_length())
+        if reach > KEPT:
+            reach = positions
+        table = distances(self._config.width, reach)
+        made = [layer.self_attn.table(table) for layer in self[name]]
+        if reach <= KEPT:
+            self._tables[name] = made
+        return made

@@ -1,0 +1,315 @@
+"""The flow's estimator: the velocity of noisy frames at one moment, by a U-Net of one level.
+
+It sees frames, a moment, and the condition: `mu`, speaker, reference. It knows nothing of grids,
+guidance or noise; those are `flow.py`'s. What does not change from moment to moment is made for all
+of them: the condition's share of the first convolution (`Known`), and what the moments give to each
+stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from cosyvoice2.config import MELS, EstimatorConfig
+from cosyvoice2.layers import (
+    CausalConv,
+    Past,
+    Sight,
+    attend,
+    convolved,
+    gelu,
+    mish,
+    mish_and,
+    pointwise,
+)
+from speechbase.functions import silu, time_embedding
+from speechbase.linear import joined
+
+TIME_RATIO = 4  # the moments' width by the channels
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the condition gives, biases included: one array each of (G, B, T, channels).
+
+    G is 1, or 2 with what nothing gives below, for guidance.
+    """
+
+    conv: mx.array  # to the first convolution
+    residual: mx.array  # to the way past it
+
+
+class TimeMLP(nn.Module):
+    """linear_2(silu(linear_1(x)))."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.linear_1 = nn.Linear(inputs, width)
+        self.linear_2 = nn.Linear(width, width)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.linear_2(silu(self.linear_1(x)))
+
+
+class CausalBlock(nn.Module):
+    """A causal convolution, a norm, and mish."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        # Numbered as in the checkpoint; what has no weights there is part of the call here.
+        self.block = [CausalConv(inputs, outputs, 3), nn.Identity(), nn.LayerNorm(outputs)]
+
+    def __call__(self, x: mx.array, other: mx.array, past: Past | None = None) -> mx.array:
+        """With `other` added."""
+        return self.rest(self.block[0](x, past), other)
+
+    def rest(self, convolved: mx.array, other: mx.array) -> mx.array:
+        """From the convolution's result on."""
+        return mish_and(self.block[2](convolved), other)
+
+
+class ResnetBlock(nn.Module):
+    """Two causal blocks, the moment added between them, and a way past them."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.mlp = [nn.Identity(), nn.Linear(TIME_RATIO * outputs, outputs)]
+        self.block1 = CausalBlock(inputs, outputs)
+        self.block2 = CausalBlock(outputs, outputs)
+        self.res_conv = nn.Conv1d(inputs, outputs, 1)
+
+    def __call__(self, x: mx.array, time: mx.array, past: Past | None = None) -> mx.array:
+        """x (B, T, inputs); time (B or 1, outputs), what `mlp` makes of the moment."""
+        first = self.block1.block[0](x, past)
+        return self.rest(first, pointwise(self.res_conv, x), time, past)
+
+    def rest(
+        self, convolved: mx.array, residual: mx.array, time: mx.array, past: Past | None = None
+    ) -> mx.array:
+        """From the first convolution's result on."""
+        return self.block2(self.block1.rest(convolved, time[:, None]), residual, past)
+
+
+class SelfAttention(nn.Module):
+    """Attention of unbiased heads that know no positions.
+
+    With a past it keeps its inputs, which are a quarter of keys and values (a second of sound is 57
+    MB in all of the flow's layers and steps, not 229), and does not make keys and values of them:
+    q (W_k y) = (q W_k) y, so that a query is taken to the inputs' width, as is what it gathers.
+    """
+
+    def __init__(self, width: int, heads: int, head_dim: int) -> None:
+        super().__init__()
+        self._heads, self._head_dim = heads, head_dim
+        self.to_q = nn.Linear(width, heads * head_dim, bias=False)
+        self.to_k = nn.Linear(width, heads * head_dim, bias=False)
+        self.to_v = nn.Linear(width, heads * head_dim, bias=False)
+        self.to_out = [nn.Linear(heads * head_dim, width)]
+        self._qkv: nn.Module | None = None
+
+    def join(self) -> nn.Module:
+        """Make one product of three."""
+        self._qkv = joined([self.to_q, self.to_k, self.to_v])
+        return self._qkv
+
+    def __call__(self, y: mx.array, sight: Sight, past: Past | None = None) -> mx.array:
+        if past is not None and past.knows(self):
+            return self._continued(y, past.appended(self, y), sight)
+        if past is not None:
+            past.appended(self, y)
+        qkv = self.join() if self._qkv is None else self._qkv
+        made = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
+        q, k, v = (made[:, :, part].swapaxes(1, 2) for part in range(3))
+        return self._out(self._attend(q, k, v, sight))
+
+    def _continued(self, y: mx.array, seen: mx.array, sight: Sight) -> mx.array:
+        shape = (self._heads, self._head_dim, y.shape[-1])
+        q = self.to_q(y).reshape(*y.shape[:2], *shape[:2]).swapaxes(1, 2)
+        q = q @ self.to_k.weight.reshape(shape)
+        seen = seen[:, None]
+        gathered = self._attend(q, seen, seen, sight).swapaxes(1, 2)
+        values = gathered @ self.to_v.weight.reshape(shape).swapaxes(-1, -2)
+        return self._out(values.swapaxes(1, 2))
+
+    def _attend(self, q: mx.array, k: mx.array, v: mx.array, sight: Sight) -> mx.array:
+        return attend(q, k, v, self._head_dim**-0.5, sight.of)
+
+    def _out(self, y: mx.array) -> mx.array:
+        return self.to_out[0](y.reshape(*y.shape[:2], -1))
+
+
+class Projection(nn.Module):
+    """gelu(proj(x))."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(inputs, outputs)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return gelu(self.proj(x))
+
+
+class Widening(nn.Module):
+    """To four times the width and back."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.net = [Projection(width, 4 * width), nn.Identity(), nn.Linear(4 * width, width)]
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return self.net[2](self.net[0](x))
+
+
+class TransformerBlock(nn.Module):
+    """Attention and feed-forward, each after a norm and added to its input."""
+
+    def __init__(self, config: EstimatorConfig) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(config.channels)
+        self.attn1 = SelfAttention(config.channels, config.heads, config.head_dim)
+        self.norm3 = nn.LayerNorm(config.channels)
+        self.ff = Widening(config.channels)
+
+    def __call__(self, x: mx.array, sight: Sight, past: Past | None = None) -> mx.array:
+        x = x + self.attn1(self.norm1(x), sight, past)
+        return x + self.ff(self.norm3(x))
+
+
+class Estimator(nn.Module):
+    """The U-Net, `decoder.estimator` in flow.pt."""
+
+    def __init__(self, config: EstimatorConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.channels
+        self.time_mlp = TimeMLP(config.in_channels, TIME_RATIO * width)
+        self.down_blocks: list[list[Any]] = [
+            [*self._stage(config.in_channels), CausalConv(width, width, 3)]
+        ]
+        self.mid_blocks = [self._stage(width) for _ in range(config.mid_blocks)]
+        self.up_blocks: list[list[Any]] = [[*self._stage(2 * width), CausalConv(width, width, 3)]]
+        self.final_block = CausalBlock(width, width)
+        self.final_proj = nn.Conv1d(width, MELS, 1)
+        # The first convolution, split: of the noisy frames, and of the condition.
+        self._of_x: list[mx.array] = []
+        self._of_condition: list[mx.array] = []
+
+    def _stage(self, inputs: int) -> list[Any]:
+        c = self.config
+        return [ResnetBlock(inputs, c.channels), [TransformerBlock(c) for _ in range(c.blocks)]]
+
+    @property
+    def stages(self) -> list[list[Any]]:
+        """Down, those of the middle, up."""
+        return [self.down_blocks[0], *self.mid_blocks, self.up_blocks[0]]
+
+    def join(self) -> list[mx.array]:
+        """Join and split products, once the weights are there. Returns what was made."""
+        for stage in self.stages:
+            for block in stage[1]:
+                block.attn1.join()
+        first = self.down_blocks[0][0]
+        conv, past_it = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
+        self._of_x = [mx.contiguous(conv[..., :MELS]), past_it[:MELS]]
+        self._of_condition = [mx.contiguous(conv[..., MELS:]), past_it[MELS:]]
+        return [*self._of_x, *self._of_condition]
+
+    def __call__(
+        self,
+        x: mx.array,
+        mu: mx.array,
+        t: np.ndarray,
+        speaker: mx.array,
+        cond: mx.array,
+        sight: Sight,
+    ) -> mx.array:
+        """The velocity at x (B, T, 80) at a moment t (1,): (B, T, 80).
+
+        mu and cond (B, T, 80), speaker (B, 80).
+        """
+        return self.velocity(x, self.known(mu, speaker, cond), self.moments(t)[0], sight)
+
+    def moments(self, t: np.ndarray) -> mx.array:
+        """What K moments (K,) give to each of the stages: (K, stages, 1, channels)."""
+        time = mish(self.time_mlp(time_embedding(t, self.config.in_channels)))
+        layers = [stage[0].mlp[1] for stage in self.stages]
+        return mx.stack([layer(time) for layer in layers], axis=1)[:, :, None]
+
+    def known(
+        self,
+        mu: mx.array,
+        speaker: mx.array,
+        cond: mx.array,
+        *,
+        guided: bool = False,
+        past: Past | None = None,
+    ) -> Known:
+        """What the condition gives. `guided`: and below it, what none gives."""
+        if not self._of_condition:
+            self.join()
+        conv, residual = self._of_condition
+        first = self.down_blocks[0][0]
+        layer = first.block1.block[0]
+        everywhere = mx.broadcast_to(speaker[:, None], mu.shape)
+        z = mx.concatenate([mu, everywhere, cond], axis=-1)
+        before = conv.shape[1] - 1
+        if past is None:
+            shared = convolved(z, conv, before=before)
+        else:
+            shared = convolved(past.prepend(layer, z, before), conv)
+
+        def both(given: mx.array, bias: mx.array) -> mx.array:
+            given = given + bias
+            return mx.stack([given, mx.broadcast_to(bias, given.shape)]) if guided else given[None]
+
+        return Known(both(shared, layer.bias), both(z @ residual, first.res_conv.bias))
+
+    def velocity(
+        self,
+        x: mx.array,
+        known: Known,
+        moment: mx.array,
+        sight: Sight,
+        past: Past | None = None,
+    ) -> mx.array:
+        """At x (B, T, 80), with G times B rows of what is known: (G B, T, 80).
+
+        moment (stages, 1, channels), of `moments`.
+        """
+        times = [time.squeeze(0) for time in mx.split(moment, moment.shape[0])]
+        h = self._first(x, known, times[0], past)
+        down, up = self.down_blocks[0], self.up_blocks[0]
+        h = skip = _transformed(down[1], h, sight, past)
+        h = down[2](h, past)
+        for stage, time in zip(self.mid_blocks, times[1:-1], strict=True):
+            h = _transformed(stage[1], stage[0](h, time, past), sight, past)
+        h = up[0](mx.concatenate([h, skip], axis=-1), times[-1], past)
+        h = up[2](_transformed(up[1], h, sight, past), past)
+        final = mish(self.final_block.block[2](self.final_block.block[0](h, past)))
+        return pointwise(self.final_proj, final)
+
+    def _first(self, x: mx.array, known: Known, time: mx.array, past: Past | None) -> mx.array:
+        """The first resnet block. The noisy frames' share is the same with the condition and
+        without."""
+        conv, residual = self._of_x
+        first, before = self.down_blocks[0][0], conv.shape[1] - 1
+        if past is None:
+            convolution = convolved(x, conv, before=before)
+        else:
+            convolution = convolved(past.prepend(first.block1.block[0], x, before), conv)
+        shape = (-1, *known.conv.shape[2:])
+        entered = (known.conv + convolution).reshape(shape)
+        return first.rest(entered, (known.residual + x @ residual).reshape(shape), time, past)
+
+
+def _transformed(
+    layers: list[TransformerBlock], x: mx.array, sight: Sight, past: Past | None
+) -> mx.array:
+    for layer in layers:
+        x = layer(x, sight, past)
+    return x
