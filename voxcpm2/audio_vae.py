@@ -25,6 +25,7 @@ import mlx.nn as nn
 
 from speechbase.device import MadeOnce, elementwise, memory_left, on_gpu
 from speechbase.errors import ConfigError, RequestError
+from speechbase.functions import snake
 from voxcpm2.config import VAEConfig
 
 # Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
@@ -75,39 +76,7 @@ class Tails:
         return x
 
 
-# sin(z)^2 = u P(u) with u = z^2 and |z| <= pi/2: least squares at Chebyshev nodes, error 6e-9.
-_SIN_SQUARED = (
-    9.99999844e-01,
-    -3.33332115e-01,
-    4.44412512e-02,
-    -3.17073402e-03,
-    1.38705891e-04,
-    -3.53943322e-06,
-)
-_PI_HIGH = 3.140625  # exact in 9 bits, so that its multiples are exact in float32
-_PI_LOW = math.pi - _PI_HIGH
-
-
-def _sin_squared(z: mx.array) -> mx.array:
-    """sin(z)**2 to 1e-7. MLX calls libm for each sine on a CPU; this takes a fifth of the time.
-
-    On a GPU the sine is its own, which MLX asks for in full precision: with the polynomial, what
-    is one kernel would be three.
-    """
-    if on_gpu():
-        return mx.square(mx.sin(z))
-    turns = mx.round(z * (1 / math.pi))
-    z = (z - turns * _PI_HIGH) - turns * _PI_LOW
-    u = z * z
-    p = u * _SIN_SQUARED[-1] + _SIN_SQUARED[-2]
-    for coefficient in _SIN_SQUARED[-3::-1]:
-        p = p * u + coefficient
-    return p * u
-
-
-@elementwise
-def _snake(x: mx.array, alpha: mx.array) -> mx.array:
-    return x + _sin_squared(x * alpha) * (1 / (alpha + 1e-9))
+_snake = elementwise(snake)
 
 
 @elementwise

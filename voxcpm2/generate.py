@@ -10,7 +10,6 @@ the same there. It knows no layers.
 
 from __future__ import annotations
 
-import functools
 import math
 import secrets
 from collections import OrderedDict, deque
@@ -22,8 +21,9 @@ from typing import Any, Protocol
 import mlx.core as mx
 import numpy as np
 
-from speechbase.device import on_gpu, settle
+from speechbase.device import settle
 from speechbase.errors import RequestError
+from speechbase.functions import normal
 from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
@@ -153,7 +153,7 @@ class Row:
         step = len(self.patches)
         if self.request.noise is None:
             # Seed and step are the two words of the generator's key.
-            noise = _normal(shape)(mx.random.key(self.attempt_seed << 32 | step))
+            noise = normal(shape)(mx.random.key(self.attempt_seed << 32 | step))
         else:
             noise = mx.array(np.asarray(self.request.noise(step, shape), np.float32))
             if noise.shape != shape:
@@ -191,18 +191,6 @@ class Row:
         self.attempt += 1
         self.patches, self.stop_reason = [], None
         return True
-
-
-@functools.cache
-def _normal(shape: tuple[int, int]) -> Callable[[mx.array], mx.array]:
-    """A key -> normal numbers of that shape, float32; on a GPU two kernels in place of nine."""
-    plain = functools.partial(_normal_numbers, shape)
-    compiled = mx.compile(plain)
-    return lambda key: compiled(key) if on_gpu() else plain(key)
-
-
-def _normal_numbers(shape: tuple[int, int], key: mx.array) -> mx.array:
-    return mx.random.normal(shape, key=key)
 
 
 class Prefixes:

@@ -36,10 +36,11 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_map
 
+from speechbase.functions import normal
 from tests.bench import model as model_bench
 from tests.bench import predictions
 from tests.voxcpm2.gpu import pretended
-from voxcpm2 import Request, VoxCPM2, generate, minicpm4
+from voxcpm2 import Request, VoxCPM2, minicpm4
 from voxcpm2.audio_vae import CHUNK, AudioVAE
 from voxcpm2.cache import KVCache, rounded
 from voxcpm2.cfm import Plan
@@ -164,7 +165,7 @@ def parts(network: Network, rows: int, backend: Backend) -> dict[str, int]:
     width, before, here = c.base_lm.hidden_size, state(c, rows), plan(network, rows)
     patch = hollow((rows, c.patch_size, c.feat_dim), mx.float32)
     e, noise = hollow((rows, 1, width)), hollow((rows, c.feat_dim, c.patch_size), mx.float32)
-    normal = generate._normal((c.feat_dim, c.patch_size))
+    drawn = normal((c.feat_dim, c.patch_size))
 
     def held(cache: KVCache) -> list[mx.array]:
         return [*cache.keys, *cache.values]
@@ -178,7 +179,7 @@ def parts(network: Network, rows: int, backend: Backend) -> dict[str, int]:
         ),
         "stops": kernels(network.stops(before)),
         "solver": kernels(network.sample(before, noise, here)),
-        "noise": kernels(mx.stack([normal(mx.random.key(n)) for n in range(rows)])),
+        "noise": kernels(mx.stack([drawn(mx.random.key(n)) for n in range(rows)])),
     }
 
 

@@ -1,0 +1,382 @@
+"""HiFT, the vocoder: mel -> pitch, and mel with a source signal -> samples, in float32.
+
+A neural source filter: the network shapes a spectrum of 16 samples every 4, partly from the mel
+and partly from the spectrum of the `source` (harmonics of the pitch and noise; `source.py`).
+Every layer is centred: a frame's samples depend on `reach` frames on either side, and
+`vocoder.py` cuts rows by that. Modules are named as hift.pt's keys, weight norms folded; arrays
+inside are (batch, time, channels). It knows no rows, windows or randomness.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import mlx.core as mx
+import mlx.nn as nn
+import numpy as np
+
+from cosyvoice2.config import MELS, VocoderConfig
+from speechbase.device import MadeOnce, elementwise, on_cuda, on_gpu
+from speechbase.functions import snake
+
+PITCH_LAYERS = 5
+"""Convolutions of kernel 3: so many frames on either side are seen by a frame's pitch."""
+LAST_SLOPE = 0.01  # of the last leaky rectifier, whatever the others have
+LOUDEST = 100.0  # magnitude of a bin
+
+_snake = elementwise(snake)
+
+
+@elementwise
+def _snake_of_sum(x: mx.array, bias: mx.array, alpha: mx.array) -> mx.array:
+    return snake(x + bias, alpha)
+
+
+@elementwise
+def _sum(x: mx.array, y: mx.array, bias: mx.array) -> mx.array:
+    return x + y + bias
+
+
+@elementwise
+def _mean(x: mx.array, y: mx.array, z: mx.array) -> mx.array:
+    return (x + y + z) * (1 / 3)
+
+
+@elementwise
+def _leaky(x: mx.array, slope: mx.array) -> mx.array:
+    return mx.maximum(x, x * slope)
+
+
+@elementwise
+def _elu(x: mx.array) -> mx.array:
+    return mx.where(x > 0, x, mx.expm1(x))
+
+
+@elementwise
+def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.array:
+    """Real and imaginary parts beside each other: the cosine is a sine a quarter turn on."""
+    return mx.minimum(mx.exp(loudness), LOUDEST) * mx.sin(mx.sin(angle) + quarter)
+
+
+@elementwise
+def _clipped(x: mx.array, envelope: mx.array, limit: mx.array) -> mx.array:
+    return mx.minimum(mx.maximum(x * envelope, -limit), limit)
+
+
+def taps(x: mx.array, kernel: int, stride: int, dilation: int) -> mx.array:
+    """(batch, time, channels) -> (batch, outputs, kernel * channels): what each output sees."""
+    batch, time, channels = x.shape
+    outputs = (time - dilation * (kernel - 1) - 1) // stride + 1
+    strides = (time * channels, stride * channels, dilation * channels, 1)
+    seen = mx.as_strided(x, (batch, outputs, kernel, channels), strides)
+    return seen.reshape(batch, outputs, kernel * channels)
+
+
+def padded(x: mx.array, left: int, right: int) -> mx.array:
+    """With zeros before and after in time."""
+    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
+
+
+class CentredConv(nn.Conv1d):
+    """A centred convolution: a product of the inputs that each output sees, side by side.
+
+    That is several times faster on a CPU than MLX's own, and on CUDA needs no plan of cuDNN's for
+    every length. Metal's own is one kernel and holds no inputs twice.
+    """
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, dilation: int = 1) -> None:
+        pad = dilation * (kernel - 1) // 2
+        super().__init__(inputs, outputs, kernel, padding=pad, dilation=dilation)
+
+    def lay_out(self) -> None:
+        """Put the weight into memory as the product wants it; its axes stay."""
+        self.weight = mx.contiguous(self.weight.transpose(1, 2, 0)).transpose(2, 0, 1)
+
+    def without_bias(self, x: mx.array) -> mx.array:
+        """The rest of it; what follows adds the bias in a kernel of its own."""
+        if on_gpu() and not on_cuda():
+            return mx.conv1d(x, self.weight, self.stride, self.padding, self.dilation)
+        return self._seen(x) @ self._matrix()
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if on_gpu() and not on_cuda():
+            return self.without_bias(x) + self.bias
+        return mx.addmm(self.bias, self._seen(x), self._matrix())
+
+    def _seen(self, x: mx.array) -> mx.array:
+        x = padded(x, self.padding, self.padding)
+        return taps(x, self.weight.shape[1], self.stride, self.dilation)
+
+    def _matrix(self) -> mx.array:
+        outputs, kernel, inputs = self.weight.shape
+        return self.weight.transpose(1, 2, 0).reshape(kernel * inputs, outputs)
+
+
+class SourceDown(CentredConv):
+    """From the source's spectrum down to a stage's rate: 1/stride of the frames."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        nn.Conv1d.__init__(
+            self, inputs, outputs, 2 * stride if stride > 1 else 1, stride, stride // 2
+        )
+
+
+class Upsampling(nn.ConvTranspose1d):
+    """`stride` outputs for each input: a product of the few inputs that such a group sees."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
+        super().__init__(inputs, outputs, kernel, stride, (kernel - stride) // 2)
+        self.sees = -(-kernel // stride)
+        self._phases: mx.array | None = None
+
+    def lay_out(self) -> mx.array:
+        """(sees * inputs, stride * outputs), the oldest input first; made once."""
+        if self._phases is None:
+            outputs, kernel, inputs = self.weight.shape
+            missing = self.sees * self.stride - kernel
+            weight = mx.pad(self.weight, [(0, 0), (0, missing), (0, 0)])
+            weight = weight.reshape(outputs, self.sees, self.stride, inputs)[:, ::-1]
+            shape = (self.sees * inputs, self.stride * outputs)
+            self._phases = mx.contiguous(weight.transpose(1, 3, 2, 0)).reshape(shape)
+        return self._phases
+
+    def __call__(self, x: mx.array) -> mx.array:
+        batch, time, _ = x.shape
+        seen = taps(padded(x, self.sees - 1, self.sees - 1), self.sees, 1, 1)
+        groups = seen @ self.lay_out()
+        y = groups.reshape(batch, -1, self.bias.size)
+        return y[:, self.padding : self.padding + time * self.stride] + self.bias
+
+
+class Alpha(nn.Module):
+    """x + sin(alpha x)^2 / alpha, one alpha for each channel."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.alpha = mx.ones((channels,))
+
+
+class ResBlock(nn.Module):
+    """For each dilation: x + conv(snake(conv_dilated(snake(x))))."""
+
+    def __init__(self, channels: int, kernel: int, dilations: tuple[int, ...]) -> None:
+        super().__init__()
+        self.convs1 = [CentredConv(channels, channels, kernel, dilation=each) for each in dilations]
+        self.convs2 = [CentredConv(channels, channels, kernel) for _ in dilations]
+        self.activations1 = [Alpha(channels) for _ in dilations]
+        self.activations2 = [Alpha(channels) for _ in dilations]
+
+    def __call__(self, x: mx.array) -> mx.array:
+        for dilated, conv, before, between in zip(
+            self.convs1, self.convs2, self.activations1, self.activations2, strict=True
+        ):
+            y = dilated.without_bias(_snake(x, before.alpha))
+            y = conv.without_bias(_snake_of_sum(y, dilated.bias, between.alpha))
+            x = _sum(x, y, conv.bias)
+        return x
+
+
+class ELU(nn.Module):
+    """MLX's own compiles on a CPU, too."""
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return _elu(x)
+
+
+class PitchPredictor(nn.Module):
+    """Mel (batch, frames, 80) -> Hz (batch, frames)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        widths = [MELS, *[channels] * PITCH_LAYERS]
+        pairs = ([CentredConv(a, b, 3), ELU()] for a, b in itertools.pairwise(widths))
+        self.condnet = list(itertools.chain.from_iterable(pairs))
+        self.classifier = nn.Linear(channels, 1)
+
+    def __call__(self, mel: mx.array) -> mx.array:
+        x = mel
+        for layer in self.condnet:
+            x = layer(x)
+        return mx.abs(self.classifier(x)[..., 0])
+
+
+class SourceModule(nn.Module):
+    """The one layer of the source: how loud each harmonic is."""
+
+    def __init__(self, sines: int) -> None:
+        super().__init__()
+        self.l_linear = nn.Linear(sines, 1)
+
+
+class HiFT(nn.Module):
+    """The vocoder of hift.pt."""
+
+    def __init__(self, config: VocoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        bins = config.n_fft // 2 + 1
+        widths = [config.base_channels >> n for n in range(len(config.rates) + 1)]
+        self.m_source = SourceModule(config.harmonics + 1)
+        self.conv_pre = CentredConv(MELS, config.base_channels, 7)
+        self.ups = [
+            Upsampling(inputs, outputs, kernel, rate)
+            for (inputs, outputs), kernel, rate in zip(
+                itertools.pairwise(widths), config.kernels, config.rates, strict=True
+            )
+        ]
+        self.source_downs = [
+            SourceDown(2 * bins, width, math.prod(config.rates[n + 1 :]))
+            for n, width in enumerate(widths[1:])
+        ]
+        self.source_resblocks = [
+            ResBlock(*each)
+            for each in zip(widths[1:], config.source_kernels, config.source_dilations, strict=True)
+        ]
+        self.resblocks = [
+            ResBlock(width, kernel, dilations)
+            for width in widths[1:]
+            for kernel, dilations in zip(config.res_kernels, config.res_dilations, strict=True)
+        ]
+        self.conv_post = CentredConv(widths[-1], 2 * bins, 7)
+        self.f0_predictor = PitchPredictor(config.f0_channels)
+        self._made = MadeOnce()
+
+    def ready(self) -> None:
+        """Lay the weights out and evaluate them, unless that was done; whoever computes calls it.
+
+        RuntimeError where a GPU failed on them, then and ever after.
+        """
+
+        def make() -> list[object]:
+            convolutions = [
+                each for each in self.modules() if isinstance(each, CentredConv | Upsampling)
+            ]
+            return [[each.lay_out() for each in convolutions], self.parameters()]
+
+        self._made(make)
+
+    def pitch(self, mel: mx.array) -> mx.array:
+        """Mel (batch, frames, 80) -> fundamental frequency in Hz (batch, frames)."""
+        return self.f0_predictor(mel)
+
+    def decode(self, mel: mx.array, source: mx.array) -> mx.array:
+        """Mel (batch, frames, 80), source (batch, n) -> samples (batch, n), n = frames * 480.
+
+        With the head of the source replaced by what an earlier call ended on, this is the official
+        inference with a cached source.
+        """
+        c = self.config
+        spectrum, x = self.analyse(source), self.conv_pre(mel)
+        slope, blocks = mx.array(c.slope), len(c.res_kernels)
+        for n, up in enumerate(self.ups):
+            x = up(_leaky(x, slope))
+            if n + 1 == len(self.ups):  # one frame of the spectrum more than there are hops
+                x = mx.concatenate([x[:, 1:2], x], axis=1)
+            x = x + self.source_resblocks[n](self.source_downs[n](spectrum))
+            x = _average([block(x) for block in self.resblocks[n * blocks : (n + 1) * blocks]])
+        return self.synthesise(self.conv_post(_leaky(x, mx.array(LAST_SLOPE))))
+
+    def analyse(self, source: mx.array) -> mx.array:
+        """Samples (batch, n) -> their spectrum (batch, n / hop + 1, 2 * bins), real parts first."""
+        half, hop = self.config.n_fft // 2, self.config.hop
+        left, right = source[:, half:0:-1], source[:, -2 : -half - 2 : -1]
+        mirrored = mx.concatenate([left, source, right], axis=1)[..., None]
+        return taps(mirrored, 2 * half, hop, 1) @ _analysis(2 * half)
+
+    def synthesise(self, x: mx.array) -> mx.array:
+        """The last layer (batch, n / hop + 1, 2 * bins) -> samples (batch, n)."""
+        c = self.config
+        loudness, angle = mx.split(x[..., None, :], 2, axis=-1)
+        quarter = mx.array([[math.pi / 2], [0.0]])
+        spectrum = _spectrum(loudness, angle, quarter).reshape(x.shape)
+        parts, ahead = c.n_fft // c.hop, c.n_fft // 2 // c.hop
+        spectrum = padded(spectrum, parts - 1 - ahead, ahead - 1)
+        samples = taps(spectrum, parts, 1, 1) @ _synthesis(c.n_fft, c.hop)
+        envelope = _envelope(samples.shape[1], c.n_fft, c.hop)
+        return _clipped(samples, envelope, mx.array(c.limit)).reshape(x.shape[0], -1)
+
+
+def _average(blocks: list[mx.array]) -> mx.array:
+    if len(blocks) == 3:  # as they are shipped: one kernel
+        return _mean(*blocks)
+    return sum(blocks[1:], blocks[0]) / len(blocks)
+
+
+def reach(config: VocoderConfig) -> int:
+    """Frames on either side of one that its samples depend on, by the mel or by the source.
+
+    A layer reaches so many of its own steps; those of a stage are 8, 40 and 120 a frame.
+    """
+    ahead = config.n_fft // 2 // config.hop
+    rates = list(itertools.accumulate(config.rates, lambda a, b: a * b))
+    mel = source = Fraction(3 + ahead + 1 + 1, rates[-1])  # conv_post, overlap, the mirrored frame
+    down = Fraction(ahead + 1, rates[-1])  # the source's own spectrum
+    for n in reversed(range(len(rates))):
+        blocks = zip(config.res_kernels, config.res_dilations, strict=True)
+        mel += Fraction(max(_reach_of(*each) for each in blocks), rates[n])
+        own = _reach_of(config.source_kernels[n], config.source_dilations[n])
+        strided = Fraction(rates[-1], rates[n])
+        source = max(source, mel + Fraction(own + 1, rates[n]) + down + strided / rates[-1])
+        mel += Fraction(-(-config.kernels[n] // config.rates[n]), rates[n - 1] if n else 1)
+    return math.ceil(max(mel + 3, source))
+
+
+def _reach_of(kernel: int, dilations: tuple[int, ...]) -> int:
+    """Steps that a `ResBlock` sees on either side."""
+    return sum((kernel - 1) // 2 * (dilation + 1) for dilation in dilations)
+
+
+# ---- fixed matrices
+
+
+def _hann(length: int) -> np.ndarray:
+    """The periodic one, float64."""
+    return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
+
+
+def _waves(n_fft: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines and sines (n_fft, bins)."""
+    angles = 2 * np.pi * np.outer(np.arange(n_fft), np.arange(n_fft // 2 + 1)) / n_fft
+    return np.cos(angles), np.sin(angles)
+
+
+@functools.cache
+def _analysis(n_fft: int) -> mx.array:
+    """(n_fft, 2 * bins): a windowed Fourier transform."""
+    cosines, sines = _waves(n_fft)
+    return mx.array((_hann(n_fft)[:, None] * np.hstack([cosines, -sines])).astype(np.float32))
+
+
+@functools.cache
+def _synthesis(n_fft: int, hop: int) -> mx.array:
+    """(parts * 2 * bins, hop): from the frames that overlap in a hop, the oldest first.
+
+    Their windows' squares sum to a constant, by which it is divided.
+    """
+    cosines, sines = _waves(n_fft)
+    weights = np.full(n_fft // 2 + 1, 2.0)
+    weights[[0, -1]] = 1
+    window, squares = _hann(n_fft), _squares(n_fft, hop)
+    inverse = np.hstack([cosines * weights, -sines * weights]) * window[:, None] / n_fft
+    parts = inverse.reshape(-1, hop, inverse.shape[1])[::-1] / squares.sum(axis=0)[:, None]
+    return mx.array(parts.transpose(0, 2, 1).reshape(-1, hop).astype(np.float32))
+
+
+def _squares(n_fft: int, hop: int) -> np.ndarray:
+    """(parts, hop) squares of the window."""
+    return (_hann(n_fft) ** 2).reshape(-1, hop)
+
+
+@functools.lru_cache(maxsize=16)
+def _envelope(hops: int, n_fft: int, hop: int) -> mx.array:
+    """(hops, hop): more than 1 at both ends, where frames are missing from the overlap."""
+    squares = _squares(n_fft, hop)
+    parts, ahead = len(squares), n_fft // 2 // hop
+    there = np.ones((hops, parts), bool)
+    for part in range(parts):
+        frames = np.arange(hops) + ahead - part  # the frame whose part this is in each hop
+        there[:, part] = (frames >= 0) & (frames <= hops)
+    return mx.array((squares.sum(axis=0) / (there @ squares)).astype(np.float32))
