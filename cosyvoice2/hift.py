@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from fractions import Fraction
+import operator
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -41,12 +41,17 @@ def _sum(x: mx.array, y: mx.array, bias: mx.array) -> mx.array:
 
 
 @elementwise
-def _mean(x: mx.array, y: mx.array, z: mx.array) -> mx.array:
-    return (x + y + z) * (1 / 3)
+def _sum_and_snake(
+    x: mx.array, y: mx.array, bias: mx.array, alpha: mx.array
+) -> tuple[mx.array, mx.array]:
+    x = x + y + bias
+    return x, snake(x, alpha)
 
 
 @elementwise
-def _leaky(x: mx.array, slope: mx.array) -> mx.array:
+def _leaky(slope: float, *parts: mx.array) -> mx.array:
+    """Of the mean of the parts."""
+    x = sum(parts[1:], parts[0]) * (1 / len(parts))
     return mx.maximum(x, x * slope)
 
 
@@ -62,7 +67,7 @@ def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.arra
 
 
 @elementwise
-def _clipped(x: mx.array, envelope: mx.array, limit: mx.array) -> mx.array:
+def _clipped(x: mx.array, envelope: mx.array, limit: float) -> mx.array:
     return mx.minimum(mx.maximum(x * envelope, -limit), limit)
 
 
@@ -170,13 +175,16 @@ class ResBlock(nn.Module):
         self.activations2 = [Alpha(channels) for _ in dilations]
 
     def __call__(self, x: mx.array) -> mx.array:
-        for dilated, conv, before, between in zip(
-            self.convs1, self.convs2, self.activations1, self.activations2, strict=True
+        active = _snake(x, self.activations1[0].alpha)
+        after = [each.alpha for each in self.activations1[1:]]
+        for n, (dilated, conv, between) in enumerate(
+            zip(self.convs1, self.convs2, self.activations2, strict=True)
         ):
-            y = dilated.without_bias(_snake(x, before.alpha))
+            y = dilated.without_bias(active)
             y = conv.without_bias(_snake_of_sum(y, dilated.bias, between.alpha))
-            x = _sum(x, y, conv.bias)
-        return x
+            if n < len(after):
+                x, active = _sum_and_snake(x, y, conv.bias, after[n])
+        return _sum(x, y, conv.bias)
 
 
 class ELU(nn.Module):
@@ -242,6 +250,9 @@ class HiFT(nn.Module):
         ]
         self.conv_post = CentredConv(widths[-1], 2 * bins, 7)
         self.f0_predictor = PitchPredictor(config.f0_channels)
+        rates = itertools.accumulate(config.rates, operator.mul)
+        self.widest = max(width * rate for width, rate in zip(widths[1:], rates, strict=True))
+        """Numbers of the widest layer for a frame of the mel."""
         self._made = MadeOnce()
 
     def ready(self) -> None:
@@ -251,10 +262,8 @@ class HiFT(nn.Module):
         """
 
         def make() -> list[object]:
-            convolutions = [
-                each for each in self.modules() if isinstance(each, CentredConv | Upsampling)
-            ]
-            return [[each.lay_out() for each in convolutions], self.parameters()]
+            layers = [x for x in self.modules() if isinstance(x, CentredConv | Upsampling)]
+            return [[layer.lay_out() for layer in layers], self.parameters()]
 
         self._made(make)
 
@@ -269,15 +278,15 @@ class HiFT(nn.Module):
         inference with a cached source.
         """
         c = self.config
-        spectrum, x = self.analyse(source), self.conv_pre(mel)
-        slope, blocks = mx.array(c.slope), len(c.res_kernels)
+        spectrum, parts = self.analyse(source), [self.conv_pre(mel)]
+        blocks = len(c.res_kernels)
         for n, up in enumerate(self.ups):
-            x = up(_leaky(x, slope))
+            x = up(_leaky(c.slope, *parts))
             if n + 1 == len(self.ups):  # one frame of the spectrum more than there are hops
                 x = mx.concatenate([x[:, 1:2], x], axis=1)
             x = x + self.source_resblocks[n](self.source_downs[n](spectrum))
-            x = _average([block(x) for block in self.resblocks[n * blocks : (n + 1) * blocks]])
-        return self.synthesise(self.conv_post(_leaky(x, mx.array(LAST_SLOPE))))
+            parts = [block(x) for block in self.resblocks[n * blocks : (n + 1) * blocks]]
+        return self.synthesise(self.conv_post(_leaky(LAST_SLOPE, *parts)))
 
     def analyse(self, source: mx.array) -> mx.array:
         """Samples (batch, n) -> their spectrum (batch, n / hop + 1, 2 * bins), real parts first."""
@@ -296,32 +305,32 @@ class HiFT(nn.Module):
         spectrum = padded(spectrum, parts - 1 - ahead, ahead - 1)
         samples = taps(spectrum, parts, 1, 1) @ _synthesis(c.n_fft, c.hop)
         envelope = _envelope(samples.shape[1], c.n_fft, c.hop)
-        return _clipped(samples, envelope, mx.array(c.limit)).reshape(x.shape[0], -1)
-
-
-def _average(blocks: list[mx.array]) -> mx.array:
-    if len(blocks) == 3:  # as they are shipped: one kernel
-        return _mean(*blocks)
-    return sum(blocks[1:], blocks[0]) / len(blocks)
+        return _clipped(samples, envelope, c.limit).reshape(x.shape[0], -1)
 
 
 def reach(config: VocoderConfig) -> int:
     """Frames on either side of one that its samples depend on, by the mel or by the source.
 
-    A layer reaches so many of its own steps; those of a stage are 8, 40 and 120 a frame.
+    From the samples of frame 0 back to what they are made of, in each layer's own steps.
     """
-    ahead = config.n_fft // 2 // config.hop
-    rates = list(itertools.accumulate(config.rates, lambda a, b: a * b))
-    mel = source = Fraction(3 + ahead + 1 + 1, rates[-1])  # conv_post, overlap, the mirrored frame
-    down = Fraction(ahead + 1, rates[-1])  # the source's own spectrum
-    for n in reversed(range(len(rates))):
+    ahead, hops = config.n_fft // 2 // config.hop, math.prod(config.rates)
+    first, last = ahead + 1 - config.n_fft // config.hop - 3, hops - 1 + ahead + 3
+    furthest = 0
+    stages = list(zip(config.rates, config.kernels, strict=True))
+    for n, (rate, kernel) in reversed(list(enumerate(stages))):
         blocks = zip(config.res_kernels, config.res_dilations, strict=True)
-        mel += Fraction(max(_reach_of(*each) for each in blocks), rates[n])
+        seen = max(_reach_of(*each) for each in blocks)
+        first, last = first - seen, last + seen
         own = _reach_of(config.source_kernels[n], config.source_dilations[n])
-        strided = Fraction(rates[-1], rates[n])
-        source = max(source, mel + Fraction(own + 1, rates[n]) + down + strided / rates[-1])
-        mel += Fraction(-(-config.kernels[n] // config.rates[n]), rates[n - 1] if n else 1)
-    return math.ceil(max(mel + 3, source))
+        stride = math.prod(config.rates[n + 1 :])
+        # The strided convolution reaches a stride, the source's spectrum half its length.
+        begin, end = (first - own) * stride - stride - ahead, (last + own + 1) * stride + ahead
+        furthest = max(furthest, -(begin // hops), (end - 1) // hops)
+        mirrored = n + 1 == len(stages)
+        pad = (kernel - rate) // 2
+        first = -((kernel - 1 - pad - (first - mirrored)) // rate)
+        last = (last - mirrored + pad) // rate
+    return max(furthest, 3 - first, last + 3)
 
 
 def _reach_of(kernel: int, dilations: tuple[int, ...]) -> int:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import mlx.core as mx
 
 CACHE_LIMIT = 1 << 30
 """Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
+
+Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
 
 
 def on_gpu() -> bool:
@@ -25,7 +27,7 @@ def on_cuda() -> bool:
     return on_gpu() and mx.cuda.is_available()
 
 
-def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+def elementwise(function: Callable[..., Made]) -> Callable[..., Made]:
     """One kernel for shapes of all sizes on a GPU.
 
     On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
@@ -34,7 +36,7 @@ def elementwise(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
     compiled = mx.compile(function, shapeless=True)
 
     @functools.wraps(function)
-    def call(*arrays: mx.array | float) -> mx.array:
+    def call(*arrays: mx.array | float) -> Made:
         return compiled(*arrays) if on_gpu() else function(*arrays)
 
     return call

@@ -1,0 +1,134 @@
+"""The vocoder's source signal: harmonics of the pitch, and noise, made as the pitch comes.
+
+Phases are counted in turns, from frame to frame in float64 on the CPU: over a minute they reach
+1e5, of which float32 would leave two digits. The random phase that the official code begins with
+is left out: it is added to the first sample alone, which the resampling after it never reads.
+What remains random is the noise, of which any stretch can be drawn by itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from cosyvoice2.hift import HiFT
+from speechbase.device import elementwise
+from speechbase.errors import RequestError
+from speechbase.functions import normal
+
+BLOCK = 50
+"""Frames whose noise is one draw: its key is the seed and the block's number."""
+AT_ONCE = 500
+"""Frames whose source is made at once: bounds memory."""
+
+
+class Noise:
+    """Standard normal numbers (480 * frames, 9) of a row: drawn from its seed, or given whole.
+
+    A frame's draw depends neither on how long the row is nor on how it is cut.
+    """
+
+    def __init__(self, hift: HiFT, seed: int = 0, given: mx.array | np.ndarray | None = None):
+        self._half, self._sines = hift.config.frame // 2, hift.config.harmonics + 1
+        self._seed, self._given = seed, given
+
+    def halves(self, start: int, stop: int) -> mx.array:
+        """Of half frames from `start` to `stop`: (halves, samples, sines)."""
+        if self._given is not None:
+            if stop * self._half > len(self._given):
+                raise RequestError("noise: ends before the mel does; give 480 rows for each frame")
+            given = mx.array(self._given[start * self._half : stop * self._half])
+            return given.reshape(-1, self._half, self._sines)
+        first = start // (2 * BLOCK)
+        blocks = [self._block(n) for n in range(first, -(-stop // (2 * BLOCK)))]
+        drawn = blocks[0] if len(blocks) == 1 else mx.concatenate(blocks)
+        return drawn[start - first * 2 * BLOCK : stop - first * 2 * BLOCK]
+
+    def _block(self, number: int) -> mx.array:
+        # Seed and block are the two words of the generator's key.
+        key = mx.random.key(self._seed << 32 | number)
+        drawn = normal((2 * BLOCK * self._half, self._sines))(key)
+        return drawn.reshape(2 * BLOCK, self._half, self._sines)
+
+
+class Source:
+    """The source of one row: pushes of pitch in order give what one push of all does.
+
+    Between the middles of two frames the phase runs from one's to the other's, so a frame's second
+    half waits for the frame after it.
+    """
+
+    def __init__(self, hift: HiFT, noise: Noise) -> None:
+        hift.ready()
+        self._hift, self._noise = hift, noise
+        self._turns = np.zeros((0, hift.config.harmonics + 1))  # at the last frame's middle
+        self._voiced = np.zeros(0, bool)
+        self._done = 0  # half frames
+
+    def push(self, f0: np.ndarray, last: bool = False) -> mx.array:
+        """The next pitch in Hz (frames,) -> as many samples (n,) as are settled by it."""
+        parts = [
+            self._push(f0[start : start + AT_ONCE], last and start + AT_ONCE >= len(f0))
+            for start in range(0, max(len(f0), 1), AT_ONCE)
+        ]
+        return parts[0] if len(parts) == 1 else mx.concatenate(parts)
+
+    def _push(self, f0: np.ndarray, last: bool) -> mx.array:
+        c = self._hift.config
+        harmonics = np.arange(1, c.harmonics + 2)
+        steps = f0[:, None].astype(np.float64) * harmonics / c.sample_rate % 1 * c.frame
+        begins = int(not len(self._turns))  # 1 where the row begins, as `last` is where it ends
+        turns = np.cumsum(np.concatenate([self._turns, steps]), axis=0)
+        voiced = np.concatenate([self._voiced, f0 > c.voiced_threshold])
+        if not len(turns):
+            return mx.zeros((0,))
+        # From middle to middle; before the first and after the last the phase stands still.
+        still = np.zeros_like(turns[:1])
+        lows = np.concatenate([turns[:begins], turns[:-1], turns[len(turns) - last :]])
+        steps = np.concatenate([still[:begins], steps[begins:], still[:last]])
+        loud = np.concatenate([voiced[:begins], voiced, voiced[len(voiced) - last :]])
+        halves = np.stack([lows, lows + steps / 2], axis=1).reshape(-1, len(harmonics)) % 1
+        here = slice(begins, len(halves) - last)
+        self._turns, self._voiced = turns[-1:], voiced[-1:]
+        return self._sound(
+            halves[here],
+            steps.repeat(2, axis=0)[here],
+            np.stack([loud[:-1], loud[1:]], axis=1).reshape(-1)[here],
+        )
+
+    def _sound(self, turns: np.ndarray, steps: np.ndarray, voiced: np.ndarray) -> mx.array:
+        """Of half frames, by their phases at the beginning: samples (n,)."""
+        c, start = self._hift.config, self._done
+        self._done += len(turns)
+        part = (np.arange(c.frame // 2) + 0.5) / c.frame
+        sines = _sines(
+            *(mx.array(each[:, None].astype(np.float32)) for each in (turns, steps)),
+            mx.array(part[:, None].astype(np.float32)),
+            mx.array(voiced[:, None, None].astype(np.float32)),
+            self._noise.halves(start, self._done),
+            c.alpha,
+            c.sigma,
+        )
+        return mx.tanh(self._hift.m_source.l_linear(sines)).reshape(-1)
+
+
+@elementwise
+def _sines(
+    turns: mx.array,
+    steps: mx.array,
+    part: mx.array,
+    voiced: mx.array,
+    noise: mx.array,
+    alpha: float,
+    sigma: float,
+) -> mx.array:
+    phase = turns + steps * part
+    sine = alpha * mx.sin((phase - mx.floor(phase)) * (2 * math.pi))
+    return sine * voiced + noise * (voiced * sigma + (1 - voiced) * (alpha / 3))
+
+
+def excite(hift: HiFT, f0: np.ndarray, noise: Noise) -> mx.array:
+    """The source (480 * frames,) of a whole row, by its pitch in Hz (frames,)."""
+    return Source(hift, noise).push(f0, last=True)

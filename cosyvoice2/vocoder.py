@@ -1,0 +1,304 @@
+"""Rows of mel -> samples, by one mechanism for bounded memory, batches and streams: windows.
+
+A frame's samples depend on `reach` frames on either side. So a row is cut into windows with
+margins; those of all rows that have equal length are decoded side by side, and their middles kept.
+A window at a row's end has no margin there but a longer middle, and the row's own padding; so all
+are equally long, and a row that is shorter than a window is decoded as it is. What comes out
+equals each row decoded alone, in one piece, but for last bits.
+
+How long a window is: margins are computed twice, so that on a CPU it is as long as memory allows.
+A GPU waits for launches, so that there rows of different length had better be cut to windows of
+one; of all lengths the one is taken that costs least.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from cosyvoice2.config import MELS
+from cosyvoice2.hift import PITCH_LAYERS, HiFT, reach
+from cosyvoice2.source import Noise, Source, excite
+from speechbase.device import memory_left, on_gpu, settle
+from speechbase.errors import RequestError
+
+LENGTHS = (96, 128, 192, 256, 384)
+"""Frames of a window, beside the rows' own lengths up to the longest of these."""
+LAUNCHES = 32
+"""Frames that a GPU decodes while it launches a window's kernels: 7 on an M1, 100 on an H100."""
+TOGETHER, FEWEST = 1024, 128
+"""Frames that a GPU decodes at once, at most and at least."""
+LAYERS_AT_ONCE = 50
+"""Outputs of the widest layer that are there at once, the inputs of its taps among them."""
+SLOWEST, FASTEST = 0.25, 4.0
+
+Run = Callable[..., mx.array]
+"""Arrays (windows, frames, ...) -> (windows, frames, ...)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MelRow:
+    """What one row is to be: `mel` (frames, 80), and, if they are not to be made of it and `seed`,
+    `pitch` in Hz (frames,) and `noise` (480 * frames, 9), both of the frames after `speed`."""
+
+    mel: Any
+    pitch: Any = None
+    noise: Any = None
+    seed: int = 0  # 0 to 2**32 - 1
+    speed: float = 1.0
+
+
+def vocode(hift: HiFT, rows: Sequence[MelRow]) -> list[np.ndarray]:
+    """Samples of each row, float32 (480 * frames,), frames = int(those of its mel / speed).
+
+    A row of no frames has no samples. Raises RequestError.
+    """
+    mels = [resized(checked_mel(row.mel), row.speed) for row in rows]
+    noises = [
+        noise_of(hift, row.seed, row.noise, len(mel)) for row, mel in zip(rows, mels, strict=True)
+    ]
+    pitches: list[np.ndarray | None] = [
+        None if row.pitch is None else checked("pitch", row.pitch, (len(mel),))
+        for row, mel in zip(rows, mels, strict=True)
+    ]
+    missing = [n for n, pitch in enumerate(pitches) if pitch is None]
+    for n, pitch in zip(missing, pitch_of(hift, [mels[n] for n in missing]), strict=True):
+        pitches[n] = pitch
+    sources = [
+        excite(hift, pitch, noise)
+        for pitch, noise in zip(pitches, noises, strict=True)
+        if pitch is not None
+    ]
+    return decode(hift, mels, sources)
+
+
+def pitch_of(hift: HiFT, mels: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Fundamental frequency in Hz (frames,) of each mel (frames, 80)."""
+    hift.ready()
+    rows = [(mx.array(mel),) for mel in mels]
+    return _in_windows(hift.pitch, rows, PITCH_LAYERS, (), TOGETHER)
+
+
+def decode(
+    hift: HiFT, mels: Sequence[np.ndarray], sources: Sequence[mx.array | np.ndarray]
+) -> list[np.ndarray]:
+    """Samples (480 * frames,) of each mel (frames, 80) with its source (480 * frames,)."""
+    hift.ready()
+    frame = hift.config.frame
+    rows = [
+        (mx.array(mel), mx.array(source).reshape(len(mel), frame))
+        for mel, source in zip(mels, sources, strict=True)
+    ]
+
+    def run(mel: mx.array, source: mx.array) -> mx.array:
+        samples = hift.decode(mel, source.reshape(len(source), -1))
+        return samples.reshape(source.shape)
+
+    together = frames_together(hift.widest)
+    made = _in_windows(run, rows, reach(hift.config), (frame,), together)
+    return [samples.reshape(-1) for samples in made]
+
+
+# ---- windows
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a row from frame `start`; of it those from `begin` to `end` are kept."""
+
+    start: int
+    begin: int
+    end: int
+
+
+def windows(frames: int, length: int, margin: int) -> Iterator[Window]:
+    """Windows of a row, all of `length` frames, or one of all where that is longer."""
+    if frames <= length:
+        yield Window(0, 0, frames)
+        return
+    begin = 0
+    while begin < frames:
+        start = min(max(begin - margin, 0), frames - length)
+        end = frames if start + length == frames else start + length - margin
+        yield Window(start, begin, end)
+        begin = end
+
+
+def window_length(rows: Sequence[int], margin: int) -> int:
+    """Of the lengths that windows of rows of so many frames may have, the one that costs least."""
+    launches = LAUNCHES if on_gpu() else 0
+
+    def cost(length: int) -> int:
+        cut = [windows(frames, length, margin) for frames in rows]
+        decoded = sum(
+            min(frames, length) * sum(1 for _ in each)
+            for frames, each in zip(rows, cut, strict=True)
+        )
+        return decoded + launches * len({min(frames, length) for frames in rows})
+
+    own = {frames for frames in rows if 2 * margin < frames <= LENGTHS[-1]}
+    return min(sorted(own.union(LENGTHS)), key=cost)
+
+
+def frames_together(numbers: int) -> int:
+    """Frames to decode at once, where each is so many numbers in the widest layer: on a GPU."""
+    frames, left = TOGETHER, memory_left()
+    while left is not None and frames > FEWEST and 4 * LAYERS_AT_ONCE * numbers * frames > left:
+        frames //= 2
+    return frames
+
+
+def _in_windows(
+    run: Run,
+    rows: Sequence[tuple[mx.array, ...]],
+    margin: int,
+    shape: tuple[int, ...],
+    together: int,
+) -> list[np.ndarray]:
+    """What `run` makes of rows of arrays (frames, ...): of each row (frames, *shape) float32."""
+    lengths = [len(row[0]) for row in rows]
+    found = [np.empty((frames, *shape), np.float32) for frames in lengths]
+    length = window_length(lengths, margin)
+    alike: dict[int, list[tuple[int, Window]]] = defaultdict(list)
+    for n, frames in enumerate(lengths):
+        for window in windows(frames, length, margin):
+            alike[min(frames, length)].append((n, window))
+    for size, cut in alike.items():
+        few = max(1, together // size) if on_gpu() else 1
+        for some in (cut[start : start + few] for start in range(0, len(cut), few)):
+            stretches = [[each[w.start : w.start + size] for each in rows[n]] for n, w in some]
+            made = run(*(mx.stack(list(arrays)) for arrays in zip(*stretches, strict=True)))
+            mx.eval(made)
+            settle()
+            for (n, w), samples in zip(some, np.array(made), strict=True):
+                found[n][w.begin : w.end] = samples[w.begin - w.start : w.end - w.start]
+    return found
+
+
+# ---- streams
+
+
+class VocoderStream:
+    """Mel that comes piece by piece -> samples as soon as they are settled.
+
+    All of them equal `vocode` of the whole mel, of equal seed or noise. Held back are `reach`
+    frames, one for the source and, where it is made here, those that the pitch looks ahead: 22
+    frames, .44 s. The phase and the place in the noise are kept, and the last frames of the mel
+    and the source that a window needs.
+    """
+
+    def __init__(self, hift: HiFT, *, seed: int = 0, noise: Any = None) -> None:
+        self._hift, self._margin = hift, reach(hift.config)
+        self._source = Source(hift, noise_of(hift, seed, noise))
+        self._mel = np.zeros((0, MELS), np.float32)  # from frame `_begin`
+        self._sound = np.zeros(0, np.float32)  # the source from there
+        self._begin = self._sent = self._pitched = self._frames = 0
+        self._given: bool | None = None  # whether the pitch is
+
+    def push(self, mel: Any, pitch: Any = None) -> np.ndarray:
+        """The next frames (n, 80), and their pitch (n,) in Hz or none -> samples, maybe none.
+
+        Raises RequestError, also where pitch is given with one push and not with another.
+        """
+        mel = checked_mel(mel)
+        f0 = None if pitch is None else checked("pitch", pitch, (len(mel),))
+        if self._given not in (None, f0 is not None):
+            raise RequestError("pitch is given with every push of a stream, or with none")
+        self._given = f0 is not None
+        self._mel = np.concatenate([self._mel, mel])
+        self._frames += len(mel)
+        return self._advance(f0, last=False)
+
+    def finish(self) -> np.ndarray:
+        """The rest; the stream is over."""
+        return self._advance(np.zeros(0, np.float32) if self._given else None, last=True)
+
+    def _advance(self, f0: np.ndarray | None, last: bool) -> np.ndarray:
+        f0 = self._ahead(last) if f0 is None else f0
+        self._pitched += len(f0)
+        sound = np.array(self._source.push(f0, last))
+        self._sound = np.concatenate([self._sound, sound])
+        frame = self._hift.config.frame
+        usable = self._begin + len(self._sound) // frame
+        end = usable if last else max(self._sent, usable - self._margin)
+        if end <= self._sent:
+            return np.zeros(0, np.float32)
+        count = usable - self._begin
+        [samples] = decode(self._hift, [self._mel[:count]], [self._sound[: count * frame]])
+        found = samples[(self._sent - self._begin) * frame : (end - self._begin) * frame]
+        keep = max(0, end - self._margin) - self._begin
+        self._mel, self._sound = self._mel[keep:], self._sound[keep * frame :]
+        self._begin, self._sent = self._begin + keep, end
+        return found
+
+    def _ahead(self, last: bool) -> np.ndarray:
+        """The pitch of frames whose neighbours have all come."""
+        upto = self._frames if last else max(self._pitched, self._frames - PITCH_LAYERS)
+        if upto == self._pitched:
+            return np.zeros(0, np.float32)
+        start = max(self._begin, self._pitched - PITCH_LAYERS)
+        [f0] = pitch_of(self._hift, [self._mel[start - self._begin :]])
+        return f0[self._pitched - start : upto - start]
+
+
+# ---- what is asked for
+
+
+def checked(name: str, numbers: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """float32 of that shape; -1 stands for any length. Raises RequestError."""
+    try:
+        array = np.asarray(
+            numbers.astype(mx.float32) if isinstance(numbers, mx.array) else numbers
+        ).astype(np.float32)
+    except (TypeError, ValueError):
+        raise RequestError(f"{name}: expected an array of numbers") from None
+    fits = len(array.shape) == len(shape) and all(
+        want in (-1, got) for got, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("n" if want == -1 else str(want) for want in shape)
+        comma = "," if len(shape) == 1 else ""
+        raise RequestError(f"{name}: expected shape ({wanted}{comma}), found {array.shape}")
+    if not np.isfinite(array).all():
+        raise RequestError(f"{name}: holds values that are not numbers (NaN or infinity)")
+    return array
+
+
+def checked_mel(mel: Any) -> np.ndarray:
+    """(frames, 80) float32. Raises RequestError."""
+    return checked("mel", mel, (-1, MELS))
+
+
+def resized(mel: np.ndarray, speed: float) -> np.ndarray:
+    """A mel (frames, 80) of int(frames / speed) frames, between the middles of its own.
+
+    Raises RequestError for a speed that is no number from .25 to 4.
+    """
+    real = isinstance(speed, int | float) and not isinstance(speed, bool)
+    if not real or not SLOWEST <= speed <= FASTEST:
+        raise RequestError(f"speed is {speed!r}; it must be from {SLOWEST} to {FASTEST:g}")
+    frames = int(len(mel) / speed)
+    if frames in (0, len(mel)):
+        return mel[:frames]
+    places = np.maximum((np.arange(frames) + 0.5) * (len(mel) / frames) - 0.5, 0)
+    lower = places.astype(int)
+    share = (places - lower)[:, None].astype(np.float32)
+    upper = np.minimum(lower + 1, len(mel) - 1)
+    return mel[lower] * (1 - share) + mel[upper] * share
+
+
+def noise_of(hift: HiFT, seed: int, given: Any = None, frames: int = -1) -> Noise:
+    """Noise as given, (480 * frames, 9), or of a seed. Raises RequestError."""
+    c = hift.config
+    if given is not None:
+        length = -1 if frames == -1 else frames * c.frame
+        return Noise(hift, given=checked("noise", given, (length, c.harmonics + 1)))
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**32:
+        raise RequestError(f"seed is {seed!r}; it must be a whole number from 0 to 2**32 - 1")
+    return Noise(hift, int(seed))
