@@ -57,6 +57,8 @@ MOST_PICKLED = 16 << 20
 """Bytes."""
 MOST_ITEMS = 16
 """Of a tuple: sizes, strides, arguments and the name of a storage have up to eight."""
+MOST_NESTED = 100_000
+"""Tensors of dicts of dicts; a pickle may name one dict as often as it likes."""
 MOST_DIMENSIONS, LONGEST = 8, 2**31 - 1
 
 
@@ -85,6 +87,34 @@ def load(path: Path) -> dict[str, mx.array]:
     They never take more bytes than the file has. Raises CheckpointError for the format before
     PyTorch 1.6, for damage, and for anything but tensors.
     """
+    with _unpickled(path) as (archive, root, tree):
+        if isinstance(tree.get("state_dict"), dict):
+            tree = tree["state_dict"]
+        return _read_all(archive, root, tree, path.stat().st_size)
+
+
+def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
+    """The tensors of a file saved by `torch.save` of dicts of tensors by name; else as `load`."""
+    with _unpickled(path) as (archive, root, tree):
+        for outer, inner in tree.items():
+            if not isinstance(outer, str) or not isinstance(inner, dict):
+                raise _Refused(f"{shown(outer)!r} is not a dict of tensors")
+        if sum(len(inner) for inner in tree.values()) > MOST_NESTED:  # one dict may stand often
+            raise _Refused(f"it holds more than {MOST_NESTED} tensors")
+        pairs = [(outer, name) for outer, inner in tree.items() for name in inner]
+        # By number, so that names of any length are read and none stands for another.
+        places = {f"{shown(pair[0])}: {shown(pair[1])} ({n})": pair for n, pair in enumerate(pairs)}
+        flat = {place: tree[outer][name] for place, (outer, name) in places.items()}
+        read = _read_all(archive, root, flat, path.stat().st_size)
+        found: dict[str, dict[str, mx.array]] = {outer: {} for outer in tree}
+        for place, (outer, name) in places.items():
+            found[outer][str(name)] = read[place]
+        return found
+
+
+@contextmanager
+def _unpickled(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, dict[Any, Any]]]:
+    """A file with the folder in it that its entries lie in, and the dict that its pickle makes."""
     with _opened(path) as archive:
         pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickled) != 1:
@@ -92,11 +122,9 @@ def load(path: Path) -> dict[str, mx.array]:
         root = pickled[0].removesuffix("data.pkl")
         _check_byte_order(archive, root)
         tree = _Machine(_stored(archive, pickled[0], MOST_PICKLED)).run()
-        if isinstance(tree, dict) and isinstance(tree.get("state_dict"), dict):
-            tree = tree["state_dict"]
         if not isinstance(tree, dict):
             raise _Refused("it holds no dict of tensors")
-        return _read_all(archive, root, tree, path.stat().st_size)
+        yield archive, root, tree
 
 
 def checksums(path: Path) -> list[tuple[str, int, int]]:

@@ -403,3 +403,37 @@ def test_what_is_no_file_is_an_error(tmp_path):
         pth.load(tmp_path)
     with pytest.raises(CheckpointError, match="no file"):
         pth.checksums(tmp_path)
+
+
+class TestNested:
+    """Dicts of tensors by name, as speakers are stored."""
+
+    def test_each_has_its_tensors(self, tmp_path, save_torch):
+        a, b = mx.array([[1.0, 2.0]]), mx.array([3, 4], mx.int32)
+        save_torch(tmp_path / "file.pt", {"Ada": {"a.b": a, "c": b}, "Ada.a": {"b": b}, "Bo": {}})
+        found = pth.load_nested(tmp_path / "file.pt")
+        assert {name: list(inner) for name, inner in found.items()} == {
+            "Ada": ["a.b", "c"],
+            "Ada.a": ["b"],
+            "Bo": [],
+        }
+        assert mx.array_equal(found["Ada"]["a.b"], a)
+        assert mx.array_equal(found["Ada.a"]["b"], b)
+
+    def test_what_is_no_dict_of_dicts_is_refused(self, tmp_path, save_torch):
+        save_torch(tmp_path / "file.pt", {"Ada": mx.array([1.0])})
+        with pytest.raises(CheckpointError, match="'Ada' is not a dict of tensors"):
+            pth.load_nested(tmp_path / "file.pt")
+
+    def test_what_reaches_beyond_its_storage_is_refused(self, tmp_path):
+        nested = tensor_pickle(shape=(5, 5)).replace(b"\x80\x02}", b"\x80\x02}X\x01\x00\x00\x00a}")
+        path = write(tmp_path / "file.pt", nested.removesuffix(b"s.") + b"ss.", **{"data/0": FOUR})
+        with pytest.raises(CheckpointError, match=r"a: w \(0\) reaches beyond its storage"):
+            pth.load_nested(path)
+
+    def test_one_dict_under_many_names_is_bounded(self, tmp_path, save_torch, monkeypatch):
+        monkeypatch.setattr(pth, "MOST_NESTED", 10)
+        inner = {"a": mx.array([1.0]), "b": mx.array([1.0])}
+        save_torch(tmp_path / "file.pt", dict.fromkeys("abcdef", inner))
+        with pytest.raises(CheckpointError, match="more than 10 tensors"):
+            pth.load_nested(tmp_path / "file.pt")
