@@ -69,10 +69,12 @@ class Source:
 
     def push(self, f0: np.ndarray, last: bool = False) -> mx.array:
         """The next pitch in Hz (frames,) -> as many samples (n,) as are settled by it."""
-        parts = [
-            self._push(f0[start : start + AT_ONCE], last and start + AT_ONCE >= len(f0))
-            for start in range(0, max(len(f0), 1), AT_ONCE)
-        ]
+        parts = []
+        for start in range(0, max(len(f0), 1), AT_ONCE):
+            stop = start + AT_ONCE
+            parts.append(self._push(f0[start:stop], last and stop >= len(f0)))
+            if len(f0) > AT_ONCE:
+                mx.eval(parts[-1])
         return parts[0] if len(parts) == 1 else mx.concatenate(parts)
 
     def _push(self, f0: np.ndarray, last: bool) -> mx.array:

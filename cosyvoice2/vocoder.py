@@ -21,6 +21,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from cosyvoice2.arrays import numbers
 from cosyvoice2.config import MELS
 from cosyvoice2.hift import PITCH_LAYERS, HiFT, reach
 from cosyvoice2.source import Noise, Source, excite
@@ -58,12 +59,12 @@ def vocode(hift: HiFT, rows: Sequence[MelRow]) -> list[np.ndarray]:
 
     A row of no frames has no samples. Raises RequestError.
     """
-    mels = [resized(checked_mel(row.mel), row.speed) for row in rows]
+    mels = [resized(numbers("mel", row.mel, (-1, MELS)), row.speed) for row in rows]
     noises = [
         noise_of(hift, row.seed, row.noise, len(mel)) for row, mel in zip(rows, mels, strict=True)
     ]
     pitches: list[np.ndarray | None] = [
-        None if row.pitch is None else checked("pitch", row.pitch, (len(mel),))
+        None if row.pitch is None else numbers("pitch", row.pitch, (len(mel),))
         for row, mel in zip(rows, mels, strict=True)
     ]
     missing = [n for n, pitch in enumerate(pitches) if pitch is None]
@@ -205,8 +206,8 @@ class VocoderStream:
 
         Raises RequestError, also where pitch is given with one push and not with another.
         """
-        mel = checked_mel(mel)
-        f0 = None if pitch is None else checked("pitch", pitch, (len(mel),))
+        mel = numbers("mel", mel, (-1, MELS))
+        f0 = None if pitch is None else numbers("pitch", pitch, (len(mel),))
         if self._given not in (None, f0 is not None):
             raise RequestError("pitch is given with every push of a stream, or with none")
         self._given = f0 is not None
@@ -221,8 +222,10 @@ class VocoderStream:
     def _advance(self, f0: np.ndarray | None, last: bool) -> np.ndarray:
         f0 = self._ahead(last) if f0 is None else f0
         self._pitched += len(f0)
-        sound = np.array(self._source.push(f0, last))
-        self._sound = np.concatenate([self._sound, sound])
+        sound = self._source.push(f0, last)
+        mx.eval(sound)
+        settle()
+        self._sound = np.concatenate([self._sound, np.array(sound)])
         frame = self._hift.config.frame
         usable = self._begin + len(self._sound) // frame
         end = usable if last else max(self._sent, usable - self._margin)
@@ -249,31 +252,6 @@ class VocoderStream:
 # ---- what is asked for
 
 
-def checked(name: str, numbers: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """float32 of that shape; -1 stands for any length. Raises RequestError."""
-    try:
-        array = np.asarray(
-            numbers.astype(mx.float32) if isinstance(numbers, mx.array) else numbers
-        ).astype(np.float32)
-    except (TypeError, ValueError):
-        raise RequestError(f"{name}: expected an array of numbers") from None
-    fits = len(array.shape) == len(shape) and all(
-        want in (-1, got) for got, want in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
-        wanted = ", ".join("n" if want == -1 else str(want) for want in shape)
-        comma = "," if len(shape) == 1 else ""
-        raise RequestError(f"{name}: expected shape ({wanted}{comma}), found {array.shape}")
-    if not np.isfinite(array).all():
-        raise RequestError(f"{name}: holds values that are not numbers (NaN or infinity)")
-    return array
-
-
-def checked_mel(mel: Any) -> np.ndarray:
-    """(frames, 80) float32. Raises RequestError."""
-    return checked("mel", mel, (-1, MELS))
-
-
 def resized(mel: np.ndarray, speed: float) -> np.ndarray:
     """A mel (frames, 80) of int(frames / speed) frames, between the middles of its own.
 
@@ -297,7 +275,7 @@ def noise_of(hift: HiFT, seed: int, given: Any = None, frames: int = -1) -> Nois
     c = hift.config
     if given is not None:
         length = -1 if frames == -1 else frames * c.frame
-        return Noise(hift, given=checked("noise", given, (length, c.harmonics + 1)))
+        return Noise(hift, given=numbers("noise", given, (length, c.harmonics + 1)))
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or not 0 <= seed < 2**32:
         raise RequestError(f"seed is {seed!r}; it must be a whole number from 0 to 2**32 - 1")

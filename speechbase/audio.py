@@ -47,6 +47,11 @@ def load(
     does. Raises AudioError as `mono`.
     """
     samples, found = mono(source, sample_rate=sample_rate, default=rate)
+    return resampled(samples, found, rate, sinc=sinc)
+
+
+def resampled(samples: np.ndarray, found: int, rate: int, *, sinc: bool = False) -> np.ndarray:
+    """Samples (n,) at `found` Hz as they are at `rate` Hz; `sinc` as for `load`."""
     if found == rate:
         return samples
     few = found * rate // math.gcd(found, rate) ** 2 <= MOST_TAPS
