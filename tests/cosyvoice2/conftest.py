@@ -21,6 +21,7 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
+from cosyvoice2.hift import HiFT
 from speechbase import pth
 from speechbase.weights import fold_weight_norm, in_place
 from tests.voxcpm2.conftest import save_torch
@@ -93,3 +94,12 @@ def golden() -> CosyGolden:
 @cache
 def _golden() -> CosyGolden:
     return CosyGolden(FOLDER)
+
+
+@pytest.fixture(scope="session")
+def hift(golden: CosyGolden) -> HiFT:
+    """The vocoder of the small checkpoint."""
+    made = golden.filled(HiFT(TINY.vocoder), "hift.pt")
+    assert isinstance(made, HiFT)
+    made.ready()
+    return made
