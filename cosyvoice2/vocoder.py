@@ -118,11 +118,11 @@ class Window:
 
 
 def windows(frames: int, length: int, margin: int) -> Iterator[Window]:
-    """Windows of a row, all of `length` frames, or one of all where that is longer."""
-    if frames <= length:
+    """Windows of a row, all of `length` frames, or one of all its frames where they are fewer."""
+    begin = 0
+    if 0 < frames <= length:
         yield Window(0, 0, frames)
         return
-    begin = 0
     while begin < frames:
         start = min(max(begin - margin, 0), frames - length)
         end = frames if start + length == frames else start + length - margin

@@ -22,6 +22,7 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
+from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import UNUSED, Qwen2LM
 from cosyvoice2.tokenizer import Tokenizer
 from speechbase import pth
@@ -114,3 +115,12 @@ def filled_lm(golden: CosyGolden) -> Qwen2LM:
 @pytest.fixture(scope="session")
 def tokenize(golden: CosyGolden) -> Callable[[str], list[int]]:
     return Tokenizer.load(golden.checkpoint / "CosyVoice-BlankEN").encode
+
+
+@pytest.fixture(scope="session")
+def hift(golden: CosyGolden) -> HiFT:
+    """The vocoder of the small checkpoint."""
+    made = golden.filled(HiFT(TINY.vocoder), "hift.pt")
+    assert isinstance(made, HiFT)
+    made.ready()
+    return made

@@ -1,0 +1,158 @@
+"""The vocoder's network against the official numbers, stage by stage."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx.utils import tree_flatten
+
+from cosyvoice2.hift import HiFT, reach
+from speechbase.weights import fold_weight_norm
+from tests.cosyvoice2.conftest import ROOT, TINY, CosyGolden
+from tests.voxcpm2.gpu import Kind, pretended
+
+
+@pytest.fixture(scope="module")
+def numbers(golden: CosyGolden) -> dict[str, np.ndarray]:
+    return golden.arrays("hift")
+
+
+@pytest.fixture(scope="module")
+def mel(numbers: dict[str, np.ndarray]) -> mx.array:
+    return mx.array(numbers["mel"].transpose(0, 2, 1))
+
+
+def off(ours: mx.array, theirs: np.ndarray) -> float:
+    """The largest difference from an official array (batch, channels, time)."""
+    return float(np.abs(np.array(ours) - theirs.transpose(0, 2, 1)).max())
+
+
+def test_the_names_and_shapes_are_those_of_the_published_file() -> None:
+    shipped = dataclasses.replace(TINY.vocoder, base_channels=512, f0_channels=512)
+    sizes = json.loads((ROOT / "sizes.json").read_text())["hift.pt"]
+    assert len(sizes) == 328
+    published = fold_weight_norm({name: mx.zeros(shape) for name, shape in sizes.items()})
+
+    def axes(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if len(shape) < 3:
+            return shape
+        return (
+            operator.itemgetter(1, 2, 0)(shape) if "ups" in name else (shape[0], shape[2], shape[1])
+        )
+
+    ours = {name: array.shape for name, array in tree_flatten(HiFT(shipped).parameters())}
+    assert ours == {name: axes(name, array.shape) for name, array in published.items()}
+
+
+def test_pitch_is_the_official(hift: HiFT, mel: mx.array, numbers: dict[str, Any]) -> None:
+    assert np.abs(np.array(hift.pitch(mel)) - numbers["f0"]).max() < 1e-3
+
+
+def test_the_source_s_spectrum_is_the_official(hift: HiFT, numbers: dict[str, Any]) -> None:
+    spectrum = hift.analyse(mx.array(numbers["source"][:, 0]))
+    official = np.concatenate([numbers["stft_real"], numbers["stft_imag"]], axis=1)
+    assert off(spectrum, official) < 1e-5
+
+
+def test_each_stage_is_the_official(hift: HiFT, mel: mx.array, numbers: dict[str, Any]) -> None:
+    before = hift.conv_pre(mel)
+    down = hift.source_downs[0](hift.analyse(mx.array(numbers["source"][:, 0])))
+    up = hift.ups[0](mx.maximum(before, before * TINY.vocoder.slope))
+    beside = hift.source_resblocks[0](down)
+    block = hift.resblocks[0](up + beside)
+    for name, made in {
+        "conv_pre": before,
+        "source_down0": down,
+        "ups0": up,
+        "source_res0": beside,
+        "resblock0": block,
+    }.items():
+        assert off(made, numbers[name]) < 1e-5, name
+
+
+@pytest.mark.parametrize(("source", "wav"), [("source", "wav"), ("source_cache", "wav_cache")])
+def test_samples_of_a_source_are_the_official(
+    hift: HiFT, mel: mx.array, numbers: dict[str, Any], source: str, wav: str
+) -> None:
+    made = np.array(hift.decode(mel, mx.array(numbers[source][:, 0])))
+    assert made.shape == numbers[wav].shape == (1, 480 * mel.shape[1])
+    assert np.abs(made - numbers[wav]).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["metal", "cuda"])
+def test_a_gpu_takes_other_ways_to_the_same_samples(
+    hift: HiFT, mel: mx.array, numbers: dict[str, Any], kind: Kind
+) -> None:
+    with pretended(kind):
+        made = np.array(hift.decode(mel, mx.array(numbers["source"][:, 0])))
+        pitch = np.array(hift.pitch(mel))
+    assert np.abs(made - numbers["wav"]).max() < 1e-5
+    assert np.abs(pitch - numbers["f0"]).max() < 1e-3
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_few_frames_have_all_their_samples(hift: HiFT, frames: int) -> None:
+    made = hift.decode(mx.zeros((2, frames, 80)), mx.zeros((2, 480 * frames)))
+    assert made.shape == (2, 480 * frames)
+    assert mx.isfinite(made).all()
+
+
+def test_no_sample_is_beyond_the_limit(hift: HiFT, numbers: dict[str, Any]) -> None:
+    mel = 200 * mx.array(numbers["mel"].transpose(0, 2, 1))
+    made = hift.decode(mel, mx.array(numbers["source"][:, 0]))
+    assert float(mx.abs(made).max()) == pytest.approx(0.99)
+
+
+class TestReach:
+    """Beyond it nothing changes, not by a bit; just within it something does."""
+
+    FRAMES, AT = 48, 24
+
+    @pytest.fixture
+    def given(self) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng(1)
+        mel = random.normal(-2, 2, (1, self.FRAMES, 80))
+        source = random.uniform(-0.5, 0.5, (1, 480 * self.FRAMES))
+        return mel.astype(np.float32), source.astype(np.float32)
+
+    @pytest.mark.parametrize("what", ["mel", "source"])
+    def test_a_frame_changes_none_beyond(
+        self, hift: HiFT, given: tuple[np.ndarray, np.ndarray], what: str
+    ) -> None:
+        mel, source = (each.copy() for each in given)
+        before = np.array(hift.decode(mx.array(mel), mx.array(source)))
+        if what == "mel":
+            mel[0, self.AT] += 2
+        else:
+            source[0, 480 * self.AT : 480 * (self.AT + 1)] *= -1
+        after = np.array(hift.decode(mx.array(mel), mx.array(source)))
+        changed = np.nonzero((after != before).reshape(self.FRAMES, 480).any(axis=1))[0]
+        furthest = max(self.AT - changed[0], changed[-1] - self.AT)
+        assert reach(TINY.vocoder) - 2 <= furthest <= reach(TINY.vocoder) == 15
+
+    def test_a_frame_s_pitch_reaches_five(
+        self, hift: HiFT, given: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        mel = given[0].copy()
+        before = np.array(hift.pitch(mx.array(mel)))[0]
+        mel[0, self.AT] += 2
+        changed = np.nonzero(np.array(hift.pitch(mx.array(mel)))[0] != before)[0]
+        assert (changed[0], changed[-1]) == (self.AT - 5, self.AT + 5)
+
+
+def test_weights_are_made_ready_once(golden: CosyGolden, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = golden.filled(HiFT(TINY.vocoder), "hift.pt")
+    assert isinstance(made, HiFT)
+    calls: list[int] = []
+    plain: Callable[..., Any] = type(made.ups[0]).lay_out
+    monkeypatch.setattr(type(made.ups[0]), "lay_out", lambda s: (calls.append(1), plain(s))[1])
+    made.ready()
+    made.ready()
+    assert len(calls) == len(made.ups)

@@ -1,0 +1,322 @@
+"""Rows to samples: windows, batches and streams say what each row says alone, in one piece."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from typing import Any
+from unittest import mock
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx.utils import tree_map
+
+from cosyvoice2 import vocoder
+from cosyvoice2.hift import HiFT, reach
+from cosyvoice2.source import Noise, excite
+from cosyvoice2.vocoder import MelRow, VocoderStream, decode, pitch_of, resized, vocode, windows
+from speechbase.errors import RequestError
+from tests.bench.vocoder import counted
+from tests.cosyvoice2.conftest import TINY, CosyGolden
+from tests.voxcpm2.gpu import Kind, pretended
+
+MARGIN = reach(TINY.vocoder)
+WHOLE = (
+    "tts_zero_shot", "tts_cross_lingual", "tts_instruct2", "tts_sft", "tts_speed",
+    "tts_given_tokens",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mel(golden: CosyGolden) -> np.ndarray:
+    """208 frames (frames, 80)."""
+    return golden.arrays("tts_given_tokens")["mel_0"][0].T
+
+
+@pytest.fixture(scope="module")
+def small() -> HiFT:
+    """A vocoder of few channels, for what needs no official numbers; it reaches as far."""
+    made = HiFT(dataclasses.replace(TINY.vocoder, base_channels=16, f0_channels=8))
+    draws = np.random.default_rng(0)
+
+    def drawn(array: mx.array) -> mx.array:
+        width = 0.5 / math.sqrt(array.size / len(array))
+        return mx.array(draws.normal(0, width, array.shape).astype(np.float32))
+
+    made.update(tree_map(drawn, made.parameters()))
+    for block in [*made.resblocks, *made.source_resblocks]:
+        for each in [*block.activations1, *block.activations2]:
+            each.alpha = mx.ones_like(each.alpha)
+    made.f0_predictor.classifier.bias = mx.array([150.0])
+    return made
+
+
+def noise_of(golden: CosyGolden, name: str, call: int = 0) -> np.ndarray:
+    facts = golden.facts(name)
+    draws = np.random.RandomState(facts["hift_noise_seed"] + call)
+    return draws.standard_normal(facts["hift_noise_shapes"][call]).astype(np.float32)[0]
+
+
+def alone(hift: HiFT, mel: np.ndarray, source: Any) -> np.ndarray:
+    """In one piece."""
+    return np.array(hift.decode(mx.array(mel[None]), mx.array(source)[None]))[0]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+class TestOfficial:
+    def test_pitch(self, hift: HiFT, golden: CosyGolden, name: str) -> None:
+        arrays, facts = golden.arrays(name), golden.facts(name)
+        [pitch] = pitch_of(hift, [resized(arrays["mel_0"][0].T, facts.get("speed", 1.0))])
+        assert pitch.shape == arrays["f0_0"][0].shape
+        assert np.abs(pitch - arrays["f0_0"][0]).max() < 1e-3
+
+    def test_samples_of_mel_pitch_and_noise(
+        self, hift: HiFT, golden: CosyGolden, name: str
+    ) -> None:
+        arrays, facts = golden.arrays(name), golden.facts(name)
+        row = MelRow(
+            arrays["mel_0"][0].T, arrays["f0_0"][0], noise_of(golden, name),
+            speed=facts.get("speed", 1.0),
+        )  # fmt: skip
+        [samples] = vocode(hift, [row])
+        assert samples.dtype == np.float32
+        assert samples.shape == arrays["wav"][0].shape
+        assert np.abs(samples - arrays["wav"][0]).max() < 2e-3
+
+
+def test_without_noise_samples_are_the_official(hift: HiFT, golden: CosyGolden) -> None:
+    numbers = golden.arrays("hift")
+    row = MelRow(numbers["mel"][0].T, numbers["f0"][0], np.zeros((5760, 9)))
+    [samples] = vocode(hift, [row])
+    assert np.abs(samples - numbers["wav_no_noise"][0]).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    "name", ["tts_given_tokens_stream", "tts_given_tokens_stream_short", "tts_zero_shot_stream"]
+)
+def test_the_official_stream_can_be_made_of_its_parts(
+    hift: HiFT, golden: CosyGolden, name: str
+) -> None:
+    """Each call with the head of its source replaced by the one before's end, and faded."""
+    arrays, facts = golden.arrays(name), golden.facts(name)
+    fade, held, parts, done = np.hamming(7680), None, [], 0
+    for call, (tokens, _, last) in enumerate(facts["flow_calls"]):
+        fresh = arrays[f"mel_{call}"][0].T[2 * done :]
+        mel = fresh if held is None else np.concatenate([held[0], fresh])
+        noise = Noise(hift, given=noise_of(golden, name, call))
+        source = np.array(excite(hift, arrays[f"f0_{call}"][0], noise))
+        if held is not None:
+            source[:3840] = held[1]
+        [samples] = decode(hift, [mel], [source])
+        if held is not None:
+            samples[:3840] = samples[:3840] * fade[:3840] + held[2] * fade[3840:]
+        parts.append(samples if last else samples[:-3840])
+        held, done = (mel[-8:], source[-3840:], samples[-3840:].copy()), tokens - 3
+    assert [len(part) for part in parts] == arrays["chunk_lengths"].tolist()
+    assert np.abs(np.concatenate(parts) - arrays["wav"][0]).max() < 2e-3
+
+
+class TestWindows:
+    @pytest.mark.parametrize("frames", [1, 40, 41, 60, 61, 79, 80, 81, 1000])
+    def test_each_frame_is_kept_once_and_none_near_a_false_end(self, frames: int) -> None:
+        length, margin = 40, 15
+        cut = list(windows(frames, length, margin))
+        assert [w.begin for w in cut] == [0, *(w.end for w in cut[:-1])]
+        assert cut[-1].end == frames
+        size = min(length, frames)
+        for w in cut:
+            assert 0 <= w.start <= w.begin < w.end <= w.start + size <= frames
+            assert w.start == 0 or w.begin - w.start >= margin
+            assert w.start + size == frames or w.start + size - w.end >= margin
+
+    @pytest.mark.parametrize("kind", [None, "metal", "cuda"])
+    def test_rows_side_by_side_say_what_each_says_alone(
+        self, small: HiFT, mel: np.ndarray, kind: Kind | None
+    ) -> None:
+        rows = [mel[:90], mel[5:60], mel[:1], mel[20:50], mel[30:60], mel[:48], mel]
+        sources = [
+            np.array(excite(small, 100 + 10 * row[:, 0], Noise(small, n)))
+            for n, row in enumerate(rows)
+        ]
+        apart = [alone(small, row, source) for row, source in zip(rows, sources, strict=True)]
+
+        def together() -> list[np.ndarray]:
+            with mock.patch.object(vocoder, "LENGTHS", (48,)):
+                return decode(small, rows, sources)
+
+        if kind is None:
+            found = together()
+        else:
+            with pretended(kind):
+                found = together()
+        for ours, wanted in zip(found, apart, strict=True):
+            assert ours.shape == wanted.shape
+            assert np.abs(ours - wanted).max() < 1e-6  # a margin of 8 would show
+
+    def test_pitch_in_windows_is_that_of_the_whole(self, small: HiFT, mel: np.ndarray) -> None:
+        whole = np.array(small.pitch(mx.array(mel[None])))[0]
+        with mock.patch.object(vocoder, "LENGTHS", (32,)):
+            [found] = pitch_of(small, [mel])
+        assert np.abs(found - whole).max() < 1e-3
+
+    def test_memory_does_not_grow_with_a_row(self, small: HiFT, mel: np.ndarray) -> None:
+        sizes = []
+        plain = small.decode
+
+        def watched(mel: mx.array, source: mx.array) -> mx.array:
+            sizes.append(mel.shape[:2])
+            return plain(mel, source)
+
+        with (
+            mock.patch.object(vocoder, "LENGTHS", (48,)),
+            mock.patch.object(small, "decode", watched),
+        ):
+            vocode(small, [MelRow(mel)])
+        assert set(sizes) == {(1, 48)}
+
+    def test_a_cpu_takes_rows_whole_up_to_the_longest_window(self) -> None:
+        assert vocoder.window_length([300, 100, 7], MARGIN) >= 300
+        assert vocoder.window_length([2000], MARGIN) in vocoder.LENGTHS[-2:]
+
+    def test_a_gpu_takes_a_row_whole_and_rows_in_windows_of_one_length(self) -> None:
+        draws = random.Random(0)
+        lengths = [draws.randint(150, 700) for _ in range(12)]
+        with pretended("metal"):
+            assert vocoder.window_length([200], MARGIN) >= 200
+            length = vocoder.window_length(lengths, MARGIN)
+            assert len({min(length, each) for each in lengths}) <= 3
+
+    def test_a_gpu_with_little_memory_decodes_less_at_once(self) -> None:
+        assert vocoder.frames_together(7680) == vocoder.TOGETHER
+        with mock.patch.object(vocoder, "memory_left", return_value=500 << 20):
+            assert vocoder.frames_together(7680) == vocoder.TOGETHER // 4
+        with mock.patch.object(vocoder, "memory_left", return_value=0):
+            assert vocoder.frames_together(7680) == vocoder.FEWEST
+
+
+class TestRows:
+    def test_company_changes_no_row(self, small: HiFT, mel: np.ndarray) -> None:
+        f0 = np.full(208, 120, np.float32)
+        rows = [MelRow(mel[:n], f0[:n], seed=n) for n in (30, 130, 70)]
+        with mock.patch.object(vocoder, "LENGTHS", (48,)):
+            together = vocode(small, rows)
+        for row, samples in zip(rows, together, strict=True):
+            assert np.abs(vocode(small, [row])[0] - samples).max() < 1e-5
+
+    def test_a_seed_is_a_sound_and_another_another(self, small: HiFT, mel: np.ndarray) -> None:
+        one, same, other = vocode(small, [MelRow(mel[:40], seed=seed) for seed in (1, 1, 2)])
+        assert np.array_equal(one, same)
+        assert not np.array_equal(one, other)
+
+    def test_no_rows_and_no_frames_have_no_samples(self, small: HiFT) -> None:
+        assert vocode(small, []) == []
+        [none, some] = vocode(small, [MelRow(np.zeros((0, 80))), MelRow(np.zeros((1, 80)))])
+        assert none.shape == (0,)
+        assert some.shape == (480,)
+        assert vocode(small, [MelRow(np.zeros((1, 80)), speed=2)])[0].shape == (0,)
+
+    @pytest.mark.parametrize("given", [np.ones((3, 80)).tolist(), mx.ones((3, 80), mx.bfloat16)])
+    def test_mel_may_be_lists_or_of_mlx(self, small: HiFT, given: Any) -> None:
+        wanted, found = vocode(small, [MelRow(np.ones((3, 80))), MelRow(given)])
+        assert np.abs(found - wanted).max() < 1e-5
+
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            ({"mel": np.zeros((80, 4))}, r"mel: expected shape \(n, 80\); found \(80, 4\)"),
+            ({"mel": [[1], [1, 2]]}, "mel: expected an array, found rows of unequal length"),
+            ({"mel": np.full((4, 80), np.nan)}, "mel: holds values that are not numbers"),
+            ({"mel": np.full((4, 80), "a")}, "mel: expected numbers"),
+            ({"pitch": np.zeros(5)}, r"pitch: expected shape \(4,\); found \(5,\)"),
+            ({"pitch": [1, 2, 3, np.inf]}, "pitch: holds values"),
+            ({"noise": np.zeros((4, 9))}, r"noise: expected shape \(1920, 9\)"),
+            ({"seed": -1}, "seed is -1"),
+            ({"seed": 2**32}, "seed is 4294967296"),
+            ({"seed": 1.5}, "seed is 1.5"),
+            ({"speed": 0}, "speed is 0; it must be from 0.25 to 4"),
+            ({"speed": float("nan")}, "speed is nan"),
+            ({"speed": 9}, "speed is 9"),
+            ({"speed": "fast"}, "speed is 'fast'"),
+        ],
+    )
+    def test_what_cannot_be_is_said(self, small: HiFT, wrong: dict[str, Any], said: str) -> None:
+        with pytest.raises(RequestError, match=said):
+            vocode(small, [MelRow(**{"mel": np.zeros((4, 80)), **wrong})])
+
+
+class TestStreams:
+    """With equal pitch: that of pieces differs by last bits, which a phase would add up."""
+
+    @pytest.mark.parametrize("cuts", [(120,), (25, 50, 45), (*(1,) * 20, 100), (40, 0, 80)])
+    def test_pieces_say_what_the_whole_says(
+        self, small: HiFT, mel: np.ndarray, cuts: tuple[int, ...]
+    ) -> None:
+        mel = mel[:120]
+        [f0] = pitch_of(small, [mel])
+        [whole] = vocode(small, [MelRow(mel, f0, seed=5)])
+        stream, parts, at = VocoderStream(small, seed=5), [], 0
+        for count in cuts:
+            parts.append(stream.push(mel[at : at + count], f0[at : at + count]))
+            at += count
+        parts.append(stream.finish())
+        made = np.concatenate(parts)
+        assert made.shape == whole.shape
+        assert np.abs(made - whole).max() < 1e-5
+
+    def test_its_own_pitch_is_that_of_the_whole(self, small: HiFT, mel: np.ndarray) -> None:
+        mel = mel[:120]
+        [whole] = vocode(small, [MelRow(mel, noise=np.zeros((480 * 120, 9)))])
+        stream = VocoderStream(small, noise=np.zeros((480 * 120, 9)))
+        parts = [stream.push(mel[at : at + 24]) for at in range(0, 120, 24)]
+        made = np.concatenate([*parts, stream.finish()])
+        assert made.shape == whole.shape
+        assert np.abs(made - whole).max() < 2e-3
+
+    def test_samples_go_out_as_soon_as_they_are_settled(self, small: HiFT, mel: np.ndarray) -> None:
+        stream, sent = VocoderStream(small), 0
+        for frames in range(1, 40):
+            sent += len(stream.push(mel[frames - 1 : frames]))
+            assert sent == 480 * max(0, frames - MARGIN - 1 - 5)
+        assert sent + len(stream.finish()) == 480 * 39
+
+    def test_it_keeps_no_more_than_a_window_needs(self, small: HiFT, mel: np.ndarray) -> None:
+        stream = VocoderStream(small)
+        for at in range(0, 208, 16):
+            stream.push(mel[at : at + 16])
+            assert len(stream._mel) <= 2 * MARGIN + 6 + 16
+
+    def test_a_stream_of_nothing_has_no_samples(self, small: HiFT) -> None:
+        assert VocoderStream(small).finish().shape == (0,)
+
+    def test_pitch_is_given_always_or_never(self, small: HiFT, mel: np.ndarray) -> None:
+        stream = VocoderStream(small)
+        stream.push(mel[:4])
+        with pytest.raises(RequestError, match="every push of a stream, or with none"):
+            stream.push(mel[:4], np.zeros(4))
+
+
+class TestSpeed:
+    def test_frames_lie_between_the_middles_of_theirs(self) -> None:
+        mel = np.repeat(np.arange(4, dtype=np.float32)[:, None], 80, axis=1)
+        assert resized(mel, 0.5)[:, 0].tolist() == [0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3]
+        assert resized(mel, 2.0)[:, 0].tolist() == [0.5, 2.5]
+        assert resized(mel, 1.0) is not None
+        assert np.array_equal(resized(mel, 1.0), mel)
+
+    @pytest.mark.parametrize("speed", [0.3, 0.99, 1.25, 3.9])
+    def test_samples_are_as_many_as_frames_say(
+        self, small: HiFT, mel: np.ndarray, speed: float
+    ) -> None:
+        [samples] = vocode(small, [MelRow(mel[:50], speed=speed)])
+        assert len(samples) == 480 * int(50 / speed)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("metal", 200), ("cuda", 350)])
+def test_a_window_launches_few_kernels_and_four_no_more(kind: Any, most: int) -> None:
+    one, four = counted(1, kind), counted(4, kind)
+    assert one == four
+    assert one["window"] <= most
+    assert one["pitch"] <= 25
+    assert one["source"] <= 20
