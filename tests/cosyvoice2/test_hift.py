@@ -86,11 +86,18 @@ def test_samples_of_a_source_are_the_official(
     assert np.abs(made - numbers[wav]).max() < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["metal", "cuda"])
+@pytest.mark.parametrize(
+    ("kind", "compiled"),
+    [
+        ("metal", False),
+        ("cuda", False),
+        pytest.param("metal", True, marks=pytest.mark.slow),  # a C++ compiler takes half a minute
+    ],
+)
 def test_a_gpu_takes_other_ways_to_the_same_samples(
-    hift: HiFT, mel: mx.array, numbers: dict[str, Any], kind: Kind
+    hift: HiFT, mel: mx.array, numbers: dict[str, Any], kind: Kind, compiled: bool
 ) -> None:
-    with pretended(kind):
+    with pretended(kind, compiled=compiled):
         made = np.array(hift.decode(mel, mx.array(numbers["source"][:, 0])))
         pitch = np.array(hift.pitch(mel))
     assert np.abs(made - numbers["wav"]).max() < 1e-5
