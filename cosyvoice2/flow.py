@@ -216,6 +216,10 @@ class Flow(nn.Module):
         """Join products of one input, once. The weights may not change afterwards."""
         self._made(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
+    def forget(self) -> None:
+        """Give back what is kept of references."""
+        self._beginnings.clear()
+
     def mel(
         self,
         rows: Sequence[FlowRow],

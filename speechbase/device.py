@@ -15,8 +15,6 @@ CACHE_LIMIT = 1 << 30
 """Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
 Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
 
-Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
-
 
 def on_gpu() -> bool:
     """Whether what is computed now is computed on a GPU, where each launch costs."""

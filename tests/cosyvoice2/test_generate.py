@@ -12,7 +12,7 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
-from cosyvoice2.generate import Batch, Request, Row
+from cosyvoice2.generate import Request, Row, TokenBatch
 from cosyvoice2.lm import Qwen2LM
 from speechbase.errors import RequestError
 from tests.cosyvoice2.conftest import CosyGolden, filled_lm
@@ -23,7 +23,7 @@ TEXT = "Hello world. 你好，世界。"
 PROMPT = "希望你以后能够做的比我还好呦。"
 
 
-def finish(batch: Batch) -> list[Row]:
+def finish(batch: TokenBatch) -> list[Row]:
     ended = []
     while len(batch):
         ended += batch.step()
@@ -31,7 +31,7 @@ def finish(batch: Batch) -> list[Row]:
 
 
 def alone(lm: Qwen2LM, tokenize: Tokenize, request: Request) -> Row:
-    batch = Batch(lm, tokenize, 1)
+    batch = TokenBatch(lm, tokenize, 1)
     row = batch.add(request)
     assert finish(batch) == [row]
     return row
@@ -137,7 +137,7 @@ def apart(lm: Qwen2LM, tokenize: Tokenize) -> Callable[[], list[list[int]]]:
 def test_each_row_of_a_mixed_batch_equals_its_run_alone(
     lm: Qwen2LM, tokenize: Tokenize, apart: Callable[[], list[list[int]]], slots: int
 ) -> None:
-    batch = Batch(lm, tokenize, slots)
+    batch = TokenBatch(lm, tokenize, slots)
     rows = [batch.add(Request(**call)) for call in mixed()]
     assert len(batch) == len(rows)
     ended = finish(batch)
@@ -151,7 +151,7 @@ def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
     lm: Qwen2LM, tokenize: Tokenize, apart: Callable[[], list[list[int]]]
 ) -> None:
     calls, cancel, never = mixed(), threading.Event(), threading.Event()
-    batch = Batch(lm, tokenize, 1)
+    batch = TokenBatch(lm, tokenize, 1)
     rows = {batch.add(Request(**calls[0])): 0}
     gone = batch.add(Request(TEXT, seed=9, min_len=200, max_len=240, cancel=cancel))
     waits = batch.add(Request(TEXT, seed=9, cancel=never))
@@ -179,7 +179,7 @@ def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
 
 
 def test_fewer_slots_let_those_that_run_go_on(lm: Qwen2LM, tokenize: Tokenize) -> None:
-    batch = Batch(lm, tokenize, 2)
+    batch = TokenBatch(lm, tokenize, 2)
     for seed in range(3):
         batch.add(Request("hello", seed=seed, min_len=4, max_len=4))
     batch.step()
@@ -210,7 +210,7 @@ def test_the_numbers_of_a_seed_are_pinned(lm: Qwen2LM, tokenize: Tokenize) -> No
 def test_a_quantised_backbone_speaks(golden: CosyGolden, tokenize: Tokenize) -> None:
     lm = filled_lm(golden)
     nn.quantize(lm.llm, 32, 8, class_predicate=lambda _, layer: fits(layer))
-    batch = Batch(lm, tokenize, 2)
+    batch = TokenBatch(lm, tokenize, 2)
     rows = [batch.add(Request(**call, min_len=9)) for call in mixed()[:2]]
     finish(batch)
     assert [len(row.tokens) for row in rows][1] == 9
@@ -222,7 +222,7 @@ def test_a_quantised_backbone_speaks(golden: CosyGolden, tokenize: Tokenize) -> 
 def test_numbers_that_are_none_cost_their_row_alone(
     lm: Qwen2LM, tokenize: Tokenize, uniforms: list[Any], apart: Callable[[], list[list[int]]]
 ) -> None:
-    batch = Batch(lm, tokenize, 3)
+    batch = TokenBatch(lm, tokenize, 3)
     first = batch.add(Request(**mixed()[1]))
     batch.add(Request(TEXT, uniforms=uniforms))
     last = batch.add(Request(**mixed()[5]))
@@ -271,22 +271,22 @@ def test_what_cannot_be_said_is_refused_beforehand(
     lm: Qwen2LM, tokenize: Tokenize, call: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(RequestError, match=said):
-        Batch(lm, tokenize, 1).add(Request(**call))
+        TokenBatch(lm, tokenize, 1).add(Request(**call))
 
 
 def test_a_marker_without_a_row_is_refused(lm: Qwen2LM) -> None:
     with pytest.raises(RequestError, match="no row"):
-        Batch(lm, lambda _: [1, 544], 1).add(Request("a"))
+        TokenBatch(lm, lambda _: [1, 544], 1).add(Request("a"))
     with pytest.raises(RequestError, match="no tokens"):
-        Batch(lm, lambda _: [], 1).add(Request("a"))
+        TokenBatch(lm, lambda _: [], 1).add(Request("a"))
 
 
 @pytest.mark.parametrize("slots", [0, 1.5, None])
 def test_slots_are_whole(lm: Qwen2LM, tokenize: Tokenize, slots: Any) -> None:
     with pytest.raises(RequestError, match="slots"):
-        Batch(lm, tokenize, slots)
+        TokenBatch(lm, tokenize, slots)
 
 
 def test_a_batch_takes_requests(lm: Qwen2LM, tokenize: Tokenize) -> None:
     with pytest.raises(RequestError, match="takes a Request"):
-        Batch(lm, tokenize, 1).add("hello")  # type: ignore[arg-type]
+        TokenBatch(lm, tokenize, 1).add("hello")  # type: ignore[arg-type]

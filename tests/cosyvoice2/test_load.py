@@ -165,7 +165,7 @@ def test_a_file_that_is_not_whole_is_said(folder: Path, name: str, what: str) ->
         case "empty":
             path.touch()
         case "torn":
-            path.write_bytes(data[: math.floor(len(data) * 0.6)])
+            path.write_bytes(data[: math.floor(len(data) * 0.3)])
         case "a folder":
             path.mkdir()
         case "rubbish":
