@@ -83,8 +83,9 @@ class TestSolver:
     @pytest.mark.parametrize(
         ("name", "steps", "streaming"),
         [
-            ("out_n10_s0", 10, False),
-            ("out_n10_s1", 10, True),
+            # ten steps are those of `TestMel` too
+            pytest.param("out_n10_s0", 10, False, marks=pytest.mark.slow),
+            pytest.param("out_n10_s1", 10, True, marks=pytest.mark.slow),
             ("out_n4_s0", 4, False),
             ("out_n1_s0", 1, False),
         ],
