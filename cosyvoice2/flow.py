@@ -216,6 +216,11 @@ class Flow(nn.Module):
         """Join products of one input, once. The weights may not change afterwards."""
         self._made(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
+    def forget(self) -> None:
+        """Give back what is kept of references and lengths: it is made again when it is needed."""
+        for kept in (self._beginnings, self.encoder._tables, self.decoder._compiled):
+            kept.clear()
+
     def mel(
         self,
         rows: Sequence[FlowRow],

@@ -13,7 +13,6 @@ import mlx.core as mx
 
 CACHE_LIMIT = 1 << 30
 """Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
-Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
 
 Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
 
