@@ -186,7 +186,6 @@ class CosyVoice2:
         request = self._resolved(Request(tokens=tokens, reference=reference, speaker=speaker))
         checked = checked_tokens("tokens", tokens, self.config.lm)
         [mel] = self._sounds.mels([flow_row(request, np.array(checked, np.int32))])
-        settle()
         return mel
 
     def pitch(self, mel: Any) -> np.ndarray:

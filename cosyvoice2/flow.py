@@ -217,8 +217,9 @@ class Flow(nn.Module):
         self._made(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
     def forget(self) -> None:
-        """Give back what is kept of references."""
-        self._beginnings.clear()
+        """Give back what is kept of references and lengths: it is made again when it is needed."""
+        for kept in (self._beginnings, self.encoder._tables, self.decoder._compiled):
+            kept.clear()
 
     def mel(
         self,

@@ -21,7 +21,7 @@ from cosyvoice2.lm import Qwen2LM
 from cosyvoice2.reference import SPEAKER, Reference
 from cosyvoice2.speech import Speech
 from cosyvoice2.vocoder import MelRow, vocode
-from speechbase.device import on_gpu
+from speechbase.device import on_gpu, settle
 from speechbase.errors import RequestError
 
 TOGETHER = 4
@@ -40,6 +40,7 @@ class Sounds:
         """(2 n, 80) of each."""
         found = self.flow.mel(rows, streaming=streaming)
         mx.eval(found)
+        settle()
         return [np.array(mel) for mel in found]
 
     def speech(self, rows: Sequence[Row]) -> list[Speech]:

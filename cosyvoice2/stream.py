@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from cosyvoice2.config import FRAME, LOOK_AHEAD, MELS
@@ -23,6 +24,7 @@ from cosyvoice2.flow import TOKEN_FRAMES, FlowRow
 from cosyvoice2.sounds import Sounds
 from cosyvoice2.source import excite
 from cosyvoice2.vocoder import VocoderStream, decode, noise_of, pitch_of
+from speechbase.device import settle
 
 LONGEST_HOP = 100
 """Tokens of a chunk; the first has 25, each next one twice as many."""
@@ -40,10 +42,16 @@ def spoken(
     for token in tokens:
         waiting.append(token)
         if len(waiting) >= frames.lacking:
-            yield from _some(samples.push(np.array(frames.feed(waiting))))
+            yield from _some(samples.push(_given(frames.feed(waiting))))
             waiting.clear()
-    yield from _some(samples.push(np.array(frames.feed(waiting, finalize=True))))
+    yield from _some(samples.push(_given(frames.feed(waiting, finalize=True))))
     yield from _some(samples.finish())
+
+
+def _given(mel: mx.array) -> np.ndarray:
+    found = np.array(mel)
+    settle()
+    return found
 
 
 def _some(samples: np.ndarray) -> Iterator[np.ndarray]:
@@ -72,7 +80,7 @@ def official(
         if len(there) - done >= size + LOOK_AHEAD:
             known = np.array(there[: done + size + LOOK_AHEAD], np.int32)
             [made] = sounds.flow.mel([replace(row, tokens=known)], streaming=True, finalize=False)
-            yield vocoder.speak(np.array(made)[TOKEN_FRAMES * done :], last=False)
+            yield vocoder.speak(_given(made)[TOKEN_FRAMES * done :], last=False)
             done, hop = done + size, min(LONGEST_HOP, 2 * hop)
     [mel] = sounds.mels([replace(row, tokens=np.array(there, np.int32))])
     yield vocoder.speak(mel[TOKEN_FRAMES * done :], last=True)

@@ -83,8 +83,9 @@ class TestSolver:
     @pytest.mark.parametrize(
         ("name", "steps", "streaming"),
         [
-            ("out_n10_s0", 10, False),
-            ("out_n10_s1", 10, True),
+            # ten steps are those of `TestMel` too
+            pytest.param("out_n10_s0", 10, False, marks=pytest.mark.slow),
+            pytest.param("out_n10_s1", 10, True, marks=pytest.mark.slow),
             ("out_n4_s0", 4, False),
             ("out_n1_s0", 1, False),
         ],
@@ -286,6 +287,9 @@ class TestStream:
             flow.stream(row, steps=1)
         assert pushed == [28] * 4  # the second is forgotten as the third comes
         assert len(flow._beginnings) == 2
+        flow.forget()
+        flow.stream(first, steps=1)
+        assert pushed == [28] * 5
 
     def test_two_streams_of_a_reference_do_not_disturb_each_other(self, flow: Flow) -> None:
         row, other = made_up(30, 30, 5), made_up(30, 30, 5)
