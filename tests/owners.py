@@ -126,9 +126,8 @@ class Rendering:
             assert not isinstance(owner, Answer)
             self.ticket = owner.own(job, self.cancel)
             with owner.doing(self.ticket):
-                return doing.render(
-                    owner, self.ticket, reading, selection, self.engine, self.screen
-                )
+                engines = bookplan.BookEngines(self.engine)
+                return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
 
 
 @dataclass
