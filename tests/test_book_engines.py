@@ -6,14 +6,19 @@ import shutil
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 from unittest import mock
 
 import numpy as np
 import pytest
 import soundfile
 
+from narrator.engines.voxcpm2.engine import VoxCPM2Engine
+from narrator.engines.voxcpm2.memory import WORK
+from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.pipeline.bookplan import BookEngines
 from narrator.speech.store import Store
@@ -221,3 +226,25 @@ def test_a_killed_render_of_several_engines_goes_on_where_it_was(
     assert report.complete
     assert not {step.key for step, _ in watcher.takes} & done
     assert len(report.finished.files) == len(CHAPTERS)
+
+
+@pytest.mark.parametrize("process", ["same", pytest.param("own", marks=pytest.mark.slow)])
+def test_a_model_that_is_given_back_is_gone_and_is_loaded_again(
+    model: Path, tmp_path: Path, process: Literal["same", "own"]
+):
+    settings = VoxCPM2Settings(model=str(model), process=process)
+    engine = VoxCPM2Engine(settings, cache=tmp_path / "voices")
+    wanted = engine.wants()
+    assert wanted is None or wanted > WORK
+    for _ in range(2):
+        engine.start().close()
+        assert engine.wants() == 0
+        held = held_by(engine)
+        engine.release()
+        assert engine.wants() == wanted
+        assert held() is None
+
+
+def held_by(engine: VoxCPM2Engine) -> weakref.ref[object]:
+    """What has the weights."""
+    return weakref.ref(engine._apart._process if engine._apart else engine._loaded.model)
