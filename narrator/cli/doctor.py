@@ -82,8 +82,9 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
-        elsewhere = any(check.name == SERVER for check in checks)
-        what = "a speech server" if elsewhere else "VoxCPM2"
+        looked_at = {check.name for check in checks}
+        names = {SERVER: "a speech server", "MLX": "VoxCPM2"}
+        what = " and ".join(what for name, what in names.items() if name in looked_at)
         out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
     if not fit:
         raise typer.Exit(EnvironmentFailed.exit_code)

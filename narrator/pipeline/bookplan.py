@@ -402,12 +402,12 @@ def typed(
     raise wrong
 
 
-def engines_in_words(engines: Mapping[str, Engine]) -> str:
-    """Engines, by speaker, each with whom it speaks: "voxcpm2: narrator, bob; draft: Ada"."""
-    return "; ".join(
-        f"{engine.name}: {', '.join(name for name in engines if engines[name] is engine)}"
-        for engine in distinct(engines)
-    )
+def engines_in_words(engines: Mapping[str, Speaks]) -> str:
+    """What speaks, by speaker, each with whom it speaks: "voxcpm2: narrator, bob; draft: Ada"."""
+    found: dict[int, list[str]] = {}
+    for name, engine in engines.items():
+        found.setdefault(id(engine), []).append(name)
+    return "; ".join(f"{engines[names[0]].name}: {', '.join(names)}" for names in found.values())
 
 
 @dataclass(frozen=True, slots=True)

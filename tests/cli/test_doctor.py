@@ -209,6 +209,20 @@ def test_a_book_with_mistakes_fails_and_the_rest_is_still_told(narrator, fit, bo
     assert found["model"]["state"] == "ok"
 
 
+def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(bookplan, "_made", lambda *_: fakes.HumEngine())
+    server = '{name: server, url: "http://127.0.0.1:1", model: x}'
+    book.write_text(
+        books.MANIFEST.replace("narrator: {", "narrator: {engine: {model: ./mine, seed: 3}, ")
+        .replace("ann: {", f"bob: {{engine: {{model: ./mine}}}}\n  ann: {{engine: {server}, ")
+    )  # fmt: skip
+    code, found, _ = narrator("doctor", book)
+    assert code == 3
+    assert found.count(" model: ./mine: ") == 1
+    assert "fail  speech server: " in found
+    assert "not ready for a speech server and VoxCPM2" in found
+
+
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
     monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
     book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
