@@ -169,14 +169,16 @@ def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     if draft and project.has_draft:  # a draft is not what the manifest speaks of
         return
     cannot = {settings: ENGINES[settings.name].unasked(settings) for settings in parts}
+    found: dict[str, Problem] = {}
     for settings, names in parts.items():
         for name, wish in _wishes(manuscript, settings, names).items():
             if said := _why_not(settings, name, cannot[settings]):
-                yield Problem(project.path, wish.line, f"{wish.said}: {said}")
+                found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
     for name, wish in _chapters_wishes(project).items():
         why = [_why_not(settings, name, cannot[settings]) for settings in parts]
-        if all(why):
-            yield Problem(project.path, wish.line, f"{wish.said}: {why[0]}")
+        if said := all(why) and why[0]:
+            found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
+    yield from found.values()
 
 
 def _why_not(settings: EngineSettings, name: str, cannot: Mapping[str, str]) -> str | None:
@@ -202,6 +204,9 @@ class _Wish:
 
     said: str
     line: int | None
+
+    def problem(self, project: Project, why: str) -> Problem:
+        return Problem(project.path, self.line, f"{self.said}: {why}")
 
 
 def _wishes(

@@ -203,6 +203,15 @@ def test_an_incomplete_book_has_a_page_that_says_so(narrator, tmp_path):
     assert "missing" in errors
 
 
+def test_a_page_says_which_engine_speaks_whom(tmp_path):
+    path, own = books.brief(tmp_path), {"ann": HumEngine("drone", version=2)}
+    book, out = books.plan(path, HumEngine(), own), tmp_path / "page.html"
+    report.write(book, out, on_progress=lambda what, share: None)
+    said = re.sub(r"<[^>]*>", " ", out.read_text("utf-8"))
+    said = " ".join(said.split())
+    assert "Engine of narrator : hum, version 1. Engine of ann : drone, version 2." in said
+
+
 def test_a_chapter_that_is_not_there_is_an_error(narrator, tmp_path):
     code, _, errors = narrator("report", books.write(tmp_path), "--chapter", "7")
     assert code == 2
