@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from narrator.engines.mlx.memory import WORK
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.engines.voxcpm2.memory import WORK
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.pipeline import bookplan, manuscript, run
 from narrator.pipeline.bookplan import BookEngines

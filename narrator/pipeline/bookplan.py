@@ -176,7 +176,7 @@ def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
                 found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
     for name, wish in _chapters_wishes(project).items():
         why = [_why_not(settings, name, cannot[settings]) for settings in parts]
-        if said := all(why) and why[0]:
+        if (said := why[0]) and all(why):
             found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
     yield from found.values()
 
