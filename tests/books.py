@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -156,8 +157,9 @@ def run(
     speakers: Sequence[str] = (),
     force: bool = False,
     speak: bool = True,
+    engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> tuple[Report, Watcher]:
-    """What `narrator render` does, with any engine."""
+    """What `narrator render` does, with any engine, and those of speakers that have their own."""
     watcher = watcher or Watcher()
     manuscript = read(path)
     selection = bookplan.select(manuscript, chapters, speakers, force)
@@ -168,6 +170,7 @@ def run(
         observer=watcher,
         cancel=watcher.cancel,
         speak=speak,
+        engines=engines,
     )
     return report, watcher
 
@@ -180,11 +183,15 @@ def speak(
         return run(path, engine, watcher, **chosen)
 
 
-def plan(path: Path, engine: Engine) -> bookplan.BookPlan:
-    return bookplan.plan(read(path), engine, bookplan.Selection())
+def plan(
+    path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
+) -> bookplan.BookPlan:
+    return bookplan.plan(read(path), engine, bookplan.Selection(), engines=engines)
 
 
-def todo(path: Path, engine: Engine) -> dict[str, Why]:
+def todo(
+    path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
+) -> dict[str, Why]:
     """What a render would do and why, by the text of the chunk."""
-    book = plan(path, engine)
+    book = plan(path, engine, engines)
     return {step.chunk.text.strip(): book.why[step.key] for step in book.todo}

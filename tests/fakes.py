@@ -76,6 +76,9 @@ class HumEngine:
     fault: Fault = lambda request: None
     requests: list[Request] = field(default_factory=list)
     sessions: list[HumSession] = field(default_factory=list)
+    size: int = 0
+    """Bytes of memory that it takes."""
+    loaded: bool = False
 
     def identity(self) -> Mapping[str, Any]:
         return {"name": self.name, "version": self.version}
@@ -96,7 +99,15 @@ class HumEngine:
     def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {}
 
+    def wants(self) -> int:
+        return 0 if self.loaded else self.size
+
+    def release(self) -> None:
+        assert all(session.closed for session in self.sessions)
+        self.loaded = False
+
     def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
+        self.loaded = True
         session = HumSession(self, self.slots)
         self.sessions.append(session)
         return session

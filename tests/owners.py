@@ -6,13 +6,13 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from narrator.engines import Outcome, quiet
+from narrator.engines import Engine, Outcome, quiet
 from narrator.pipeline import bookplan
 from narrator.pipeline.owning import doing, inputs, joining
 from narrator.pipeline.owning.jobs import Job
@@ -83,6 +83,9 @@ class Rendering:
     engine: GatedEngine = field(default_factory=GatedEngine)
     chapters: tuple[str, ...] = ()
     force: bool = False
+    draft: bool = True
+    own: Mapping[str, Engine] = field(default_factory=dict)
+    """Engines of speakers."""
     screen: Screen = field(default_factory=Screen)
     cancel: threading.Event = field(default_factory=threading.Event)
     ticket: Ticket | None = None
@@ -119,16 +122,15 @@ class Rendering:
 
     def _run(self) -> Report:
         reading = inputs.read(self.path)
-        job = Job(kind="render", draft=True, chapters=self.chapters, force=self.force)
+        job = Job(kind="render", draft=self.draft, chapters=self.chapters, force=self.force)
         selection = bookplan.select(reading.manuscript, job.chapters, (), job.force)
         project, joined = reading.manuscript.project, threading.Event()
         with joining.engage(project, job, self.screen, self.cancel, joined) as owner:
             assert not isinstance(owner, Answer)
             self.ticket = owner.own(job, self.cancel)
             with owner.doing(self.ticket):
-                return doing.render(
-                    owner, self.ticket, reading, selection, self.engine, self.screen
-                )
+                engines = bookplan.BookEngines(self.engine, self.own)
+                return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
 
 
 @dataclass

@@ -156,17 +156,20 @@ def render(
 ) -> tuple[run.Report, books.Watcher]:
     """What `narrator render` does, leniently; where nothing is to `deliver`, up to the takes."""
     with lenient():
-        engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
-        return (books.run if deliver else books.speak)(path, engine, watcher, **options)
+        engines = bookplan.engines_for(manuscript.read(path).project, draft=False)
+        options["engines"] = engines.own
+        return (books.run if deliver else books.speak)(path, engines.main, watcher, **options)
 
 
 if __name__ == "__main__":
     with lenient():
         project = manuscript.read(Path(sys.argv[1]))
+        engines = bookplan.engines_for(project.project, draft=False)
         run.run(
             project,
-            bookplan.engine_for(project.project, draft=False),
+            engines.main,
             bookplan.Selection(),
+            engines=engines.own,
             observer=books.Watcher(),
             cancel=threading.Event(),
         )

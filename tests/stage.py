@@ -98,6 +98,12 @@ class StageEngine:
     def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {"stage": np.zeros((2, 4, 8), np.float32)}
 
+    def wants(self) -> int:
+        return 0
+
+    def release(self) -> None:
+        pass
+
     def start(self, tell: Callable[[str], None] = quiet) -> StageSession:
         tell("loading the stage")
         session = StageSession(self, self.slots)

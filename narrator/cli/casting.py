@@ -159,7 +159,7 @@ def engine_for(root: Path | None, draft: bool) -> Engine:
 
     settings, home = speech_of(root).engine, files.library() if root is None else root
     kind = ENGINES["draft" if draft else settings.name]
-    return kind.make(settings, EngineHome(home, home / "build" / "voices"), err.print)
+    return kind.make(kind.own(settings), EngineHome(home, home / "build" / "voices"), err.print)
 
 
 def _check_clones(engine: Engine, what: str) -> None:

@@ -120,10 +120,10 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
         for path in manifests:
             project = load.load(path)
             kinds = feeds.COMPANIONS & set(project.manifest.output.companions)
-            for engine in {"draft" if draft else project.engine.name for draft in drafts}:
-                if not Folders(project, engine).sounds():
+            for draft in sorted({draft and project.has_draft for draft in drafts}):
+                if not Folders(project, draft).sounds():
                     continue  # nothing to ask for, so no engine is needed
-                for file, note in products.listed(plan_of(path, engine == "draft")):
+                for file, note in products.listed(plan_of(path, draft)):
                     if note:
                         err.print(f"{near(file)}: left out: {note}")
                     else:

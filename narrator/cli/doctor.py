@@ -8,7 +8,7 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
-WORK = 2e9
-"""Bytes beside the weights: two windows of the codec (1.7 GB as they were counted), two rows (40 MB
-each), and this program."""
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
 SERVER = "speech server"
@@ -85,8 +82,9 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
-        elsewhere = any(check.name == SERVER for check in checks)
-        what = "a speech server" if elsewhere else "VoxCPM2"
+        looked_at = {check.name for check in checks}
+        names = {SERVER: "a speech server", "MLX": "VoxCPM2"}
+        what = " and ".join(what for name, what in names.items() if name in looked_at)
         out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
     if not fit:
         raise typer.Exit(EnvironmentFailed.exit_code)
@@ -111,16 +109,18 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
             more = len(error.problems) - 1
             said += f" and {counted(more, 'problem')} more" if more else ""
             yield Diagnosis("book", "fail", said, f"`narrator check {near(book)}` lists all")
-    settings = manuscript.project.engine if manuscript else None
     root = manuscript.project.root if manuscript else None
-    if settings is not None and settings.name == "server":
-        device = machine.Device("", "", None, "")
+    used = _engines(manuscript)
+    servers = [settings for settings in used if settings.name == "server"]
+    models = [settings for settings in used if settings.name == "voxcpm2"]
+    device = machine.Device("", "", None, "")
+    for settings in servers:
         tell("asking the speech server")
         yield _server(settings)
-    else:
+    if models or not servers:
         tell("asking MLX for its device")
         device = machine.device()
-        yield from _model_here(device, manuscript, tell)
+        yield from _model_here(device, manuscript, models, tell)
     yield _encoders()
     yield _draft()
     yield _casting(tell)
@@ -161,20 +161,44 @@ def _server(settings: EngineSettings) -> Diagnosis:
         return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)
 
 
-def _model_here(device: Device, manuscript: Manuscript | None, tell: Tell) -> Iterator[Diagnosis]:
+def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
+    """What a book is spoken by, each once: engines that differ in nothing but what goes with each
+    request would load the same."""
+    from narrator.engines.registry import ENGINES
+    from narrator.pipeline import bookplan
+
+    found: dict[EngineSettings, EngineSettings] = {}
+    if manuscript is not None:
+        for own in bookplan.settings_of(manuscript.project, draft=False).values():
+            plain = dict.fromkeys(ENGINES[own.name].overrides.model_fields)
+            found.setdefault(own.model_copy(update=plain), own)
+    return list(found.values())
+
+
+def _model_here(
+    device: Device,
+    manuscript: Manuscript | None,
+    settings: Sequence[EngineSettings],
+    tell: Tell,
+) -> Iterator[Diagnosis]:
+    """A machine that is to load models with these settings, one after the other; without any, the
+    one that it would load where no manifest says otherwise."""
     from narrator.engines import machine, voxcpm2
 
-    settings = manuscript.project.engine if manuscript else voxcpm2.KIND.settings()
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _device(device)
-    models = dict(voxcpm2.models_of(settings, root, tell))
-    for name, model in models.items():
-        yield _model(name, model)
-    yield _memory(machine.memory(), device, models["model"], hears)
-    if device.kind in ("Metal", "CUDA") and models["model"].path is not None:
+    largest: Model | None = None
+    for own in settings or [voxcpm2.KIND.own(voxcpm2.KIND.settings())]:
+        for name, model in voxcpm2.models_of(own, root, tell):
+            yield _model(name, model)
+            if name == "model" and (largest is None or model.bytes > largest.bytes):
+                largest = model
+    assert largest is not None
+    yield _memory(machine.memory(), device, largest, hears)
+    if device.kind in ("Metal", "CUDA") and largest.path is not None:
         tell("running a step of the model's sizes")
-        yield from _step(models["model"].path)
+        yield from _step(largest.path)
 
 
 def _device(device: Device) -> Diagnosis:
@@ -200,7 +224,7 @@ def _model(name: str, model: Model) -> Diagnosis:
 
 
 def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagnosis:
-    from narrator.engines.mlx.memory import RECOGNISER
+    from narrator.engines.mlx.memory import RECOGNISER, WORK
 
     free = "" if memory.available is None else f", {sized(memory.available)} available"
     said = f"{sized(memory.total)}{free}"
@@ -341,8 +365,9 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engine = bookplan.engine_for(manuscript.project, draft=False)
-        costs = estimate.estimate(bookplan.plan(manuscript, engine, bookplan.Selection()))
+        engines = bookplan.engines_for(manuscript.project, draft=False)
+        book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
+        costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk
     except EngineUnavailable as error:
         tell(str(error))

@@ -77,8 +77,8 @@ def plan_of(
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
-    engine = bookplan.engine_for(manuscript.project, draft=draft)
-    return bookplan.plan(manuscript, engine, selection)
+    engines = bookplan.engines_for(manuscript.project, draft=draft)
+    return bookplan.plan(manuscript, engines.main, selection, engines=engines.own)
 
 
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
@@ -96,9 +96,11 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
         table.add_row(str(row.number), row.title, str(row.chunks), str(row.cached),
                       clock(row.seconds))  # fmt: skip
     out.print(table)
-    cast = Table("speaker", "chunks", "audio", box=None)
+    several = len(book.speaking) > 1
+    cast = Table("speaker", "chunks", "audio", *["engine"] * several, box=None)
     for one in _speaker_rows(book):
-        cast.add_row(one.speaker, str(one.chunks), clock(one.seconds))
+        engine = [one.engine] * several
+        cast.add_row(one.speaker, str(one.chunks), clock(one.seconds), *engine)
     out.print(cast)
     _print_reasons(book)
     print_lost(book)
@@ -106,13 +108,16 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
+    for own in costs.engines if several else ():
+        took = "not measured yet" if own.wall is None else f"about {clock(own.wall)}"
+        out.print(f"  {own.engine}: {clock(own.seconds)} of speech; time: {took}")
     if costs.sent is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
                   "sent again")  # fmt: skip
     warn_of_unspoken(book)
     warn_of_unasked(book)
-    if cost := bookplan.stereo_cost(book.manuscript, book.engine.sample_rate):
+    if cost := bookplan.stereo_cost(book.manuscript, book.sample_rate):
         err.print(f"warning: {cost}")
 
 
@@ -127,6 +132,14 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
         "seconds_to_render": round(costs.seconds, 1),
         "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
+        "by_engine": [
+            {
+                "engine": own.engine,
+                "seconds_to_render": round(own.seconds, 1),
+                "expected_wall_seconds": None if own.wall is None else round(own.wall, 1),
+            }
+            for own in costs.engines
+        ],
         "disk_bytes": costs.disk,
         "finished_bytes": costs.files,
         "disk_free_bytes": costs.free,
@@ -164,6 +177,7 @@ class _SpeakerRow:
     speaker: str
     chunks: int
     seconds: float
+    engine: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +249,8 @@ def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
         steps = [s for s in book.steps if s.chunk.speaker == name and s in book.selection]
         if not steps and name in speakers and speakers[name].plays:
             continue
-        rows.append(_SpeakerRow(name, len(steps), round(sum(s.expected for s in steps), 1)))
+        seconds = round(sum(step.expected for step in steps), 1)
+        rows.append(_SpeakerRow(name, len(steps), seconds, book.engines[name].name))
     return rows
 
 
@@ -271,7 +286,7 @@ def _print_status(book: BookPlan) -> None:
     for row in rows:
         out.print(f"{row.number:4}  {_state(row, row.number in held):>9}  {row.title}")
     done, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
-    out.print(f"{done} of {chunks} chunks ({book.engine.name})")
+    out.print(f"{done} of {chunks} chunks ({book.engine_names})")
     for step, faults in given_up:
         out.print(f"given up: {step.id} {source(step.chunk)}: {'; '.join(faults)}")
     if given_up:
@@ -347,12 +362,10 @@ def warn_of_unspoken(book: BookPlan) -> None:
 
 
 def warn_of_unasked(book: BookPlan) -> None:
-    """Say what the manifest asks for that its engine cannot be asked."""
-    from narrator.engines.registry import ENGINES
+    """Say what the manifest asks for that its engines cannot be asked."""
     from narrator.pipeline import bookplan
 
-    if kind := ENGINES.get(book.engine.name):
-        tell("warning", list(bookplan.not_asked(book.manuscript, kind)))
+    tell("warning", list(bookplan.not_asked(book.manuscript, draft=book.folders.draft)))
 
 
 def print_lost(book: BookPlan) -> None:
@@ -377,7 +390,7 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
     one, draft = steps[0].id, book.folders.option
     fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
     mends = [f"`narrator takes {one}{draft} --out listen` to hear it"]
-    if "seed" in book.engine.uses:
+    if "seed" in book.engines[steps[0].chunk.speaker].uses:
         mends.append(f"`narrator retake {one}{draft}` to speak it anew")
     mends.append(f"`narrator pin {one} 0{draft}` to accept it")
     say(f"{counted(len(steps), 'chunk')} of which no try passed its checks, so {fate}: "

@@ -126,10 +126,9 @@ def _run(
         reading = inputs.read(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engine = bookplan.engine_for(project, draft=draft, tell=err.print)
+        engines = bookplan.engines_for(project, draft=draft, tell=err.print)
     if kind == "render" and not as_json:
-        speaks = bookplan.kind_of(project, draft=draft)
-        tell("warning", list(bookplan.not_asked(reading.manuscript, speaks)))
+        tell("warning", list(bookplan.not_asked(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
@@ -143,7 +142,7 @@ def _run(
         else:
             ticket = own.own(job, cancel)
             with own.doing(ticket):
-                done = doing.render(own, ticket, reading, selection, engine, progress)
+                done = doing.render(own, ticket, reading, selection, engines, progress)
     if isinstance(done, joining.Answer):
         print_answer(done, as_json)
         return

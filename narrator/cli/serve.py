@@ -98,6 +98,7 @@ def _server(
     book: Project | None, draft: bool, language: str | None, longest: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
+    from narrator.engines.registry import ENGINES
     from narrator.pipeline.bookplan import engine_for as engine_of
     from narrator.pipeline.manuscript import lexicon_of
     from narrator.project.schema import SpeechSettings
@@ -111,6 +112,9 @@ def _server(
         engine_for(None, draft) if book is None else engine_of(book, draft=draft, tell=err.print)
     )
     settings = SpeechSettings().engine if book is None else book.engine
+    whole = {**settings.model_dump(), **ENGINES[settings.name].own(settings).model_dump()}
+    if book is not None and not draft:
+        _tell_of_others(book)
     spoken = language_of(book.root if book else None, language)
     voices = VoiceBook(engine, spoken, book)
     if voices.uncast:
@@ -127,10 +131,21 @@ def _server(
     return SpeechServer(
         Hall(Switchboard(engine, most), _say),
         voices,
-        parameters_of(engine, settings.model_dump()),
+        parameters_of(engine, whole),
         Lexicon() if book is None else lexicon_of(book)[0],
         longest,
     )
+
+
+def _tell_of_others(book: Project) -> None:
+    """One engine runs at a time here: it is the book's."""
+    from narrator.engines.registry import ENGINES
+
+    ours = ENGINES[book.engine.name].own(book.engine)
+    names = [name for name in book.manifest.speakers if book.engine_of(name) != ours]
+    if names:
+        err.print(f"warning: {', '.join(names)}: engines of their own are for renders; here the "
+                  f"book's speaks all, {book.engine.name}")  # fmt: skip
 
 
 def _check_origin(origin: str) -> None:

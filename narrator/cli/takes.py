@@ -132,13 +132,13 @@ def retake(
     stop_on_signals(cancel)
     reading = inputs.read(where)
     project = reading.manuscript.project
-    parameters = bookplan.kind_of(project, draft=draft).typed(settings or ())
-    engine = bookplan.engine_for(project, draft=draft)
+    parameters = bookplan.typed(reading.manuscript, names, settings or (), draft=draft)
+    engines = bookplan.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
     rows = _done(
         job, project, cancel,
-        lambda owner, ticket, shown: doing.retake(owner, ticket, reading, engine, shown),
+        lambda owner, ticket, shown: doing.retake(owner, ticket, reading, engines, shown),
     ).get("retaken", [])  # fmt: skip
     if as_json:
         out.print_json(data=rows)
@@ -216,12 +216,12 @@ def _marked(job: Job, where: Path) -> Mapping[str, Any]:
     with stage(err, "reading the manuscript"):
         reading = inputs.read(where)
     project = reading.manuscript.project
-    engine = bookplan.engine_for(project, draft=job.draft)
+    engines = bookplan.engines_for(project, draft=job.draft)
     cancel = threading.Event()
     stop_on_signals(cancel)
     return _done(
         job, project, cancel,
-        lambda owner, ticket, shown: doing.mark(ticket, reading, engine),
+        lambda owner, ticket, shown: doing.mark(ticket, reading, engines),
     )  # fmt: skip
 
 

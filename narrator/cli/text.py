@@ -243,6 +243,7 @@ def check(
 
 def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
+    from narrator.pipeline import bookplan
     from narrator.pipeline.manuscript import characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
@@ -262,6 +263,10 @@ def _print_counts(manuscript: Manuscript) -> None:
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
+    kinds = bookplan.kinds_of(manuscript.project, draft=False)
+    if len({kinds[name].name for name in speakers}) > 1:
+        own = {name: kind for name, kind in kinds.items() if name in speakers}
+        out.print(f"spoken by {bookplan.engines_in_words(own)}")
 
 
 def _print_left_out(items: Sequence[LeftOut]) -> None:
@@ -349,8 +354,12 @@ def _has_words(change: Change) -> bool:
 
 
 def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str, object]:
+    from narrator.pipeline import bookplan
+
+    kinds = bookplan.kinds_of(manuscript.project, draft=False)
     return {
         "title": manuscript.project.manifest.title,
+        "engines": {name: kind.name for name, kind in kinds.items()},
         "chapters": [chapter.title for chapter in manuscript.chapters],
         "chunks": [
             {

@@ -16,13 +16,8 @@ class Folders:
     """The folders of one manifest, of which a project may hold several, or of its draft."""
 
     project: Project
-    engine: str
-    """Name of what speaks."""
-
-    @property
-    def draft(self) -> bool:
-        """Whether a book that has a real engine is spoken by the draft voice."""
-        return self.engine == "draft" != self.project.engine.name
+    draft: bool
+    """Whether a book that has a real engine is spoken by the draft voice."""
 
     @property
     def option(self) -> str:

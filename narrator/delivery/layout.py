@@ -52,6 +52,11 @@ class RenderedBook(Protocol):
     @property
     def folders(self) -> Folders: ...
 
+    @property
+    def rates(self) -> Mapping[str, int]:
+        """Hz that each speaker is spoken in."""
+        ...
+
 
 def laid_out(
     book: RenderedBook, chapters: Sequence[int], shared: BookSound | None = None
@@ -90,7 +95,8 @@ class BookSound:
     speech: float
     """dB of the book's speech with these gains."""
     rate: int
-    """Hz of the book: the highest of its takes', which are one engine's or several'."""
+    """Hz of the book: the highest of its takes', which are one engine's or several', those too that
+    are to come; 0 as long as there are none."""
 
 
 def book_sound(book: RenderedBook) -> BookSound:
@@ -102,12 +108,17 @@ def book_sound(book: RenderedBook) -> BookSound:
     voices = {name: voice.speaker for name, voice in book.cast.items()}  # some share one
     own = {voice.speaker: voice.gain for voice in book.cast.values()}
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in own}
-    rate = 0
+    rates: dict[int, int] = {}
+    """Of engines, and what their takes have: a model that is not here may be known wrong."""
     for step in book.steps:
+        said = book.rates[step.chunk.speaker]
+        rates.setdefault(said, 0)
         if record := book.takes.take(step.key):
-            rate = max(rate, record.sample_rate)
+            rates[said] = max(rates[said], record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
             measured[voices[step.chunk.speaker]].append((record.level, seconds))
+    rate = max((found or said for said, found in rates.items()), default=0)
+    rate = rate if any(rates.values()) else 0
     even = assemble.levels(measured, own)
     gains = {name: even[voice] for name, voice in voices.items()}
     return BookSound(gains, assemble.spoken(measured, even), rate)

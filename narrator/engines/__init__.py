@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator.engines import machine
 from narrator.engines.voice import Mode, Reference, Voice
 from narrator.errors import EngineFailure, Problem
 
@@ -99,8 +100,20 @@ def is_known(engine: Engine) -> bool:
 
 
 def distinct(engines: Mapping[str, Engine]) -> Sequence[Engine]:
-    """The engines of a book's speakers, each once; their names tell them apart."""
-    return list({engine.name: engine for engine in engines.values()}.values())
+    """The engines of a book's speakers, each once: two may be of one name."""
+    return list({id(engine): engine for engine in engines.values()}.values())
+
+
+def make_room(engine: Engine, among: Iterable[Engine]) -> None:
+    """Before an engine is started: have those `among` which it runs give back what they hold, where
+    memory is short, so that they run in turn. None of their sessions is open."""
+    others = [other for other in among if other is not engine]
+    if not others:
+        return
+    wanted, available = engine.wants(), machine.memory().available
+    if wanted is None or (wanted and (available is None or wanted > available)):
+        for other in others:
+            other.release()
 
 
 def quiet(what: str) -> None:
@@ -208,6 +221,16 @@ class Engine(Protocol):
         empty where it has none. May load the model. Raises EngineUnavailable, EngineFailure."""
         ...
 
+    def wants(self) -> int | None:
+        """Bytes of this machine's memory that a start would take now: 0 where it is loaded already
+        or takes little, None where it is memory that is not seen from here, as a GPU's own."""
+        ...
+
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
+        ...
+
+    def release(self) -> None:
+        """Give back what `start` and `encoded` have loaded and kept, while no session is open: it
+        is loaded again when it is wanted."""
         ...

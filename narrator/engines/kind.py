@@ -73,6 +73,13 @@ class EngineKind:
     """What so many characters cost, in words, where they are sent elsewhere; "" where nobody knows.
     """
 
+    def own(self, settings: EngineSettings) -> EngineSettings:
+        """Settings of a manifest as this engine has them: without those of others, and with its own
+        defaults for what is not set."""
+        names = settings.model_fields_set & self.settings.model_fields.keys()
+        set_here = {name: getattr(settings, name) for name in names}
+        return self.settings.model_validate({**set_here, "name": self.name})
+
     def typed(self, written: Iterable[str]) -> dict[str, Any]:
         """Overrides as a command line has them: "cfg=2.5". Raises UsageError."""
         names = list(self.overrides.model_fields)

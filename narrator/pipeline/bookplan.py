@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
@@ -19,8 +19,8 @@ from narrator.cast import presets, references
 from narrator.cast.references import Voices
 from narrator.delivery import demands, layout
 from narrator.delivery.folders import Folders
-from narrator.engines import Engine, distinct, quiet
-from narrator.engines.kind import EngineHome, EngineKind
+from narrator.engines import Engine, distinct, is_known, quiet
+from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
 from narrator.errors import (
@@ -35,6 +35,7 @@ from narrator.importers.doubts import Shape, doubts
 from narrator.importers.project import waiting
 from narrator.pipeline.manuscript import (
     Manuscript,
+    Speaks,
     main_language,
     oddities,
     spoken_by,
@@ -65,23 +66,25 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     UserError (clips).
     """
     project = manuscript.project
-    kind, draft = ENGINES[project.engine.name], ENGINES["draft"]
+    draft, drafts = ENGINES["draft"], kinds_of(project, draft=True)
+    kinds = kinds_of(project, draft=False)
     texts = (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript)))
     for odd in (*project.remarks, *texts, *waiting(project.path)):
         tell(str(odd))
-    for one in dict.fromkeys((kind, draft)):
-        for lacking in _lacking(manuscript, one):
+    if kinds != drafts:
+        for lacking in _lacking(manuscript, kinds, "`narrator render`"):
             tell(str(lacking))
+    for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
+        tell(str(lacking))
     shapes = demands.shapes(project, manuscript.spoken)
-    for unasked in not_asked(manuscript, kind):
+    for unasked in not_asked(manuscript, draft=False):
         tell(str(unasked))
-    rate = kind.sample_rate(project.engine)
+    rate = _rate_before(manuscript)
     demands.check_output(project, rate, shapes)
     if cost := stereo_cost(manuscript, rate):
         tell(cost)
-    if refused := list(kind.refused(project.engine, manuscript.cast)):
-        line = project.line("engine")
-        raise ManifestError([Problem(project.path, line, said) for said in refused])
+    if refused := list(_refused(manuscript)):
+        raise ManifestError(refused)
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
@@ -90,9 +93,33 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             problems += error.problems
     if problems:
         raise UserError(problems)
-    if not _is_here(kind):
-        return manuscript
-    return spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))
+    return spoken_by(manuscript, _asked(kinds))
+
+
+def _refused(manuscript: Manuscript) -> Iterator[Problem]:
+    """What keeps engines from speaking their parts of the cast."""
+    project = manuscript.project
+    for settings, names in _parts(project).items():
+        voices = {name: manuscript.cast[name] for name in names}
+        others = all(project.speakers[name].engine is not None for name in names)
+        loc = ("speakers", project.voice_of(names[0]), "engine") if others else ("engine",)
+        for said in ENGINES[settings.name].refused(settings, voices):
+            yield Problem(project.path, project.line(*loc), said)
+
+
+def _parts(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
+    """Who of the cast is spoken by engines of the same settings."""
+    found: dict[EngineSettings, list[str]] = {}
+    for name, settings in settings_of(project, draft=False).items():
+        found.setdefault(settings, []).append(name)
+    return found
+
+
+def _rate_before(manuscript: Manuscript) -> int:
+    """Hz of a book, as long as no model says otherwise."""
+    settings = settings_of(manuscript.project, draft=False)
+    saying = {one.chunk.speaker for one in manuscript.spoken} or settings.keys()
+    return max(ENGINES[settings[name].name].sample_rate(settings[name]) for name in saying)
 
 
 def _is_here(kind: EngineKind) -> bool:
@@ -104,66 +131,123 @@ def _is_here(kind: EngineKind) -> bool:
     return True
 
 
-def _lacking(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
-    """What an engine would leave out, or refuse, for its language."""
-    if not _is_here(kind):
-        return
-    main = main_language(manuscript)
-    way = "`narrator render --draft`" if kind.name == "draft" else "`narrator render`"
-    if not kind.speaks(main):
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """An engine that cannot be asked here: it may speak anything."""
+
+    name: str
+
+    def speaks(self, language: str) -> bool:
+        return True
+
+
+def _asked(kinds: Mapping[str, EngineKind]) -> Mapping[str, Speaks]:
+    here = {kind.name: kind for kind in kinds.values() if _is_here(kind)}
+    return {name: here.get(kind.name, _Unknown(kind.name)) for name, kind in kinds.items()}
+
+
+def _lacking(
+    manuscript: Manuscript, kinds: Mapping[str, EngineKind], way: str
+) -> Iterator[Problem]:
+    """What engines, by speaker, would leave out or refuse for its language; `way` asks them."""
+    main, asked = main_language(manuscript), _asked(kinds)
+    saying = {u.chunk.speaker for u in manuscript.spoken if primary(u.language) == primary(main)}
+    for name in dict.fromkeys(asked[s].name for s in saying if not asked[s].speaks(main)):
         yield Problem(
             manuscript.project.path,
             manuscript.project.line("language"),
             f"{way} will refuse this book: its main language, “{main}”, is none of the engine's "
-            f"({kind.name})",
+            f"({name})",
         )
-    for problem in unspoken(spoken_by(manuscript, dict.fromkeys(manuscript.cast, kind))):
+    for problem in unspoken(spoken_by(manuscript, asked)):
         yield replace(problem, message=f"{way}: {problem.message}")
 
 
-def not_asked(manuscript: Manuscript, kind: EngineKind) -> Iterator[Problem]:
-    """What the manifest asks for that its engine cannot be asked, each once, with what to do."""
-    project = manuscript.project
-    if kind.name != project.engine.name:  # a draft is not what the manifest speaks of
+def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+    """What the manifest asks for that its engines cannot be asked, each once, with what to do."""
+    project, parts = manuscript.project, _parts(manuscript.project)
+    if draft and project.has_draft:  # a draft is not what the manifest speaks of
         return
-    cannot = kind.unasked(project.engine)
-    for name, line in _wishes(manuscript).items():
-        of_engine = "." not in name and name not in _OF_VOICES
-        if name in cannot:
-            said = cannot[name]
-        elif of_engine and name not in kind.settings.model_fields:
-            said = f"the engine {kind.name} has no such setting, and goes without"
-        else:
-            continue
-        yield Problem(project.path, line, f"{'engine.' if of_engine else ''}{name}: {said}")
+    cannot = {settings: ENGINES[settings.name].unasked(settings) for settings in parts}
+    found: dict[str, Problem] = {}
+    for settings, names in parts.items():
+        for name, wish in _wishes(manuscript, settings, names).items():
+            if said := _why_not(settings, name, cannot[settings]):
+                found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
+    for name, wish in _chapters_wishes(project).items():
+        why = [_why_not(settings, name, cannot[settings]) for settings in parts]
+        if (said := why[0]) and all(why):
+            found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
+    yield from found.values()
+
+
+def _why_not(settings: EngineSettings, name: str, cannot: Mapping[str, str]) -> str | None:
+    """Why an engine cannot be asked for something, and what is done or to do; None where it can."""
+    if name in cannot or "." in name or name in _OF_VOICES:
+        return cannot.get(name)
+    if name in type(settings).model_fields:
+        return None
+    others = [kind.name for kind in ENGINES.values() if name in kind.settings.model_fields]
+    has = "has" if len(others) == 1 else "have"
+    return (
+        f"the engine {settings.name} has no such setting, and goes without; "
+        f"{' and '.join(others)} {has} it"
+    )
 
 
 _OF_VOICES = ("style", "reference", "description")
 
 
-def _wishes(manuscript: Manuscript) -> dict[str, int | None]:
-    """What a manifest sets of its engine, by the names of `EngineKind.unasked`, with the line of
-    its first place where that is known."""
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a manifest sets, as it is spelled there, and its first line where that is known."""
+
+    said: str
+    line: int | None
+
+    def problem(self, project: Project, why: str) -> Problem:
+        return Problem(project.path, self.line, f"{self.said}: {why}")
+
+
+def _wishes(
+    manuscript: Manuscript, settings: EngineSettings, names: Sequence[str]
+) -> dict[str, _Wish]:
+    """What a manifest sets of an engine, by the names of `EngineKind.unasked`, for its part of the
+    cast."""
     project = manuscript.project
-    found: dict[str, int | None] = {
-        name: project.line("engine", name)
-        for name in sorted(project.engine.model_fields_set - {"name"})
-    }
-    for number in project.numbered:
-        loc = project.chapter_loc(number)
-        for name in sorted(project.chapters[number].engine.model_fields_set):
-            found.setdefault(name, project.line(*loc, "engine", name))
-    for voice in manuscript.cast.values():
+    found: dict[str, _Wish] = {}
+    if settings.name == project.engine.name:
+        for name in sorted(project.engine.model_fields_set - {"name"}):
+            found[name] = _Wish(f"engine.{name}", project.line("engine", name))
+    for speaker in names:
+        own, loc = project.speakers[speaker].engine, ("speakers", project.voice_of(speaker))
+        for name in sorted(own.model_fields_set - {"name"}) if own else ():
+            said = f"speakers.{loc[1]}.engine.{name}"
+            found.setdefault(name, _Wish(said, project.line(*loc, "engine", name)))
+    for speaker in names:
+        voice = manuscript.cast[speaker]
         for name in _OF_VOICES:
             if getattr(voice, name):
-                found.setdefault(name, project.line("speakers", voice.speaker))
-    if any(one.chunk.style for one in manuscript.spoken):
-        found.setdefault("style", None)
-    spoken = {(one.chapter, one.chunk.speaker) for one in manuscript.spoken}
+                line = project.line("speakers", voice.speaker)
+                found.setdefault(name, _Wish(name, line))
+    own_chunks = [one for one in manuscript.spoken if one.chunk.speaker in names]
+    if any(one.chunk.style for one in own_chunks):
+        found.setdefault("style", _Wish("style", None))
+    spoken = {(one.chapter, one.chunk.speaker) for one in own_chunks}
     modes = {place: _chain_rules(project, *place).mode for place in spoken}
     for place in sorted(modes):
         name = f"chain.{modes[place]}" if _sets_mode(project, *place) else "chain.mode"
-        found.setdefault(name, project.line("chain", "mode"))
+        found.setdefault(name, _Wish(name, project.line("chain", "mode")))
+    return found
+
+
+def _chapters_wishes(project: Project) -> dict[str, _Wish]:
+    """What chapters set of engines; what some engine of the book can be asked is for that one."""
+    found: dict[str, _Wish] = {}
+    for number in project.numbered:
+        loc = project.chapter_loc(number)
+        for name in sorted(project.chapters[number].engine.model_fields_set):
+            found.setdefault(name, _Wish(f"engine.{name}", project.line(*loc, "engine", name)))
     return found
 
 
@@ -199,15 +283,136 @@ def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
     return demands.stereo_cost(project, rate, channels, seconds)
 
 
+# -- engines ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BookEngines:
+    """What speaks a book."""
+
+    main: Engine
+    """What speaks all that has no engine of its own."""
+    own: Mapping[str, Engine] = field(default_factory=dict)
+    """By speaker, of those that have another."""
+    settings: Sequence[tuple[EngineSettings, Engine]] = ()
+    """Of each engine, what it was made with."""
+
+    def of(self, speaker: str) -> Engine:
+        return self.own.get(speaker, self.main)
+
+    @property
+    def all(self) -> Sequence[Engine]:
+        return distinct({"": self.main, **self.own})
+
+
+def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
+    """What each of the cast is spoken by."""
+    if draft:
+        return dict.fromkeys(project.speakers, ENGINES["draft"].own(project.engine))
+    return {name: project.engine_of(name) for name in project.speakers}
+
+
+def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineKind]:
+    """The same, as far as it is known before an engine is made."""
+    return {name: ENGINES[one.name] for name, one in settings_of(project, draft=draft).items()}
+
+
 def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
-    """The engine that a render would use; what takes long is told. Raises EngineUnavailable."""
-    remembered = partial(_remembered, identity_path(project), tell)
-    home = EngineHome(project.root, project.build / "voices", remembered)
-    return kind_of(project, draft=draft).make(project.engine, home, tell)
+    """The engine of all that has none of its own; what takes long is told. Raises
+    EngineUnavailable."""
+    return _made(project, _main_settings(project, draft), tell)
 
 
-def kind_of(project: Project, *, draft: bool) -> EngineKind:
-    return ENGINES["draft" if draft else project.engine.name]
+def engines_for(
+    project: Project,
+    *,
+    draft: bool,
+    tell: Callable[[str], None] = quiet,
+    known: Sequence[tuple[EngineSettings, Engine]] = (),
+) -> BookEngines:
+    """The engines that a render would use. Raises EngineUnavailable.
+
+    Speakers whose engines differ in nothing but what goes with each request share one, as do those
+    that are `known` with their settings.
+    """
+    settings = _main_settings(project, draft)
+    main = _alike(known, settings)
+    if main is None:
+        main = engine_for(project, draft=draft, tell=tell)
+    made, own = [(settings, main)], dict[str, Engine]()
+    for name, speaker in project.speakers.items() if not draft else ():
+        if speaker.engine is None:
+            continue
+        settings = project.engine_of(name)
+        engine = _alike((*made, *known), settings)
+        if engine is None:
+            engine = _made(project, settings, tell)
+        made.append((settings, engine))
+        if engine is not main:
+            own[name] = engine
+    return BookEngines(main, own, made)
+
+
+def _main_settings(project: Project, draft: bool) -> EngineSettings:
+    return ENGINES["draft" if draft else project.engine.name].own(project.engine)
+
+
+def _alike(
+    known: Sequence[tuple[EngineSettings, Engine]], settings: EngineSettings
+) -> Engine | None:
+    """The engine that these settings would make again."""
+    for others, engine in known:
+        went_with_requests = {*engine.uses}
+        if type(others) is type(settings) and others.name == settings.name and (
+            others.model_dump(exclude=went_with_requests)
+            == settings.model_dump(exclude=went_with_requests)
+        ):  # fmt: skip
+            return engine
+    return None
+
+
+def _made(project: Project, settings: EngineSettings, tell: Callable[[str], None]) -> Engine:
+    """An engine, with what it gave to be remembered when it spoke here last. Raises
+    EngineUnavailable."""
+    kind = ENGINES[settings.name]
+    rows = cache(lambda: _remembered(project, kind.name, tell) or [{}])
+
+    def made(number: int) -> Engine:
+        home = EngineHome(project.root, project.build / "voices", lambda: rows()[number])
+        return kind.make(settings, home, tell)
+
+    engine = made(0)
+    # of several that are called so, the one that its settings know
+    for number in range(1, 0 if is_known(engine) else len(rows())):
+        if is_known(other := made(number)):
+            return other
+    return engine
+
+
+def typed(
+    manuscript: Manuscript, chunks: Collection[str], written: Sequence[str], *, draft: bool
+) -> dict[str, Any]:
+    """Settings of the engines that speak chunks, by their ids, as `EngineKind.typed`; of all the
+    book's engines where chunks are named otherwise. Raises UsageError."""
+    kinds = kinds_of(manuscript.project, draft=draft)
+    saying = [one.chunk.speaker for one in manuscript.spoken if one.id in chunks] or list(kinds)
+    asked = {kinds[name].name: kinds[name] for name in saying}
+    wrong: UsageError | None = None
+    for kind in asked.values():
+        try:
+            return kind.typed(written)
+        except UsageError as error:
+            wrong = wrong or error
+    assert wrong is not None
+    raise wrong
+
+
+def engines_in_words(engines: Mapping[str, Speaks]) -> str:
+    """What speaks, by speaker, each with whom it speaks: "voxcpm2: narrator, bob; draft: Ada"."""
+    found: dict[int, list[str]] = {}
+    for name, engine in engines.items():
+        found.setdefault(id(engine), []).append(name)
+    return "; ".join(f"{engines[names[0]].name}: {', '.join(names)}" for names in found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,12 +503,27 @@ class BookPlan:
     @property
     def sample_rate(self) -> int:
         """Hz of what is made of it: the highest that any of its engines speaks in."""
-        return _rate_of(self.engines)
+        return _rate_of(self.engines, self.manuscript)
+
+    @property
+    def rates(self) -> Mapping[str, int]:
+        """Hz that each of the cast is spoken in."""
+        return {name: engine.sample_rate for name, engine in self.engines.items()}
+
+    @property
+    def speaking(self) -> Sequence[Engine]:
+        """The engines that have anything to say."""
+        return distinct(_saying(self.engines, self.manuscript))
+
+    @property
+    def engine_names(self) -> str:
+        """Of those: "voxcpm2", or "voxcpm2, draft"."""
+        return ", ".join(dict.fromkeys(engine.name for engine in self.speaking))
 
     @property
     def folders(self) -> Folders:
         """A draft of a book that has a real engine has folders of its own."""
-        return Folders(self.project, self.engine.name)
+        return Folders(self.project, self.project.has_draft and _are_draft(self.engines))
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -330,13 +550,16 @@ class BookPlan:
     def lost(self) -> tuple[Pin, ...]:
         """Pins of this manifest and its engines whose text is no longer in the book as it was."""
         held = {step.key for step in self.steps if step.pinned}
-        ours = {engine.name for engine in distinct(self.engines)}
+        names = {engine.name for engine in distinct(self.engines)}
+
+        def is_ours(pin: Pin) -> bool:
+            engine = self.engines.get(pin.speaker)
+            return pin.engine in names if engine is None else pin.engine == engine.name
+
         return tuple(
             pin
             for pin in self.pins.values()
-            if pin.take not in held
-            and pin.engine in ours
-            and pin.manifest == self.project.path.name
+            if pin.take not in held and is_ours(pin) and pin.manifest == self.project.path.name
         )
 
 
@@ -358,7 +581,8 @@ def plan(
     """
     project = manuscript.project
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
-    demands.check_output(project, _rate_of(engines), demands.shapes(project, manuscript.spoken))
+    shapes = demands.shapes(project, manuscript.spoken)
+    demands.check_output(project, _rate_of(engines, manuscript), shapes)
     if problems := _unspeakable(manuscript, engines):
         raise ManifestError([_in_manifest(project, problem) for problem in problems])
     manuscript = spoken_by(manuscript, engines)
@@ -371,11 +595,11 @@ def plan(
         cast=voices.cast,
         engines=engines,
         rules=partial(_chain_rules, project),
-        parameters=cache(lambda number, name: _parameters(project, engines[name], number)),
+        parameters=cache(lambda number, name: _parameters(project, engines[name], number, name)),
         # a pin whose take has gone from the disk holds nothing
         pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
     )
-    ledger = ledger_in(ledger_path(project, engine))
+    ledger = ledger_in(ledger_path(project, engines))
     takes = Takes(store, voices.contents, project.manifest.checks.strict)
     why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, engines, takes, steps, why, selection, voices, pins)
@@ -385,8 +609,18 @@ def _by_take(store: Store) -> Mapping[str, Pin]:
     return {pin.take: pin for pin in store.pins().values()}
 
 
-def _rate_of(engines: Mapping[str, Engine]) -> int:
-    return max(engine.sample_rate for engine in distinct(engines))
+def _saying(engines: Mapping[str, Engine], manuscript: Manuscript) -> Mapping[str, Engine]:
+    """The engines of who has anything to say; of the whole cast where nobody has."""
+    saying = {one.chunk.speaker for one in manuscript.spoken}
+    return {name: engine for name, engine in engines.items() if name in saying} or engines
+
+
+def _rate_of(engines: Mapping[str, Engine], manuscript: Manuscript) -> int:
+    return max(engine.sample_rate for engine in _saying(engines, manuscript).values())
+
+
+def _are_draft(engines: Mapping[str, Engine]) -> bool:
+    return all(engine.name == "draft" for engine in engines.values())
 
 
 def _unspeakable(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
@@ -432,13 +666,27 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
     return Problem(problem.path or project.path, problem.line, problem.message)
 
 
-def _parameters(project: Project, engine: Engine, chapter: int) -> EngineParameters:
-    own = project.chapters[chapter].engine.model_dump(exclude_none=True)
-    return parameters_of(engine, {**project.engine.model_dump(), **own})
+def _parameters(project: Project, engine: Engine, chapter: int, speaker: str) -> EngineParameters:
+    """The speaker's engine's, then the chapter's, then what the speaker set."""
+    chapters = project.chapters[chapter].engine.model_dump(exclude_none=True)
+    own = project.speakers[speaker].engine
+    return parameters_of(
+        engine,
+        {
+            **project.engine.model_dump(),
+            **project.engine_of(speaker).model_dump(),
+            **chapters,
+            **(own.model_dump(exclude_unset=True) if own else {}),
+        },
+    )
 
 
-def ledger_path(project: Project, engine: Engine) -> Path:
-    return project.build / f"ledger-{project.stem}-{engine.name}.json"
+def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
+    """Of a draft, or of what the book's engines speak, by speaker."""
+    names = [engine.name for engine in distinct(engines) if engine.name != "draft"]
+    book = project.engine.name
+    name = book if book in names else names[0] if names else "draft"
+    return project.build / f"ledger-{project.stem}-{name}.json"
 
 
 def ledger_in(path: Path) -> list[dict[str, Any]]:
@@ -453,19 +701,25 @@ def ledger_in(path: Path) -> list[dict[str, Any]]:
 
 
 def identity_path(project: Project) -> Path:
-    """What the engine's weights were when this project was last rendered: a finished book needs no
-    model to be exported again, on any machine."""
+    """What the weights of its engines were when this project was last rendered: a finished book
+    needs no model to be exported again, on any machine. An object, or a list of several."""
     return project.build / f"engine-{project.stem}.json"
 
 
-def _remembered(path: Path, tell: Callable[[str], None]) -> object:
+def _remembered(
+    project: Project, engine: str, tell: Callable[[str], None]
+) -> list[Mapping[str, Any]]:
+    """What engines of a name gave to be remembered."""
+    path = identity_path(project)
+    found: object = {}
     try:
-        return files.read_json(path)
+        found = files.read_json(path)
     except files.Altered as error:
         tell(f"{path}: {error}: takes are known again once the model is here")
     except OSError:
         pass  # never rendered here
-    return {}
+    rows = found if isinstance(found, list) else [found]
+    return [row for row in rows if isinstance(row, Mapping) and row.get("name", engine) == engine]
 
 
 def find_step(book: BookPlan, name: str) -> Step:

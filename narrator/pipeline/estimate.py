@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from narrator.delivery.export import encode
 from narrator.engines.registry import ENGINES
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.project import Project
+from narrator.speech.plan import Step
 
 
 def speeds_of(project: Project) -> dict[str, float]:
@@ -23,12 +25,24 @@ def speeds_of(project: Project) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineShare:
+    """What engines of one name would speak."""
+
+    engine: str
+    seconds: float
+    wall: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What a render would cost; None where nothing was measured yet."""
 
     seconds: float
     """Of speech still to be rendered."""
     wall: float | None
+    """None too where one of several engines was not measured."""
+    engines: tuple[EngineShare, ...]
+    """What each of the book's engines has to speak of it."""
     disk: int
     """Bytes of takes, encoded chapters, their samples meanwhile, and finished files to come."""
     files: int
@@ -43,7 +57,7 @@ class Estimate:
 def estimate(book: BookPlan) -> Estimate:
     """Time from the speed that this machine showed, disk from the takes that are there."""
     seconds = sum(step.expected for step in book.todo)
-    speed = speeds_of(book.project).get(book.engine.name)
+    shares = shares_of(book, book.todo)
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
@@ -58,7 +72,8 @@ def estimate(book: BookPlan) -> Estimate:
     sent, price = _sent(book)
     return Estimate(
         seconds=seconds,
-        wall=seconds / speed if speed else None,
+        wall=wall_of(shares),
+        engines=shares,
         # encoded chapters are kept beside the files that are joined from them
         disk=round(seconds * per_second + 2 * finished + raw),
         files=round(finished),
@@ -68,13 +83,40 @@ def estimate(book: BookPlan) -> Estimate:
     )
 
 
+def shares_of(book: BookPlan, steps: Iterable[Step]) -> tuple[EngineShare, ...]:
+    """What of these steps each engine of a book speaks, and how long that takes here."""
+    seconds = {engine.name: 0.0 for engine in book.speaking}
+    for step in steps:
+        seconds[step.engine] += step.expected
+    speeds = speeds_of(book.project)
+    return tuple(
+        EngineShare(name, own, own / speeds[name] if name in speeds else None)
+        for name, own in seconds.items()
+    )
+
+
+def wall_of(shares: Sequence[EngineShare]) -> float | None:
+    """Seconds that they take, one after the other; None where one that has to speak was not
+    measured."""
+    walls = [share.wall for share in [one for one in shares if one.seconds] or shares]
+    known = [wall for wall in walls if wall is not None]
+    return sum(known) if len(known) == len(walls) else None
+
+
 def _sent(book: BookPlan) -> tuple[int | None, str]:
     """The characters of what is still to be spoken elsewhere, and what they cost."""
-    kind = ENGINES.get(book.engine.name)
-    if kind is None or kind.cost is None:
-        return None, ""
-    characters = sum(len(step.text) for step in book.todo if step.engine == kind.name)
-    return characters, kind.cost(book.project.engine, characters)
+    costs: dict[str, None] = {}
+    sent: int | None = None
+    for engine in book.speaking:
+        kind = ENGINES.get(engine.name)
+        if kind is None or kind.cost is None:
+            continue
+        own = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
+        characters = sum(len(step.text) for step in own)
+        sent = (sent or 0) + characters
+        name = next(name for name in book.engines if book.engines[name] is engine)
+        costs[kind.cost(book.project.engine_of(name), characters)] = None
+    return sent, " and ".join(filter(None, costs))
 
 
 def _existing(path: Path) -> Path:

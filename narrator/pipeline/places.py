@@ -120,7 +120,7 @@ class HeardChapter:
         timeline = timeline_of(book, chapter)
         if timeline is None or not timeline.cues:
             again = f"`narrator render{book.folders.option}` makes it"
-            draft = replace(book.folders, engine="draft")
+            draft = replace(book.folders, draft=book.project.has_draft)
             if draft.option != book.folders.option and _timeline_file(draft, chapter).exists():
                 again += "; the draft voice's is asked for with `--draft`"
             raise UsageError(f"chapter {chapter + 1} has no sound yet: {again}")

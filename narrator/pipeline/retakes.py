@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import files, keys
-from narrator.engines import Engine, Outcome, Request, distinct, speak
+from narrator.engines import Engine, Outcome, Request, distinct, make_room, speak
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan, run
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -317,9 +317,17 @@ def _speak(asked: Retaking, observer: Observer, cancel: Event) -> None:
     engines = {one.voice.speaker: asked.engine_of(one) for one in asked.requests}
     for engine in distinct(engines):
         own = [one for one in asked.requests if engines[one.voice.speaker] is engine]
-        with closing(engine.start(observer.starting)) as session:
-            for request, outcome in speak(session, own, tick=observer.tick, cancel=cancel):
-                asked.answered(request, outcome)
+        _speak_by(engine, own, asked, observer, cancel)
+
+
+def _speak_by(
+    engine: Engine, own: Sequence[Request], asked: Retaking, observer: Observer, cancel: Event
+) -> None:
+    """What is one engine's; nothing here keeps its session until the next one's turn."""
+    make_room(engine, distinct(asked.book.engines))
+    with closing(engine.start(observer.starting)) as session:
+        for request, outcome in speak(session, own, tick=observer.tick, cancel=cancel):
+            asked.answered(request, outcome)
 
 
 def _settled(book: BookPlan, step: Step, found: _Found) -> Retaken:

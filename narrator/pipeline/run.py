@@ -20,7 +20,7 @@ from typing import Any
 from narrator import files
 from narrator.cast import references
 from narrator.delivery import finish, layout, music, products
-from narrator.engines import Engine, distinct, is_known
+from narrator.engines import Engine, distinct, is_known, make_room
 from narrator.errors import (
     DamagedTake,
     ExportError,
@@ -28,7 +28,14 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.pipeline.accounting import Accounting, account
-from narrator.pipeline.bookplan import BookPlan, Selection, identity_path, ledger_path, plan
+from narrator.pipeline.bookplan import (
+    BookPlan,
+    Selection,
+    engines_in_words,
+    identity_path,
+    ledger_path,
+    plan,
+)
 from narrator.pipeline.estimate import speed_path, speeds_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
@@ -158,9 +165,11 @@ def _prepare(project: Project, observer: Observer) -> None:
 def _remember(book: BookPlan) -> None:
     """What the next plan is compared with. Raises StorageError."""
     if all(map(is_known, distinct(book.engines))):
-        files.save_json(ledger_path(book.project, book.engine), ledger_of(book.steps))
-        if memory := book.engine.memory():
-            files.save_json(identity_path(book.project), memory)
+        files.save_json(ledger_path(book.project, book.engines), ledger_of(book.steps))
+        memories = [memory for one in distinct(book.engines) if (memory := one.memory())]
+        if memories:
+            whole = memories[0] if len(memories) == 1 else memories
+            files.save_json(identity_path(book.project), whole)
 
 
 def _keep(report: Report) -> None:
@@ -182,6 +191,7 @@ def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
         return book
     for engine in distinct({name: book.engines[name] for name in uncast}):
         own = [name for name in uncast if book.engines[name] is engine]
+        make_room(engine, distinct(book.engines))
         references.cast_missing(book.voices, engine, own, tell=observer.starting, cancel=cancel)
     return plan(book.manuscript, book.engine, book.selection, engines=book.engines, writing=True)
 
@@ -242,6 +252,8 @@ def _render(
     used = distinct(book.engines)
     identities = "; ".join(str(engine.identity()) for engine in used)
     log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
+    if len(used) > 1:
+        log.info("speakers by engine: %s", engines_in_words(book.engines))
     render.render(
         steps,
         book.engines,
@@ -256,12 +268,12 @@ def _render(
         ear=ear_of(checks),
         aside=aside,
     )
-    # fewer takes, or several engines, say nothing of the machine
-    if result.rendered >= 5 and len(used) == 1:
-        speeds = speeds_of(project)
-        # against what was expected, so that estimates of the same measure come out right
-        speeds[book.engine.name] = round(result.expected / result.wall, 3)
-        files.save_json(speed_path(project), speeds)
+    speeds = speeds_of(project)
+    for name, work in result.work.items():
+        if work.rendered >= 5:  # fewer takes say nothing of the machine
+            # against what was expected, so that estimates of the same measure come out right
+            speeds[name] = round(work.expected / work.wall, 3)
+            files.save_json(speed_path(project), speeds)
 
 
 def ear_of(checks: schema.Checks) -> requests.Ear | None:
@@ -302,6 +314,7 @@ def summary(report: Report) -> dict[str, Any]:
     return {
         "title": report.plan.project.manifest.title,
         "engine": report.plan.engine.name,
+        "engines": {name: one.name for name, one in report.plan.engines.items()},
         "chunks": len(steps),
         "rendered": result.rendered,
         "speech_seconds": round(result.seconds, 1),

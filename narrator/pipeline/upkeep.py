@@ -12,7 +12,7 @@ from typing import Any
 
 from narrator import files
 from narrator.delivery import shelf
-from narrator.engines import is_known
+from narrator.engines import distinct, is_known
 from narrator.errors import EngineUnavailable, StorageError
 from narrator.pipeline import bookplan, session
 from narrator.pipeline import manuscript as manuscripts
@@ -24,18 +24,20 @@ from narrator.speech.store import Store
 def unreferenced(project: Project) -> list[tuple[str, int]]:
     """Takes, with their sizes, that no manifest in the project's folder refers to.
 
-    A manifest's takes are those of its own engine and of the draft voice. Raises ManifestError
+    A manifest's takes are those of its own engines and of the draft voice. Raises ManifestError
     where one of the folder's manifests is not valid: its takes would look unused. So does
     StorageError say of a ledger that was altered.
     """
     used: set[str] = set()
     engines: set[str] = set()
+    unknown: set[str] = set()
     for path in sorted(project.root.glob("*.y*ml")):
         if path != project.path and not load.is_manifest(path):
             continue
-        for book in _plans(path):
-            engines.add(book.engine.name)
+        for book in _plans(path, unknown):
+            engines |= {engine.name for engine in distinct(book.engines)}
             used |= {step.key for step in book.steps}
+    engines -= unknown
     used |= _in_ledgers(project)
     store = Store.open(project.takes)
     for pin in store.pins().values():
@@ -62,16 +64,23 @@ def _in_ledgers(project: Project) -> set[str]:
     return used
 
 
-def _plans(path: Path) -> Iterator[bookplan.BookPlan]:
-    """What a manifest asks of its own engine and of the draft voice, as far as they are here."""
+def _plans(path: Path, unknown: set[str]) -> Iterator[bookplan.BookPlan]:
+    """What a manifest asks of its own engines and of the draft voice, as far as they are here; the
+    others' names go to `unknown`."""
     manuscript = manuscripts.read(path)
+    project, cast = manuscript.project, manuscript.cast
     for draft in (False, True):
         try:
-            engine = bookplan.engine_for(manuscript.project, draft=draft)
+            engines = bookplan.engines_for(project, draft=draft)
         except EngineUnavailable:
+            names = {one.name for one in bookplan.settings_of(project, draft=draft).values()}
+            unknown |= names
             continue
-        if is_known(engine):
-            yield bookplan.plan(manuscript, engine, bookplan.Selection())
+        used = distinct({name: engines.of(name) for name in cast})
+        lacking = {engine.name for engine in used if not is_known(engine)}
+        unknown |= lacking
+        if len(lacking) < len(used):
+            yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
 
 
 def _whole(ledger: Path) -> list[dict[str, Any]]:

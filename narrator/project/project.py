@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.engines.kind import EngineSettings
+from narrator.engines.registry import ENGINES
 from narrator.errors import Problem
 from narrator.project import profiles
 from narrator.project.facts import BookFacts, facts_of
@@ -70,6 +71,25 @@ class Project:
     @property
     def engine(self) -> EngineSettings:
         return self.manifest.engine
+
+    def engine_of(self, speaker: str) -> EngineSettings:
+        """What one of the cast is spoken by: the settings of its own engine, or the book's, with
+        what the speaker sets over them."""
+        own = self.speakers[speaker].engine
+        if own is None:
+            return ENGINES[self.engine.name].own(self.engine)
+        name = own.name if "name" in own.model_fields_set else self.engine.name
+        whole = own
+        if name == self.engine.name:
+            changes = {key: getattr(own, key) for key in own.model_fields_set}
+            whole = self.engine.model_copy(update=changes)
+        return ENGINES[name].own(whole)
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether a draft of it is another thing than the book: not all is spoken by the draft
+        voice anyhow."""
+        return any(self.engine_of(name).name != "draft" for name in self.speakers)
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:

@@ -107,6 +107,15 @@ else:  # all that the engines bring, as one
         __base__=tuple(kind.overrides for kind in ENGINES.values()),
     )
 
+if TYPE_CHECKING:
+    EngineChoice = EngineSettings
+else:
+    EngineChoice = Annotated[
+        Annotated[EngineName, Tag("scalar")] | Annotated[AnyEngineSettings, Tag("mapping")],
+        Discriminator(_kind),
+        AfterValidator(lambda one: AnyEngineSettings(name=one) if isinstance(one, str) else one),
+    ]
+
 ChainMode = Literal["anchored", "continuation", "reference"]
 
 
@@ -184,6 +193,10 @@ class _SpeakerOfAnyEngine(Strict):
     """A name under `voices`, a preset's name, or a voice of the speaker's own."""
     style: Text | None = None
     """How all of the speaker's lines are said; a line's own comes before it."""
+    engine: EngineChoice | None = None
+    """What speaks this speaker's lines, where it is not the book's: a name, or a name with
+    settings. Without a name it is the book's engine; what is not set is as in `engine`, or that
+    other engine's default. These settings count before a chapter's."""
     chain: ChainOverrides = ChainOverrides()
     """How this speaker's takes carry over, instead of the book's way."""
     gain: float = Field(default=0.0, ge=-24, le=24)
@@ -249,7 +262,7 @@ class ChapterSettings(Strict):
     language: Language | None = None
     """Where it is not the book's."""
     engine: EngineOverrides = EngineOverrides()
-    """Of this chapter only."""
+    """Of this chapter only, for every engine that has such settings."""
     chain: ChainOverrides = ChainOverrides()
     """Of this chapter only."""
 
@@ -535,16 +548,6 @@ class Series(Strict):
 SeriesChoice = Annotated[
     Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
 ]
-
-
-if TYPE_CHECKING:
-    EngineChoice = EngineSettings
-else:
-    EngineChoice = Annotated[
-        Annotated[EngineName, Tag("scalar")] | Annotated[AnyEngineSettings, Tag("mapping")],
-        Discriminator(_kind),
-        AfterValidator(lambda one: AnyEngineSettings(name=one) if isinstance(one, str) else one),
-    ]
 
 
 class SpeechSettings(Strict, extra="ignore"):

@@ -173,6 +173,16 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """An engine of a project."""
+
+    name: str
+    identity: tuple[tuple[str, str], ...]
+    """What decides its sound, by name."""
+    speakers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectFacts:
     """A project as it is now."""
 
@@ -180,8 +190,8 @@ class ProjectFacts:
     author: str
     language: str
     manifest: str
-    engine: tuple[tuple[str, str], ...]
-    """What decides its sound, by name."""
+    engines: tuple[EngineFacts, ...]
+    """Those that have anything to say."""
     draft: bool
     written: datetime
     delivered: datetime | None
@@ -239,7 +249,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         author=", ".join(project.manifest.author),
         language=project.manifest.language,
         manifest=project.path.name,
-        engine=tuple(_flat(book.engine.identity())),
+        engines=tuple(_engines(book)),
         draft=book.folders.draft,
         written=now or datetime.now(UTC),
         delivered=_delivered(files),
@@ -261,6 +271,12 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         files=files,
         folder=book.folders.finished,
     )
+
+
+def _engines(book: BookPlan) -> Iterator[EngineFacts]:
+    for engine in book.speaking:
+        names = tuple(name for name, own in book.engines.items() if own is engine)
+        yield EngineFacts(engine.name, tuple(_flat(engine.identity())), names)
 
 
 def _delivered(files: Sequence[File]) -> datetime | None:

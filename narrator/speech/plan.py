@@ -273,7 +273,8 @@ class _Linker:
     pins: Mapping[str, str]
     once: Collection[tuple[str, str]]
     """What a speaker says once in the book."""
-    identities: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    identities: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Of each engine: two may be of one name."""
     contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     places: Counter[str] = field(default_factory=Counter)
     before: str = ""
@@ -304,7 +305,7 @@ class _Linker:
         take of it, or several would sound as one."""
         speaker = utterance.chunk.speaker
         engine = self.engines[speaker]
-        voice = (engine.name, dict(self._voice(engine, speaker, utterance.language)))
+        voice = (id(engine), dict(self._voice(engine, speaker, utterance.language)))
         if not utterance.with_before:
             self.beside.clear()
         self.beside.append(voice)
@@ -357,9 +358,9 @@ class _Linker:
         )
 
     def _identity(self, engine: Engine) -> Mapping[str, Any]:
-        if engine.name not in self.identities:
-            self.identities[engine.name] = engine.identity()
-        return self.identities[engine.name]
+        if id(engine) not in self.identities:
+            self.identities[id(engine)] = engine.identity()
+        return self.identities[id(engine)]
 
     def _voice(self, engine: Engine, speaker: str, language: str) -> Mapping[str, Any]:
         who = (speaker, language)

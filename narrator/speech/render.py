@@ -9,6 +9,7 @@ as such. Knows nothing of chapters' audio or files for listeners.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Session, Speech, distinct, speak
+from narrator.engines import Engine, Outcome, Request, Session, Speech, distinct, make_room, speak
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
@@ -90,6 +91,16 @@ class Aside(Protocol):
 
 
 @dataclass(slots=True)
+class EngineWork:
+    """What engines of one name did in a render."""
+
+    rendered: int = 0
+    expected: float = 0.0
+    """Seconds of speech that the plan expected of it."""
+    wall: float = 0.0
+
+
+@dataclass(slots=True)
 class Result:
     """What a render did."""
 
@@ -110,7 +121,9 @@ class Result:
     busy: float = 0.0
     """Share of its time in which the engine made speech."""
     note: str = ""
-    """What the engine says of how it ran."""
+    """What the engine says of how it ran; of several engines, what each says."""
+    work: dict[str, EngineWork] = field(default_factory=dict)
+    """By the engine's name."""
 
 
 @dataclass(slots=True)
@@ -163,11 +176,11 @@ def render(
     """Render what of `steps` has no fitting take, and add to `result`.
 
     `engines` go by speaker; they speak one after another, each what is its own: no step waits for
-    one of another. For those that clone, `reference` gives each speaker's, which `takes` names by
-    its content. Raises EngineUnavailable, StorageError, UserError for a voice that is
-    not there, and DamagedTake for a prompt or a pinned take that is not what was stored. However it
-    ends, every take that passed its checks is in the store. What `aside` asks for goes before the
-    steps, as long as there are any.
+    one of another. Where memory is short, what one has loaded is given back before the next. For
+    those that clone, `reference` gives each speaker's, which `takes` names by its content. Raises
+    EngineUnavailable, StorageError, UserError for a voice that is not there, and DamagedTake for a
+    prompt or a pinned take that is not what was stored. However it ends, every take that passed its
+    checks is in the store. What `aside` asks for goes before the steps, as long as there are any.
 
     Levels and paces are compared with the speaker's medians at the end, over all takes, so that
     neither order nor slots decide what is an outlier.
@@ -175,17 +188,38 @@ def render(
     began = time.monotonic()
     try:
         for engine in distinct(engines):
-            todo = {step.key: step for step in steps if step.engine == engine.name}
+            todo = {s.key: s for s in steps if engines[s.chunk.speaker] is engine}
             if todo and not result.cancelled:
-                _Loop(
+                loop = _Loop(
                     engine, takes, todo, reference, rules, forced, observer, cancel, ear, result,
                     aside,
-                ).run()  # fmt: skip
+                )  # fmt: skip
+                loop.others = distinct(engines)
+                with _counted(result, engine.name):
+                    loop.run()
     finally:
         result.wall += time.monotonic() - began
 
 
+@contextlib.contextmanager
+def _counted(result: Result, name: str) -> Iterator[None]:
+    """What is done meanwhile is work of the engine of a name."""
+    work, began = result.work.setdefault(name, EngineWork()), time.monotonic()
+    rendered, expected, note = result.rendered, result.expected, result.note
+    result.note = ""
+    try:
+        yield
+    finally:
+        work.rendered += result.rendered - rendered
+        work.expected += result.expected - expected
+        work.wall += time.monotonic() - began
+        result.note = "; ".join(dict.fromkeys(filter(None, (note, result.note))))
+
+
 class _Loop:
+    others: Sequence[Engine] = ()
+    """The engines of the book."""
+
     def __init__(
         self,
         engine: Engine,
@@ -230,7 +264,9 @@ class _Loop:
         """Every step that has no fitting take, once through the engine and the checks."""
         requests = self._requests()
         if (first := next(requests, None)) is not None:  # else all takes fit
-            self.session = self.session or self.engine.start(self.observer.starting)
+            if self.session is None:
+                make_room(self.engine, self.others)
+                self.session = self.engine.start(self.observer.starting)
             asked = chain((first,), requests)
             for request, outcome in speak(self.session, asked, tick=self._tick, cancel=self.cancel):
                 job = self.jobs.get(request.key)

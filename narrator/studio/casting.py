@@ -83,7 +83,7 @@ class Casting:
                     for name, who in view.project.manifest.speakers.items()
                     if who.plays
                 },
-                "clones": view.book.engine.clones,
+                "clones": any(engine.clones for engine in view.book.speaking),
             }
 
         return JSONResponse(await run_in_threadpool(told))
@@ -241,6 +241,7 @@ def _speaker(view: View, name: str) -> dict[str, Any]:
     own = [step for step in plan.steps if step.chunk.speaker == name]
     fitting = [step for step in own if _SAMPLE[0] <= step.expected <= _SAMPLE[1]]
     return {
+        "engine": plan.engines[name].name,
         "aliases": list(known.aliases),
         "pronoun": known.pronoun,
         "voice": _voice(view, name),

@@ -92,7 +92,8 @@ class View:
 
     @property
     def draft(self) -> bool:
-        return self.book.engine.name == "draft"
+        """Whether all is said by the draft voice."""
+        return all(engine.name == "draft" for engine in self.book.speaking)
 
     def step(self, name: str) -> Step:
         """A chunk by its id. Raises NotThere."""
@@ -263,14 +264,16 @@ class Desk:
 
     def _plan(self, manuscript: Manuscript) -> None:
         works = _stamps(_works(manuscript.project))
-        engine = bookplan.engine_for(manuscript.project, draft=self.draft)
+        engines = bookplan.engines_for(manuscript.project, draft=self.draft)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
             store = Store.open(manuscript.project.takes)
         else:
             store.refresh()
         self._store = store
-        book = bookplan.plan(manuscript, engine, Selection(), store=store)
+        book = bookplan.plan(
+            manuscript, engines.main, Selection(), engines=engines.own, store=store
+        )
         chapters = {
             number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
         }
@@ -407,11 +410,11 @@ def _best(files: list[Encoded]) -> Encoded | None:
 
 def _can(project: Project) -> Mapping[str, object]:
     """Which voices a book can be looked at in."""
-    found: dict[str, object] = {"draft": True, "model": project.engine.name != "draft"}
+    found: dict[str, object] = {"draft": True, "model": project.has_draft}
     why = "the book's own engine is the draft voice" if not found["model"] else ""
     if found["model"]:
         try:
-            bookplan.engine_for(project, draft=False)
+            bookplan.engines_for(project, draft=False)
         except NarratorError as error:
             found["model"], why = False, str(error)
     return {**found, "why_not": why}

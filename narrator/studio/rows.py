@@ -12,7 +12,7 @@ from typing import Any
 from narrator.errors import Problem
 from narrator.pipeline import places, retakes
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.estimate import speeds_of
+from narrator.pipeline.estimate import shares_of, wall_of
 from narrator.pipeline.manuscript import unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
@@ -121,7 +121,12 @@ def _colour(rank: int) -> int:
 
 
 def voice_said(plan: BookPlan, name: str) -> str:
-    """A speaker's voice in words."""
+    """A speaker's voice in words, with the engine where there are several."""
+    said = _voice_said(plan, name)
+    return f"{said} ({plan.engines[name].name})" if len(plan.speaking) > 1 else said
+
+
+def _voice_said(plan: BookPlan, name: str) -> str:
     voice = plan.cast[name]
     settings = known.voice if (known := plan.project.speakers.get(name)) else None
     if isinstance(settings, str):
@@ -135,7 +140,7 @@ def _todo(plan: BookPlan, takes: Takes) -> Row:
     """What a render would speak, without what was spoken since the plan was made."""
     steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
-    speed = speeds_of(plan.project).get(plan.engine.name)
+    wall = wall_of(shares_of(plan, steps))
     reasons: dict[Reason, int] = {}
     for step in steps:
         reason = plan.why[step.key].reason
@@ -143,7 +148,7 @@ def _todo(plan: BookPlan, takes: Takes) -> Row:
     return {
         "chunks": len(steps),
         "seconds": round(seconds, 1),
-        "cost": round(seconds / speed, 1) if speed else None,
+        "cost": None if wall is None else round(wall, 1),
         "reasons": [
             {"why": EXPLAINED[reason], "chunks": count} for reason, count in reasons.items()
         ],
@@ -212,7 +217,7 @@ def _path_of(step: Step) -> Path:
 
 def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
     """What is heard of a chapter, in words."""
-    whose = "the draft voice" if view.draft else f"the model ({view.book.engine.name})"
+    whose = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
     if sound is None:
         return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {whose}"}
     label = {

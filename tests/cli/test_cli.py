@@ -98,6 +98,24 @@ def test_plan_shows_chapters_speakers_time_and_disk(narrator, book):
         assert word in said
 
 
+def test_plan_and_check_say_who_is_spoken_by_which_engine(narrator, book):
+    book.write_text(book.read_text().replace("ann: {", "ann: {engine: draft, "))
+    _, said, _ = narrator("plan", book)
+    rows = [line.split() for line in said.splitlines()]
+    assert [row[-1] for row in rows if row and row[0] in ("narrator", "ann")] == [
+        "voxcpm2", "draft",
+    ]  # fmt: skip
+    assert [row[0] for row in rows if "time:" in row and row[0] != "to"] == ["voxcpm2:", "draft:"]
+    facts = json.loads(narrator("plan", book, "--json")[1])
+    assert {row["speaker"]: row["engine"] for row in facts["speakers"]} == {
+        "narrator": "voxcpm2", "ann": "draft",
+    }  # fmt: skip
+    _, said, _ = narrator("check", book)
+    assert "spoken by voxcpm2: narrator; draft: ann" in said
+    _, said, _ = narrator("plan", book, "--draft")
+    assert "voxcpm2" not in said
+
+
 def test_status_counts_and_lists_files(narrator, book):
     narrator("render", book, "--draft", "--chapter", "2")
     _, said, _ = narrator("status", book, "--draft", "--json")

@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
 
 def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
     engine = fakes.HumEngine()
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: engine)
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: engine)
     monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["basis"] == "measured"
@@ -175,7 +175,7 @@ def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch
 
 
 def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
@@ -183,7 +183,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
     cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
     monkeypatch.setattr(machine, "device", lambda: cpu)
     found = checks(narrator, book)[1]["book"]
@@ -192,7 +192,7 @@ def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
 
 
 def test_without_an_engine_a_book_still_has_its_length(narrator, fit, book, monkeypatch):
-    def none(project, *, draft):
+    def none(project, *, draft, tell):
         raise EngineUnavailable("no engine")
 
     monkeypatch.setattr(bookplan, "engine_for", none)
@@ -209,8 +209,22 @@ def test_a_book_with_mistakes_fails_and_the_rest_is_still_told(narrator, fit, bo
     assert found["model"]["state"] == "ok"
 
 
+def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(bookplan, "_made", lambda *_: fakes.HumEngine())
+    server = '{name: server, url: "http://127.0.0.1:1", model: x}'
+    book.write_text(
+        books.MANIFEST.replace("narrator: {", "narrator: {engine: {model: ./mine, seed: 3}, ")
+        .replace("ann: {", f"bob: {{engine: {{model: ./mine}}}}\n  ann: {{engine: {server}, ")
+    )  # fmt: skip
+    code, found, _ = narrator("doctor", book)
+    assert code == 3
+    assert found.count(" model: ./mine: ") == 1
+    assert "fail  speech server: " in found
+    assert "not ready for a speech server and VoxCPM2" in found
+
+
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft: fakes.HumEngine())
+    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
     book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
     code, found = checks(narrator, book)
     assert code == 3

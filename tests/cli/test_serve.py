@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import walks
+from tests import books, walks
 
 Narrator = Callable[..., tuple[int, str, str]]
 
@@ -116,3 +116,11 @@ def test_a_model_without_a_voice_is_said_before_it_is_loaded(narrator: Narrator)
     code, out, said = narrator("serve")
     assert (code, out) == (2, "")
     assert said.startswith("error: there is no voice to speak with: make one with")
+
+
+def test_speakers_with_engines_of_their_own_are_named(narrator: Narrator, tmp_path: Path) -> None:
+    path = books.brief(tmp_path)
+    path.write_text(path.read_text().replace("ann: {", "ann: {engine: draft, "))
+    code, _, said = narrator("serve", "--project", path)
+    assert code == 2  # nobody has a voice yet
+    assert said.startswith("warning: ann: engines of their own are for renders; here the book's ")

@@ -141,7 +141,9 @@ def test_a_stopped_audition_ends_as_stopped(path):
         )
         ticket.cancel.set()
         with owner.doing(ticket):
-            doing.audition(owner, ticket, inputs.read(path), StageEngine(), Screen())
+            doing.audition(
+                owner, ticket, inputs.read(path), bookplan.BookEngines(StageEngine()), Screen()
+            )
     finally:
         owner.close()
     assert (ticket.exit, ticket.summary) == (beside.STOPPED, {})
@@ -149,6 +151,6 @@ def test_a_stopped_audition_ends_as_stopped(path):
 
 def test_an_audition_without_a_line_is_refused(path):
     reading = inputs.read(path)
-    engine = bookplan.engine_for(reading.manuscript.project, draft=True)
+    engines = bookplan.engines_for(reading.manuscript.project, draft=True)
     with pytest.raises(NarratorError, match="of a line"):
-        beside.begun(Job(kind="audition"), reading, engine, quiet)
+        beside.begun(Job(kind="audition"), reading, engines, quiet)

@@ -15,13 +15,26 @@ import pytest
 
 from narrator.delivery import finish
 from narrator.errors import EngineFailure
+from narrator.pipeline import bookplan
+from narrator.pipeline.bookplan import Selection
+from narrator.pipeline.manuscript import read
 from narrator.pipeline.owning import joining, wire
 from narrator.pipeline.owning.jobs import AuditionLine, Job
 from narrator.pipeline.owning.owner import Owner
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
-from tests.owners import SOON, GatedEngine, Rendering, asked, ended, linked, project_of, until
+from tests.owners import (
+    SOON,
+    GatedEngine,
+    Rendering,
+    asked,
+    ended,
+    in_thread,
+    linked,
+    project_of,
+    until,
+)
 
 
 @pytest.fixture
@@ -79,6 +92,27 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
     assert np.array_equal(last.prompt.state, store.state(pinned.key))
     assert not books.todo(path, rendering.engine)
     assert len(rendering.engine.sessions) == 2  # the second for what continues it
+
+
+def test_a_chunk_is_spoken_anew_when_it_is_its_engine_s_turn(path):
+    path.write_text(path.read_text().replace("ann: {", "ann: {engine: draft, "))
+    one, other = GatedEngine(name="voxcpm2"), gated()
+    steps = bookplan.plan(read(path), one, Selection(), engines={"ann": other}).steps
+    first = {s.chunk.speaker: s.id for s in reversed(steps) if s.parent is None}
+    with Rendering(path, one, force=True, draft=False, own={"ann": other}) as rendering:
+        made = asked(path, Job(kind="retake", chunks=(first["narrator"],), seed=5))
+        wish = Job(kind="retake", chunks=(first["ann"],), seed=6)
+        later = in_thread(lambda: asked(path, wish))
+        assert not one.gate.is_set()
+        one.gate.set()
+        after = later.result(SOON)
+        assert not other.gate.is_set()
+        other.gate.set()
+        assert rendering.report.complete
+    assert (made["exit"], after["exit"]) == (0, 0)
+    seeds = [{r.voice.speaker for r in engine.requests if r.seed == seed}
+             for engine, seed in ((one, 5), (other, 6), (one, 6), (other, 5))]  # fmt: skip
+    assert seeds == [{"narrator"}, {"ann"}, set(), set()]
 
 
 def test_a_voice_is_tried_on_a_line_while_a_render_runs(path):

@@ -148,7 +148,7 @@ def narrator(monkeypatch, capsys):
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
         monkeypatch.setattr(
-            "narrator.pipeline.bookplan.engine_for", lambda project, draft: HumEngine()
+            "narrator.pipeline.bookplan.engine_for", lambda project, draft, tell: HumEngine()
         )
         with pytest.raises(SystemExit) as caught:
             cli.main()
@@ -201,6 +201,15 @@ def test_an_incomplete_book_has_a_page_that_says_so(narrator, tmp_path):
     assert code == 0
     assert "report.html" in said
     assert "missing" in errors
+
+
+def test_a_page_says_which_engine_speaks_whom(tmp_path):
+    path, own = books.brief(tmp_path), {"ann": HumEngine("drone", version=2)}
+    book, out = books.plan(path, HumEngine(), own), tmp_path / "page.html"
+    report.write(book, out, on_progress=lambda what, share: None)
+    said = re.sub(r"<[^>]*>", " ", out.read_text("utf-8"))
+    said = " ".join(said.split())
+    assert "Engine of narrator : hum, version 1. Engine of ann : drone, version 2." in said
 
 
 def test_a_chapter_that_is_not_there_is_an_error(narrator, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.pipeline import bookplan
 from tests import studios
 from tests.studios import Opened
 
@@ -126,4 +125,4 @@ def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) 
         assert (answer.status == 200) is can["model"]
         assert studio.page.post("/api/draft", {"draft": True}).json["draft"] is True
         assert studio.desk.view.book.engine.name == "draft"
-    assert bookplan.kind_of(studio.desk.view.project, draft=False).name == "voxcpm2"
+    assert studio.desk.view.project.engine.name == "voxcpm2"

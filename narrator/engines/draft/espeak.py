@@ -152,6 +152,12 @@ class DraftEngine:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
 
+    def wants(self) -> int:
+        return 0
+
+    def release(self) -> None:
+        """Nothing is held but while a session runs."""
+
 
 def _variants_for(pronoun: str | None) -> Sequence[str]:
     """Those that somebody of a pronoun may have."""

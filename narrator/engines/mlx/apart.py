@@ -160,6 +160,10 @@ class ModelProcesses:
         self.loading = loading
         self._process: ModelProcess | None = None
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._process is not None and self._process.alive
+
     def process(self, tell: Callable[[str], None]) -> ModelProcess:
         """The one that there is, or a new one that has loaded. Raises Died, EngineUnavailable."""
         if self._process is None or not self._process.alive:

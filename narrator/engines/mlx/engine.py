@@ -19,6 +19,7 @@ from narrator import files
 from narrator.engines import ABSENT, Session, machine, models, quiet
 from narrator.engines.mlx.apart import ModelProcesses, SessionApart
 from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
+from narrator.engines.mlx.memory import WORK, give_back
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.engines.voice import CASTING, Reference, Voice
@@ -99,6 +100,25 @@ class ModelEngine(ABC):
             return SessionApart(self._apart, tell)
         return ModelSession(self._load(tell), self._memory, tell)
 
+    def wants(self) -> int | None:
+        """The weights, as they are computed with, and what work takes beside them."""
+        if self._found.path is None or self._is_loaded:
+            return 0
+        if _on_cuda():
+            return None
+        half = self._found.precision in ("bfloat16", "float16")
+        dtype = self._chosen.dtype
+        # on a CPU auto is float32
+        wide = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
+        return self._found.bytes * (2 if half and wide else 1) + WORK
+
+    def release(self) -> None:
+        """The weights, or the process that has them."""
+        self.__dict__.pop("_apart", None)  # it ends with the last who knows it
+        if self._loaded is not None:
+            self._loaded = None
+            give_back()
+
     def encoded(self, reference: Reference) -> Encoded:
         """What the model knows a clip by, by its encoder's fingerprint.
 
@@ -129,6 +149,11 @@ class ModelEngine(ABC):
         loading, where = self._what(), self._chosen.process
         own = _on_cuda() if where == "auto" else where == "own"
         return ModelProcesses(loading, self._memory) if own else None
+
+    @property
+    def _is_loaded(self) -> bool:
+        apart = self.__dict__.get("_apart")
+        return self._loaded is not None or (apart is not None and apart.is_loaded)
 
     def _what(self) -> Loading:
         return self._loading(path_of(self._found))

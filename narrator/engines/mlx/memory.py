@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import re
 
 from narrator.engines import machine
 
+WORK = 2_000_000_000
+"""Bytes beside the weights: two windows of the codec (1.7 GB as they were counted), two rows (40 MB
+each), and this program."""
 RECOGNISER = 2_000_000_000
 """Bytes of what hears takes beside the model: 1.6 GB of weights, and its work."""
 
@@ -44,6 +48,14 @@ def is_beyond_repair(error: Exception) -> bool:
 def prepare() -> None:
     """Have MLX's environment set, for who loads MLX without the model. Raises ImportError."""
     import speechbase.environment  # noqa: F401
+
+
+def give_back() -> None:
+    """What nobody here refers to any more goes back to the system, MLX's own store of it too."""
+    import mlx.core as mx
+
+    gc.collect()
+    mx.clear_cache()
 
 
 class MemoryLimits:

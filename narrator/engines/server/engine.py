@@ -100,6 +100,12 @@ class ServerEngine:
         server.recognise(server.met(tell), tell)
         return ServerSession(server, self.manner, tell)
 
+    def wants(self) -> int:
+        return 0
+
+    def release(self) -> None:
+        """Nothing is held here."""
+
     def server(self) -> RemoteServer:
         """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""
         settings = self.settings

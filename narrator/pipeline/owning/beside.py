@@ -16,21 +16,17 @@ from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
 from narrator.pipeline import auditioning, bookplan, retakes
 from narrator.pipeline.auditioning import Auditioning
-from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline.bookplan import BookEngines, BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import STOPPED, Job
 from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.project.project import Project
 
 
-def speaker_of(project: Project, job: Job) -> str:
-    return bookplan.kind_of(project, draft=job.draft).name
-
-
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
-    """Seed and settings of a retake, as the engine has them. Raises UsageError."""
-    kind = bookplan.kind_of(reading.manuscript.project, draft=job.draft)
-    found = kind.typed(f"{name}={value}" for name, value in job.parameters.items())
+    """Seed and settings of a retake, as its engine has them. Raises UsageError."""
+    written = [f"{name}={value}" for name, value in job.parameters.items()]
+    found = bookplan.typed(reading.manuscript, job.chunks, written, draft=job.draft)
     return found.pop("seed", job.seed), found
 
 
@@ -41,12 +37,13 @@ def retaken(ticket: Ticket, made: list[retakes.Retaken]) -> None:
 
 
 def begun(
-    job: Job, reading: BookReading, engine: Engine, tell: Callable[[str], None]
+    job: Job, reading: BookReading, engines: BookEngines, tell: Callable[[str], None]
 ) -> Auditioning:
     """An audition. Raises as `auditioning.begin`."""
     if job.line is None:
         raise UsageError("an audition is of a line")
     line = job.line
+    engine = engines.of(line.speaker)
     return auditioning.begin(reading.manuscript, engine, line.speaker, line.text, line.voice, tell)
 
 
@@ -86,6 +83,7 @@ class _Errand:
     """What a running engine speaks for somebody."""
 
     ticket: Ticket
+    engine: Engine
     asked: _ToBeAsked
     settle: Callable[[], None]
     """Note how it ended, once all has been answered."""
@@ -100,6 +98,7 @@ class _Snapshot:
 
     reading: BookReading
     book: BookPlan
+    engines: BookEngines
 
 
 @dataclass(slots=True)
@@ -108,15 +107,19 @@ class Beside:
 
     owner: Owner
     reading: BookReading
-    engine: Engine
+    engines: BookEngines
+    draft: bool
+    """Whether the render is a draft."""
     tell: Callable[[str], None]
+    _running: Engine | None = None
+    """The engine whose turn it is, once it has asked for anything."""
     _waiting: deque[tuple[_Errand, Request]] = field(default_factory=deque)
     _flying: dict[str, tuple[_Errand, Request]] = field(default_factory=dict)
     """By the key that the loop knows them by: a step may be spoken by both at one time."""
     _views: dict[bool, _Snapshot] = field(default_factory=dict)
     """By whether they are of the draft voice."""
     _later: set[str] = field(default_factory=set)
-    """Jobs that prove to be none for this engine."""
+    """Jobs that prove to be none for an engine that runs."""
     _count: int = 0
     _newest: BookReading = field(init=False)
 
@@ -134,8 +137,10 @@ class Beside:
 
     def request(self, engine: Engine) -> Request | None:
         """As `render.Aside`."""
-        while self._waiting and engine is self.engine:
-            errand, request = self._waiting.popleft()
+        self._running = engine
+        while (place := self._next_of(engine)) is not None:
+            errand, request = self._waiting[place]
+            del self._waiting[place]
             if errand.failed or errand.ticket.cancel.is_set():
                 self._is_less(errand)
                 continue
@@ -144,6 +149,11 @@ class Beside:
             self._flying[name] = errand, request
             return replace(request, key=name)
         return None
+
+    def _next_of(self, engine: Engine) -> int | None:
+        """The place of the first that waits for an engine."""
+        waiting = enumerate(self._waiting)
+        return next((place for place, (errand, _) in waiting if errand.engine is engine), None)
 
     def answered(self, request: Request, outcome: Outcome) -> None:
         """As `render.Aside`."""
@@ -173,26 +183,41 @@ class Beside:
         if job.book != project.path.name or ticket.id in self._later:
             return False
         if job.kind in ("retake", "audition"):
-            return speaker_of(project, job) == self.engine.name
+            return self._is_spoken_here(project, job) and self._runs_for(self.reading, job)
         return job.kind in ("pin", "unpin")
+
+    def _runs_for(self, reading: BookReading, job: Job) -> bool:
+        """Whether the engine that runs now is that of all that a job is about."""
+        if not self.engines.own or job.draft:
+            return self._running is None or self._running is self.engines.main
+        if job.line is not None:
+            said = {job.line.speaker}
+        else:
+            spoken = reading.manuscript.spoken
+            speakers = {one.id: one.chunk.speaker for one in spoken if one.id in job.chunks}
+            said = {speakers.get(name, "") for name in job.chunks}
+        return "" not in said and all(self.engines.of(name) is self._running for name in said)
 
     def _begin(self, ticket: Ticket, view: _Snapshot) -> None:
         job, book = ticket.job, view.book
         if job.kind in ("pin", "unpin"):
             mark(ticket, book)
             self.owner.done(ticket)
-        elif book.engine is not self.engine:
+            return
+        engine = self._running or self.engines.main
+        if view.engines is not self.engines or not self._runs_for(view.reading, job):
             self._later.add(ticket.id)
             self.owner.put_back(ticket)
         elif job.kind == "audition":
-            line = begun(job, view.reading, self.engine, self.tell)
-            self._ask(_Errand(ticket, line, lambda: auditioned(ticket, line)), line.begin())
+            line = begun(job, view.reading, self.engines, self.tell)
+            errand = _Errand(ticket, engine, line, lambda: auditioned(ticket, line))
+            self._ask(errand, line.begin())
         else:
             seed, parameters = settings_of(view.reading, job)
             again = retakes.Retaking.of(
                 book, job.chunks, count=job.count, seed=seed, parameters=parameters, tell=self.tell
             )
-            errand = _Errand(ticket, again, lambda: retaken(ticket, again.settled()))
+            errand = _Errand(ticket, engine, again, lambda: retaken(ticket, again.settled()))
             self._ask(errand, again.requests)
 
     def _view(self, job: Job, running: BookPlan) -> _Snapshot:
@@ -200,24 +225,27 @@ class Beside:
         which the engine waits: it is done where the last one will not do."""
         view = self._views.get(job.draft)
         if view is None and self._is_spoken_here(self.reading.manuscript.project, job):
-            view = _Snapshot(self.reading, running)
+            view = _Snapshot(self.reading, running, self.engines)
         if view is None or not view.reading.is_current() or _is_past(view.book, job):
             reading = self._newest = self._newest.again()
-            engine = self._engine(reading.manuscript.project, job)
-            book = bookplan.plan(reading.manuscript, engine, Selection(), store=running.store)
-            view = _Snapshot(reading, book)
+            engines = self._engines(reading.manuscript.project, job)
+            book = bookplan.plan(
+                reading.manuscript, engines.main, Selection(), engines=engines.own,
+                store=running.store,
+            )  # fmt: skip
+            view = _Snapshot(reading, book, engines)
         self._views[job.draft] = view
         return view
 
     def _is_spoken_here(self, project: Project, job: Job) -> bool:
-        """Whether the engine that runs is the one of a job."""
-        same = job.draft or project.engine == self.reading.manuscript.project.engine
-        return same and speaker_of(project, job) == self.engine.name
+        """Whether a job is spoken by the engines of the render."""
+        ours = bookplan.settings_of(self.reading.manuscript.project, draft=self.draft)
+        return bookplan.settings_of(project, draft=job.draft) == ours
 
-    def _engine(self, project: Project, job: Job) -> Engine:
+    def _engines(self, project: Project, job: Job) -> BookEngines:
         if self._is_spoken_here(project, job):
-            return self.engine
-        return bookplan.engine_for(project, draft=job.draft, tell=self.tell)
+            return self.engines
+        return bookplan.engines_for(project, draft=job.draft, tell=self.tell)
 
     def _ask(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.left += len(requests)

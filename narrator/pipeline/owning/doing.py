@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from narrator.cast import auditions
-from narrator.engines import Engine
+from narrator.engines import make_room
 from narrator.errors import UsageError
 from narrator.pipeline import bookplan, retakes, run
-from narrator.pipeline.bookplan import Selection
+from narrator.pipeline.bookplan import BookEngines, Selection
 from narrator.pipeline.owning import beside, inputs
 from narrator.pipeline.owning.beside import Beside
 from narrator.pipeline.owning.inputs import BookReading
@@ -36,17 +36,16 @@ class BetweenJobs:
     same, and what was read of books."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Path, bool], tuple[object, Engine]] = {}
+        self._engines: dict[tuple[Path, bool], BookEngines] = {}
         self._readings: dict[Path, BookReading] = {}
 
-    def engine(self, project: Project, draft: bool) -> Engine:
+    def engines(self, project: Project, draft: bool) -> BookEngines:
         """Raises EngineUnavailable."""
         place = project.path, draft
-        settings, engine = self._engines.get(place, (None, None))
-        if engine is None or settings != project.engine:
-            engine = bookplan.engine_for(project, draft=draft)
-            self._engines[place] = project.engine, engine
-        return engine
+        known = self._engines.get(place)
+        found = bookplan.engines_for(project, draft=draft, known=known.settings if known else ())
+        self._engines[place] = found
+        return found
 
     def forget_engines(self) -> None:
         """One that could not be started may be mended."""
@@ -60,18 +59,18 @@ class BetweenJobs:
 
 
 def render(
-    owner: Owner, ticket: Ticket, reading: BookReading, selection: Selection, engine: Engine,
-    shown: Shown,
+    owner: Owner, ticket: Ticket, reading: BookReading, selection: Selection,
+    engines: BookEngines, shown: Shown,
 ) -> Report:  # fmt: skip
     """A render or an export, beside which pins and retakes of others are done.
 
     Raises as `run.run`.
     """
-    others = Beside(owner, reading, engine, shown.starting)
+    others = Beside(owner, reading, engines, ticket.job.draft, shown.starting)
     ticket.covers = _covering(ticket.job, reading, selection)
     try:
         report = run.run(
-            reading.manuscript, engine, selection,
+            reading.manuscript, engines.main, selection, engines=engines.own,
             observer=Telling(owner, ticket, shown, others.attend), cancel=ticket.cancel,
             speak=ticket.job.kind == "render", aside=others,
         )  # fmt: skip
@@ -83,34 +82,39 @@ def render(
 
 
 def retake(
-    owner: Owner, ticket: Ticket, reading: BookReading, engine: Engine, shown: Shown
+    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, shown: Shown
 ) -> None:
     """Chunks spoken anew, a row each in its summary. Raises as `retakes.retake`."""
     job = ticket.job
     seed, parameters = beside.settings_of(reading, job)
     made = retakes.retake(
-        reading.manuscript, engine, job.chunks, count=job.count, seed=seed,
-        parameters=parameters, observer=Telling(owner, ticket, shown), cancel=ticket.cancel,
+        reading.manuscript, engines.main, job.chunks, engines=engines.own, count=job.count,
+        seed=seed, parameters=parameters, observer=Telling(owner, ticket, shown),
+        cancel=ticket.cancel,
     )  # fmt: skip
     beside.retaken(ticket, made)
 
 
 def audition(
-    owner: Owner, ticket: Ticket, reading: BookReading, engine: Engine, shown: Shown
+    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, shown: Shown
 ) -> None:
     """A line in somebody's voice. Raises as `auditioning.begin`, EngineUnavailable."""
     tell = Telling(owner, ticket, shown).starting
-    line = beside.begun(ticket.job, reading, engine, tell)
+    line = beside.begun(ticket.job, reading, engines, tell)
+    make_room(line.audition.engine, engines.all)
     auditions.speak_line(line.audition, tell, ticket.cancel)
     beside.auditioned(ticket, line)
 
 
-def mark(ticket: Ticket, reading: BookReading, engine: Engine) -> None:
+def mark(ticket: Ticket, reading: BookReading, engines: BookEngines) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
     with locked(project):
         store = Store.open(project.takes, writing=True)
-        beside.mark(ticket, bookplan.plan(reading.manuscript, engine, Selection(), store=store))
+        book = bookplan.plan(
+            reading.manuscript, engines.main, Selection(), engines=engines.own, store=store
+        )
+        beside.mark(ticket, book)
 
 
 def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown) -> None:
@@ -122,16 +126,16 @@ def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown
         reading = kept.reading(root / job.book)
         manuscript = reading.manuscript
         selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
-        engine = kept.engine(manuscript.project, job.draft)
+        engines = kept.engines(manuscript.project, job.draft)
         held.enter_context(locked(manuscript.project, GONE_SOON))
         if job.kind in ("render", "export"):
-            render(owner, ticket, reading, selection, engine, shown)
+            render(owner, ticket, reading, selection, engines, shown)
         elif job.kind == "retake":
-            retake(owner, ticket, reading, engine, shown)
+            retake(owner, ticket, reading, engines, shown)
         elif job.kind == "audition":
-            audition(owner, ticket, reading, engine, shown)
+            audition(owner, ticket, reading, engines, shown)
         else:
-            mark(ticket, reading, engine)
+            mark(ticket, reading, engines)
 
 
 def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[[Job], bool]:
@@ -142,8 +146,8 @@ def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[
     def covers(other: Job) -> bool:
         if other.force or (other.kind, other.book) != (job.kind, project.path.name):
             return False
-        speaks = beside.speaker_of(project, job)
-        if beside.speaker_of(project, other) != speaks or not reading.is_current():
+        speaks = bookplan.settings_of(project, draft=job.draft)
+        if bookplan.settings_of(project, draft=other.draft) != speaks or not reading.is_current():
             return False
         try:
             asked = bookplan.select(reading.manuscript, other.chapters, other.speakers, False)
