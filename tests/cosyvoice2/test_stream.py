@@ -1,0 +1,88 @@
+"""A stream's chunks are the whole, spoken while its tokens come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cosyvoice2
+from cosyvoice2 import CosyVoice2, Reference, RequestError
+from cosyvoice2.flow import FlowRow
+from tests.cosyvoice2.conftest import CosyGolden
+
+TOKENS = [int(n) for n in np.random.RandomState(3).randint(0, 729, 60)]
+
+
+@pytest.fixture(scope="module")
+def model(golden: CosyGolden) -> CosyVoice2:
+    return cosyvoice2.load(golden.checkpoint)
+
+
+@pytest.fixture(scope="module")
+def voice(golden: CosyGolden) -> Reference:
+    a = golden.arrays("prompt_prompt_16k")
+    return Reference(a["tokens_used"][0], a["mel_used"][0], a["embedding"][0])
+
+
+def masked(model: CosyVoice2, voice: Reference, tokens: list[int]) -> np.ndarray:
+    """The whole mel, in which frames see their own second and those before it."""
+    row = FlowRow(np.array(tokens, np.int32), voice.tokens, voice.mel, voice.speaker)
+    [mel] = model.flow.mel([row], streaming=True)
+    return np.array(mel)
+
+
+def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Reference) -> None:
+    chunks = list(model.stream(reference=voice, tokens=TOKENS, seed=5))
+    assert len(chunks) > 2
+    whole = model.vocode(masked(model, voice, TOKENS), seed=5)
+    found = np.concatenate(chunks)
+    assert found.shape == whole.shape == (960 * len(TOKENS),)
+    # pitch is made of windows of the mel, and phases gather its last bits
+    assert np.linalg.norm(found - whole) <= 0.01 * np.linalg.norm(whole)
+
+
+def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: Reference) -> None:
+    uniforms = np.random.RandomState(1).random(400)
+    drawn: list[float] = []
+
+    def counted() -> Any:
+        for number in uniforms:
+            drawn.append(number)
+            yield number
+
+    given: dict[str, Any] = {"reference": voice, "min_len": 90, "max_len": 90, "seed": 2}
+    stream = model.stream("Hello world.", uniforms=counted(), **given)
+    first = next(stream)
+    begun = len(drawn)
+    rest = list(stream)
+    assert begun < 70 < len(drawn)
+    tokens = model.generate("Hello world.", uniforms=iter(uniforms), **given)
+    assert len(first) + sum(map(len, rest)) == 960 * len(tokens)
+
+
+def test_a_seed_alone_says_the_same_again(model: CosyVoice2, voice: Reference) -> None:
+    given: dict[str, Any] = {"reference": voice, "max_len": 10}
+    one, other, another = (
+        np.concatenate(list(model.stream("Hello.", seed=seed, **given))) for seed in (1, 1, 2)
+    )
+    assert np.array_equal(one, other)
+    assert len(another) != len(one) or not np.array_equal(one, another)
+
+
+def test_a_text_in_pieces_is_spoken(model: CosyVoice2, voice: Reference) -> None:
+    pieces = ["Hello ", "world. ", "你好。"]
+    uniforms = np.random.RandomState(4).random(800)
+    tokens = model.generate(iter(pieces), voice, uniforms=iter(uniforms))
+    chunks = list(model.stream(iter(pieces), voice, uniforms=iter(uniforms)))
+    assert sum(map(len, chunks)) == 960 * len(tokens) > 0
+    with pytest.raises(RequestError, match="no instruction"):
+        model.generate(iter(pieces), voice, instruction="用四川话")
+
+
+def test_what_nobody_can_speak_is_refused_before_the_first_chunk(model: CosyVoice2) -> None:
+    with pytest.raises(RequestError, match="give a reference"):
+        model.stream("Hello.")
+    with pytest.raises(RequestError, match="no speaker 'Ada' is stored"):
+        model.stream("Hello.", speaker="Ada")
