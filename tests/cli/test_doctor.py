@@ -8,10 +8,13 @@ import pytest
 from huggingface_hub import constants
 
 from narrator.cli import doctor
-from narrator.engines import machine, models, reader, voxcpm2
+from narrator.engines import machine, models, reader
+from narrator.engines.voxcpm2 import FLOOR
+from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
+from voxcpm2 import rehearsal
 
 METAL = machine.Device("Metal", "Apple M1", 48_000_000_000, "0.32.4")
 
@@ -59,7 +62,7 @@ def test_json_has_the_same(narrator, fit):
     code, found = checks(narrator)
     assert code == 0
     assert list(found) == [
-        "program", "MLX", "model", "memory", "FFmpeg", "draft voice",
+        "program", "MLX", "engine", "model", "memory", "FFmpeg", "draft voice",
         "language model", "here", "library", "temporary files",
     ]  # fmt: skip
     assert {check["state"] for check in found.values()} == {"ok"}
@@ -179,7 +182,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
-    assert cost["wall"] == pytest.approx(cost["speech"] / machine.FLOOR["Apple M1"][1])
+    assert cost["wall"] == pytest.approx(cost["speech"] / FLOOR["Apple M1"][1])
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
@@ -238,7 +241,7 @@ def test_a_gpu_that_does_not_run_the_model_fails(narrator, fit, monkeypatch):
     def odd(path):
         raise RuntimeError("[compile] no compiler\nand more")
 
-    monkeypatch.setattr(voxcpm2, "tried", odd)
+    monkeypatch.setattr(rehearsal, "tried", odd)
     code, found = checks(narrator)
     assert (code, found["a step"]["state"]) == (3, "fail")
     assert found["a step"]["said"] == "the model does not run here: [compile] no compiler"
@@ -299,4 +302,4 @@ def test_space_is_that_of_the_nearest_folder_there_is(tmp_path):
 def test_the_default_follows_the_machine(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8_000_000_000, None))
-    assert models.default() == str(models.converted(models.HUB))
+    assert models.default(FAMILY) == str(models.converted(FAMILY.hub))
