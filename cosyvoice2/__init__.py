@@ -27,13 +27,13 @@ import numpy as np
 
 from cosyvoice2 import stream as _stream
 from cosyvoice2.arrays import numbers
-from cosyvoice2.bistream import bistream as _bistream
+from cosyvoice2.bistream import tokens_of_pieces
 from cosyvoice2.config import MELS, Config
-from cosyvoice2.generate import Request, Row, TokenBatch, checked_tokens, numbers_of
+from cosyvoice2.generate import Request, Row, checked_tokens, tokens_of
 from cosyvoice2.load import SPEAKERS, Checkpoint
 from cosyvoice2.load import load as _load_checkpoint
 from cosyvoice2.reference import Encoders, Reference, Speaker, speakers
-from cosyvoice2.sounds import Batch, Decoding, Sounds, flow_row
+from cosyvoice2.sounds import Batch, Decoding, Sounds
 from cosyvoice2.speech import Speech
 from cosyvoice2.vocoder import MelRow, pitch_of, vocode
 from speechbase.device import CACHE_LIMIT, settle
@@ -138,9 +138,10 @@ class CosyVoice2:
     ) -> np.ndarray:
         """What may follow the prefix, and each of `tokens`: (len(tokens) + 1, vocabulary) float32.
 
-        A prompt's ids stand in front of the text's.
+        A prompt's ids stand in front of the text's. Raises RequestError.
         """
-        found = np.array(self.lm.logits(text_ids, prefix_tokens, tokens))
+        given = self.lm.checked(text_ids, prefix_tokens, tokens)
+        found = np.array(self.lm.logits(*given))
         settle()
         return found
 
@@ -165,27 +166,17 @@ class CosyVoice2:
         (`bistream`), and takes no instruction. Raises RequestError.
         """
         request = Request(
-            text if isinstance(text, str) else "",
-            reference=reference,
-            prompt_text=prompt_text,
-            prefix_tokens=prefix_tokens,
-            instruction=instruction,
-            speaker=speaker,
-            uniforms=uniforms,
-            seed=seed,
-            min_len=min_len,
-            max_len=max_len,
-            compatible=compatible,
-        )
-        pieces = None if isinstance(text, str) else text
-        return np.array(list(self._tokens(self._resolved(request), pieces)), np.int32)
+            "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
+            min_len=min_len, max_len=max_len, compatible=compatible,
+        )  # fmt: skip
+        return np.array(list(self._tokens(self._resolved(request), text)), np.int32)
 
     def mel(self, tokens: Any, reference: Reference | None, speaker: Any = None) -> np.ndarray:
         """What tokens sound like in a voice, (2 n, 80): that of a reference, of a stored speaker,
         or of both, the speaker's vector then in place of the reference's."""
         request = self._resolved(Request(tokens=tokens, reference=reference, speaker=speaker))
         checked = checked_tokens("tokens", tokens, self.config.lm)
-        [mel] = self._sounds.mels([flow_row(request, np.array(checked, np.int32))])
+        [mel] = self._sounds.mels([self._sounds.row(request, checked)])
         return mel
 
     def pitch(self, mel: Any) -> np.ndarray:
@@ -227,23 +218,11 @@ class CosyVoice2:
         batch = self.batch(slots=1)
         batch.add(
             Request(
-                text,
-                reference=reference,
-                prompt_text=prompt_text,
-                prefix_tokens=prefix_tokens,
-                instruction=instruction,
-                speaker=speaker,
-                uniforms=uniforms,
-                seed=seed,
-                min_len=min_len,
-                max_len=max_len,
-                speed=speed,
-                noise=noise,
-                tokens=tokens,
-                cancel=cancel,
-                compatible=compatible,
+                text, reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
+                min_len=min_len, max_len=max_len, speed=speed, noise=noise, tokens=tokens,
+                cancel=cancel, compatible=compatible,
             )
-        )
+        )  # fmt: skip
         while True:
             for _, speech in batch.advance():
                 return speech
@@ -273,32 +252,21 @@ class CosyVoice2:
         official code does, faults included (`stream.official`); `noise` is then an iterator of
         arrays, one for each chunk.
         """
-        request = Request(
-            text if isinstance(text, str) else "",
-            reference=reference,
-            prompt_text=prompt_text,
-            prefix_tokens=prefix_tokens,
-            instruction=instruction,
-            speaker=speaker,
-            uniforms=uniforms,
-            seed=seed,
-            min_len=min_len,
-            max_len=max_len,
-            noise=noise,
-            tokens=tokens,
-            cancel=cancel,
-            compatible=compatible,
+        seed = secrets.randbits(32) if seed is None else seed
+        request = self._resolved(Request(
+            "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
+            min_len=min_len, max_len=max_len, tokens=tokens, cancel=cancel, compatible=compatible,
+        ))  # fmt: skip
+        row, most = self._sounds.row(request), self._sounds.most(request)
+        made = self._tokens(request, text, most)
+        if not compatible:
+            noise = self._sounds.noise(noise, -1)
+            return _stream.spoken(self._sounds, row, made, seed=seed, noise=noise)
+        if noise is not None and not isinstance(noise, Iterator):
+            raise RequestError("with compatible, noise is an iterator of arrays, one for a chunk")
+        return _stream.official(
+            self._sounds, row, made, hop=self.config.chunk, seed=seed, noises=noise
         )
-        if seed is None:
-            seed = secrets.randbits(32)
-        request = replace(self._resolved(request), seed=seed)
-        row = flow_row(request, np.zeros(0, np.int32))
-        made = self._tokens(request, None if isinstance(text, str) else text)
-        if compatible:
-            return _stream.official(
-                self._sounds, row, made, hop=self.config.chunk, seed=seed, noises=noise
-            )
-        return _stream.spoken(self._sounds, row, made, seed=seed, noise=noise)
 
     def batch(self, slots: int = 8) -> Batch:
         """Room for `slots` rows side by side; more may be added, and wait."""
@@ -306,41 +274,20 @@ class CosyVoice2:
 
     # ---- within
 
-    def _tokens(self, request: Request, pieces: Iterable[str] | None) -> Iterator[int]:
-        """Of a request, one after another."""
-        if pieces is not None:
-            yield from self._bistream(request, pieces)
-            return
-        batch = TokenBatch(self.lm, self.tokenize, 1)
-        row = batch.add(request)
-        given = 0
-        while len(batch):
-            batch.step()
-            new = row.tokens[given:]
-            given += len(new)
-            yield from new.tolist()
-
-    def _bistream(self, request: Request, pieces: Iterable[str]) -> Iterator[int]:
-        if request.instruction is not None:
-            raise RequestError("a text in pieces takes no instruction; give it whole")
-        said, prefix = request.prompt_text, request.prefix_tokens
-        if prefix is None and request.reference is not None:
-            prefix = request.reference.tokens
-        seed = secrets.randbits(32) if request.seed is None else request.seed
-        return _bistream(
-            self.lm,
-            (number for piece in pieces for number in self.tokenize(piece)),
-            numbers_of(seed, request.uniforms),
-            prompt_ids=self.tokenize(said) if isinstance(said, str) else said or [],
-            prefix_tokens=checked_tokens("prefix_tokens", prefix, self.config.lm) if said else [],
-            compatible=request.compatible,
-        )
+    def _tokens(self, request: Request, text: Any, most: int | None = None) -> Iterator[int]:
+        """Of a text, or pieces of one, as the request says; `most` as for `Row`."""
+        if text is None or isinstance(text, str):
+            return tokens_of(self.lm, self.tokenize, replace(request, text=text or ""), most)
+        return tokens_of_pieces(self.lm, self.tokenize, request, text)
 
     def _resolved(self, request: Request) -> Request:
         """A request that names a stored speaker, with what is stored of it. Raises RequestError.
 
         Unlike officially, a stored reference does not stand in the way of an instruction.
         """
+        if not isinstance(request.reference, Reference | None):
+            kind = type(request.reference).__name__
+            raise RequestError(f"reference is a Reference, as model.reference makes, not {kind}")
         name = request.speaker
         if not isinstance(name, str):
             return request
@@ -351,6 +298,7 @@ class CosyVoice2:
         if request.reference is not None or stored.reference is None:
             return replace(request, speaker=stored.vector)
         said: Any = request.prompt_text
-        if said is None and request.instruction is None:
+        leads = (said, request.instruction, request.prefix_tokens, request.tokens)
+        if all(each is None for each in leads):
             said = stored.text
         return replace(request, speaker=None, reference=stored.reference, prompt_text=said)

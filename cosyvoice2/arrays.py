@@ -32,15 +32,16 @@ def numbers(name: str, given: Any, shape: tuple[int, ...], what: str = "") -> np
     return array
 
 
-def ids(name: str, given: Any) -> np.ndarray:
-    """(n,) int32, from 0 on. Raises RequestError."""
+def ids(name: str, given: Any, known: int = 2**31) -> np.ndarray:
+    """(n,) int32, from 0 on and below `known`. Raises RequestError."""
     array = _plain(name, given)
     if array.ndim != 1:
         raise RequestError(f"{name}: expected shape (n,); found {array.shape}")
     if array.size and array.dtype.kind not in "iu":
         raise RequestError(f"{name}: expected whole numbers, found {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= 2**31):
-        raise RequestError(f"{name}: ids are from 0 on, found {array.min()} to {array.max()}")
+    if array.size and (array.min() < 0 or array.max() >= known):
+        upto = "on" if known == 2**31 else f"to {known - 1}"
+        raise RequestError(f"{name}: ids are from 0 {upto}, found {array.min()} to {array.max()}")
     return array.astype(np.int32)
 
 

@@ -5,17 +5,67 @@ It knows one row; a text that is known as a whole is `generate.py`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 import mlx.core as mx
 
-from cosyvoice2.generate import MOST, drawn
+from cosyvoice2.generate import (
+    MOST,
+    Request,
+    characters,
+    check_numbers,
+    drawn,
+    lead,
+    numbers_of,
+    text_ids,
+)
 from cosyvoice2.lm import SOS, TASK, Qwen2LM
 from cosyvoice2.sampler import Heads, choose
 from speechbase.errors import ModelError, RequestError
 
 TEXTS, TOKENS = 5, 15
 """Of each, in turn; Qwen2LM was trained so."""
+
+
+def tokens_of_pieces(
+    lm: Qwen2LM,
+    tokenize: Callable[[str], list[int]],
+    request: Request,
+    pieces: Iterable[str],
+) -> Iterator[int]:
+    """The tokens of a request whose text comes in pieces, by `bistream`.
+
+    Raises RequestError, for what can be checked at once.
+    """
+    if any(
+        part is not None
+        for part in (request.instruction, request.tokens, request.min_len, request.max_len)
+    ):
+        raise RequestError(
+            "a text in pieces takes no instruction, tokens, min_len or max_len; give it whole"
+        )
+    check_numbers(request)
+    if not isinstance(pieces, Iterable):
+        raise RequestError(f"text must be text, or pieces of it, not {type(pieces).__name__}")
+    prompt, prefix = lead(request, tokenize, lm.config)
+    seed = secrets.randbits(32) if request.seed is None else int(request.seed)
+    ids = (
+        number
+        for piece in pieces
+        for number in text_ids(tokenize(characters("a piece of text", piece)), lm.config)
+    )
+    tokens = bistream(
+        lm,
+        ids,
+        numbers_of(seed, request.uniforms),
+        prompt_ids=prompt,
+        prefix_tokens=prefix,
+        compatible=request.compatible,
+    )
+    cancel = request.cancel
+    return takewhile(lambda _: cancel is None or not cancel.is_set(), tokens)
 
 
 def bistream(

@@ -22,6 +22,8 @@ from speechbase.sections import Section
 
 MELS = 80
 """Of every mel in it; the flow and its noise are made for so many."""
+SPEAKER = 192
+"""Numbers of a speaker's vector."""
 LOOK_AHEAD = 3
 """Tokens after the last that the flow's encoder looks at."""
 FRAME = 480
@@ -211,7 +213,7 @@ def _flow(section: Section) -> FlowConfig:
     _only(parameters, "t_scheduler", "cosine")
     return FlowConfig(
         vocab_size=section.integer("vocab_size", most=MOST_TOKENS),
-        speaker_dim=section.integer("spk_embed_dim", most=MOST_WIDTH),
+        speaker_dim=_only(section, "spk_embed_dim", SPEAKER),
         guidance=parameters.number("inference_cfg_rate"),
         encoder=EncoderConfig(
             width=width,

@@ -68,7 +68,6 @@ class Request:
     """
 
     text: str = ""
-    _: KW_ONLY
     reference: Voice | None = None
     prompt_text: str | Sequence[int] | None = None
     prefix_tokens: Any = None
@@ -76,6 +75,7 @@ class Request:
     speaker: Any = None
     uniforms: Iterable[float] | None = None
     seed: int | None = None
+    _: KW_ONLY
     min_len: int | None = None
     max_len: int | None = None
     tokens: Any = None
@@ -89,10 +89,17 @@ class Row:
     """A request on its way. `TokenBatch.add` returns it to recognise the result by."""
 
     def __init__(
-        self, request: Request, config: LMConfig, tokenize: Callable[[str], list[int]]
+        self,
+        request: Request,
+        config: LMConfig,
+        tokenize: Callable[[str], list[int]],
+        most: int | None = None,
     ) -> None:
-        """Checks everything that can be checked before work begins. Raises RequestError."""
-        _check_numbers(request)
+        """Checks everything that can be checked before work begins. Raises RequestError.
+
+        `most` tokens are what can be spoken, whatever is asked for.
+        """
+        check_numbers(request)
         self.request = request
         self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
         self.stop_reason: StopReason | None = None
@@ -103,11 +110,18 @@ class Row:
         self.prefix: list[int] = []
         """Tokens before the new ones."""
         self._config, self._tokens = config, list[int]()
+        self._least = self._cap = 0
         self._uniforms = numbers_of(self.seed, request.uniforms)
         if request.tokens is None:
             self._read(tokenize)
+            self._cap = min(self._cap, most or self._cap)
         else:
             self._given()
+            if most is not None and len(self._tokens) > most:
+                raise RequestError(
+                    f"{len(self._tokens)} tokens are more than the {most} that the flow takes at "
+                    "once beside this reference; give fewer"
+                )
 
     def _given(self) -> None:
         request = self.request
@@ -121,15 +135,12 @@ class Row:
 
     def _read(self, tokenize: Callable[[str], list[int]]) -> None:
         request, config = self.request, self._config
-        prompt = _prompt(request, tokenize)
-        text = tokenize(_text("text", request.text))
+        prompt, self.prefix = lead(request, tokenize, config)
+        text = text_ids(tokenize(_text("text", request.text)), config)
         self.token_count = len(text)
         if not text:
             raise RequestError(f"text {request.text!r} has no tokens; give a word to speak")
         self.text_ids = prompt + text
-        if max(self.text_ids) >= config.vocab_size:
-            raise RequestError("text or prompt holds a marker that this model has no row for")
-        self.prefix = _prefix(request, config)
         self._least = LEAST * len(text) if request.min_len is None else int(request.min_len)
         self._cap = MOST * len(text) if request.max_len is None else int(request.max_len)
         length = 2 + len(self.text_ids) + len(self.prefix)
@@ -143,6 +154,10 @@ class Row:
     def tokens(self) -> np.ndarray:
         """(n,) int32: those that have been made, without prompt and end."""
         return np.array(self._tokens, np.int32)
+
+    def after(self, count: int) -> list[int]:
+        """Those after the first `count`."""
+        return self._tokens[count:]
 
     @property
     def last(self) -> int:
@@ -203,7 +218,7 @@ def _philox(seed: int) -> Iterator[float]:
 
 
 class TokenBatch:
-    """Rows that are spoken side by side. `len` counts those not ended, running or waiting."""
+    """Rows that are spoken side by side. `len` counts those that have not been returned."""
 
     def __init__(self, lm: Qwen2LM, tokenize: Callable[[str], list[int]], slots: int) -> None:
         if not isinstance(slots, int) or slots < 1:
@@ -217,18 +232,18 @@ class TokenBatch:
         self._ended: list[Row] = []
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._running)
+        return len(self._waiting) + len(self._running) + len(self._ended)
 
     @property
     def running(self) -> int:
         """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
         return len(self._running)
 
-    def add(self, request: Request) -> Row:
-        """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
-        if not isinstance(request, Request):
-            raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
-        row = Row(request, self._lm.config, self._tokenize)
+    def add(self, request: Request, most: int | None = None) -> Row:
+        """Queue a request; it runs as soon as a slot is free. `most` as for `Row`. Raises
+        RequestError."""
+        check_request(request)
+        row = Row(request, self._lm.config, self._tokenize, most)
         self._waiting.append(row)
         return row
 
@@ -300,6 +315,38 @@ class TokenBatch:
         self._undecided = deque(pair for pair in self._undecided if pair[0] in rows)
 
 
+def tokens_of(
+    lm: Qwen2LM, tokenize: Callable[[str], list[int]], request: Request, most: int | None = None
+) -> Iterator[int]:
+    """A request's tokens, one after another; `most` as for `Row`. Raises RequestError, for what can
+    be checked at once."""
+    batch = TokenBatch(lm, tokenize, 1)
+    return _one_by_one(batch, batch.add(request, most))
+
+
+def _one_by_one(batch: TokenBatch, row: Row) -> Iterator[int]:
+    given = 0
+    while len(batch):
+        batch.step()
+        new = row.after(given)
+        given += len(new)
+        yield from new
+
+
+def lead(
+    request: Request, tokenize: Callable[[str], list[int]], config: LMConfig
+) -> tuple[list[int], list[int]]:
+    """The ids that stand before the text's, and the tokens that lead. Raises RequestError."""
+    return text_ids(_prompt(request, tokenize), config), _prefix(request, config)
+
+
+def text_ids(found: list[int], config: LMConfig) -> list[int]:
+    """Ids that the model has a row for. Raises RequestError."""
+    if found and max(found) >= config.vocab_size:
+        raise RequestError("text or prompt holds a marker that this model has no row for")
+    return found
+
+
 def _prompt(request: Request, tokenize: Callable[[str], list[int]]) -> list[int]:
     """The ids that stand before the text's. Raises RequestError."""
     instruction, said = request.instruction, request.prompt_text
@@ -337,6 +384,13 @@ def _prefix(request: Request, config: LMConfig) -> list[int]:
 def _text(name: str, value: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise RequestError(f"{name} is empty; give at least one word")
+    return characters(name, value)
+
+
+def characters(name: str, value: str) -> str:
+    """A text that can be tokenized, an empty one too. Raises RequestError."""
+    if not isinstance(value, str):
+        raise RequestError(f"{name} must be text, not {type(value).__name__}")
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise RequestError(f"{name} holds half of a surrogate pair, which is no character")
     return value
@@ -352,7 +406,15 @@ def checked_tokens(name: str, given: Any, config: LMConfig) -> list[int]:
     return [int(each) for each in found]
 
 
-def _check_numbers(request: Request) -> None:
+def check_request(given: Any) -> None:
+    """Raises RequestError for what is none."""
+    if not isinstance(given, Request):
+        raise RequestError(f"a batch takes a Request, not {type(given).__name__}")
+
+
+def check_numbers(request: Request) -> None:
+    """Raises RequestError for a seed, a length or a `cancel` that is none."""
+
     def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (is_whole and least <= value <= most):

@@ -25,10 +25,11 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from cosyvoice2.arrays import ids
 from cosyvoice2.config import LMConfig
 from speechbase.cache import KVCache, rounded
 from speechbase.device import MadeOnce, on_cuda
-from speechbase.errors import ModelError
+from speechbase.errors import ModelError, RequestError
 from speechbase.functions import swiglu
 from speechbase.linear import joined
 
@@ -130,6 +131,25 @@ class Qwen2LM(nn.Module):
         """
         x = self.lead(text_ids, [*prefix_tokens, *tokens])
         return self.decode(self.hidden(x[None])[0, -len(tokens) - 1 :])
+
+    def checked(
+        self, text_ids: Any, prefix_tokens: Any, tokens: Any
+    ) -> tuple[list[int], list[int], list[int]]:
+        """What `logits` takes, from outside; ends may be among the tokens. Raises
+        RequestError."""
+        texts, speech = self.config.vocab_size, self.config.speech_tokens + ENDS
+        found = (
+            ids("text_ids", text_ids, texts),
+            ids("prefix_tokens", prefix_tokens, speech),
+            ids("tokens", tokens, speech),
+        )
+        length = 2 + sum(map(len, found))
+        if length > self.config.max_positions:
+            raise RequestError(
+                f"all take {length} positions; the model has {self.config.max_positions}"
+            )
+        text, prefix, said = (each.tolist() for each in found)
+        return text, prefix, said
 
     def prefill(self, leads: Sequence[mx.array]) -> Lines:
         """Read what stands before the first token of each row, (positions, width)."""

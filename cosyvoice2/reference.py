@@ -20,12 +20,10 @@ import numpy as np
 
 from cosyvoice2 import features, onnxfile
 from cosyvoice2.arrays import ids, numbers
-from cosyvoice2.config import MELS, Config
+from cosyvoice2.config import MELS, SPEAKER, Config
 from speechbase import audio, pth
 from speechbase.errors import AudioError, CheckpointError, RequestError, shown
 
-SPEAKER = 192
-"""Numbers of a speaker's vector."""
 LONGEST = 30.0  # seconds that the tokenizer can hear
 TOKENIZER, SPEAKERS = "speech_tokenizer_v2.onnx", "campplus.onnx"
 ENCODERS = (TOKENIZER, SPEAKERS)

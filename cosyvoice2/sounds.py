@@ -6,21 +6,23 @@ together. It draws nothing but the vocoder's noise, from each row's own seed.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+from weakref import WeakSet
 
 import mlx.core as mx
 import numpy as np
 
 from cosyvoice2.arrays import numbers
-from cosyvoice2.config import MELS
-from cosyvoice2.flow import Flow, FlowRow
-from cosyvoice2.generate import Request, Row, TokenBatch
+from cosyvoice2.config import MELS, SPEAKER
+from cosyvoice2.flow import FRAMES, TOKEN_FRAMES, Flow, FlowRow
+from cosyvoice2.generate import Request, Row, TokenBatch, check_request
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import Qwen2LM
-from cosyvoice2.reference import SPEAKER, Reference
 from cosyvoice2.speech import Speech
-from cosyvoice2.vocoder import MelRow, vocode
+from cosyvoice2.vocoder import MelRow, frames_at, vocode
 from speechbase.device import on_gpu, settle
 from speechbase.errors import RequestError
 
@@ -43,9 +45,52 @@ class Sounds:
         settle()
         return [np.array(mel) for mel in found]
 
+    def row(self, request: Request, tokens: Sequence[int] | np.ndarray = ()) -> FlowRow:
+        """Tokens in a request's voice. Raises RequestError where it has none, or another model's.
+
+        A reference is one: whoever takes requests from outside has looked.
+        """
+        reference: Any = request.reference
+        speaker = request.speaker
+        heard, mel = np.zeros(0, np.int32), np.zeros((0, MELS), np.float32)
+        if reference is not None:
+            heard, mel = reference.tokens, reference.mel
+            speaker = reference.speaker if speaker is None else speaker
+        if speaker is None:
+            raise RequestError("nobody is to speak: give a reference, or a stored speaker")
+        vector = numbers("speaker", speaker, (SPEAKER,), "a vector")
+        known = self.flow.config.vocab_size
+        if len(heard) and heard.max() >= known:
+            raise RequestError(f"the reference's tokens must be from 0 to {known - 1}")
+        return FlowRow(np.asarray(tokens, np.int32), heard, mel, vector)
+
+    def most(self, request: Request) -> int:
+        """New tokens that the flow takes beside the reference. Raises RequestError."""
+        most = FRAMES // TOKEN_FRAMES - len(self.row(request).prompt_tokens)
+        if most < 1:
+            raise RequestError("the reference leaves no room for speech; 3 to 10 seconds are best")
+        return most
+
+    def accepted(self, request: Request) -> Request:
+        """With its noise as an array. Raises RequestError for what is known to be wrong of speed
+        and noise before there are tokens."""
+        frames_at(request.speed, 0)
+        return replace(request, noise=self.noise(request.noise, -1))
+
+    def noise(self, given: Any, frames: int) -> np.ndarray | None:
+        """As given for so many frames; -1 for any number. Raises RequestError."""
+        c = self.vocoder.config
+        length = frames if frames == -1 else frames * c.frame
+        return None if given is None else numbers("noise", given, (length, c.harmonics + 1))
+
+    def check(self, row: Row) -> None:
+        """Whether what was given goes with the tokens that there are. Raises RequestError."""
+        frames = frames_at(row.request.speed, TOKEN_FRAMES * len(row.tokens))
+        self.noise(row.request.noise, frames)
+
     def speech(self, rows: Sequence[Row]) -> list[Speech]:
-        """What rows that have ended became."""
-        mels = self.mels([flow_row(row.request, row.tokens) for row in rows])
+        """What rows that have ended became; of each, `check` has found nothing."""
+        mels = self.mels([self.row(row.request, row.tokens) for row in rows])
         samples = vocode(
             self.vocoder,
             [
@@ -67,20 +112,6 @@ class Sounds:
         ]
 
 
-def flow_row(request: Request, tokens: np.ndarray) -> FlowRow:
-    """Tokens in a request's voice. Raises RequestError where it has none."""
-    reference, speaker = request.reference, request.speaker
-    if isinstance(reference, Reference):
-        heard, mel = reference.tokens, reference.mel
-        speaker = reference.speaker if speaker is None else speaker
-    else:
-        heard, mel = np.zeros(0, np.int32), np.zeros((0, MELS), np.float32)
-    if speaker is None:
-        raise RequestError("nobody is to speak: give a reference, or a stored speaker")
-    vector = numbers("speaker", speaker, (SPEAKER,), "a vector")
-    return FlowRow(tokens, heard, mel, vector)
-
-
 class Batch(TokenBatch):
     """Rows that are spoken side by side, and what they become."""
 
@@ -94,38 +125,74 @@ class Batch(TokenBatch):
     ) -> None:
         super().__init__(lm, tokenize, slots)
         self._sounds, self._resolve = sounds, resolve
-        self._silent: list[Decoding] = []
+        self._silent: WeakSet[Decoding] = WeakSet()  # one that nobody holds is not waited for
+        self._unheard: deque[Row] = deque()  # of `advance`; more than none after an error alone
+        self._heard: list[tuple[Row, Speech]] = []
 
-    def add(self, request: Request) -> Row:
-        """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
-        if isinstance(request, Request):
-            request = self._resolve(request)
-            flow_row(request, np.zeros(0, np.int32))
-        return super().add(request)
+    def __len__(self) -> int:
+        return super().__len__() + len(self._unheard) + len(self._heard)
+
+    def add(self, request: Request, most: int | None = None) -> Row:
+        """Queue a request; it runs as soon as a slot is free. Raises RequestError.
+
+        It has `most` tokens, if that is said, and no more than the flow takes.
+        """
+        check_request(request)
+        request = self._sounds.accepted(self._resolve(request))
+        room = self._sounds.most(request)
+        return super().add(request, room if most is None else min(most, room))
 
     def advance(self) -> list[tuple[Row, Speech]]:
-        """One step of all rows; returns those that ended, with what they became."""
-        rows = self.step()
-        return list(zip(rows, self._sounds.speech(rows), strict=True)) if rows else []
+        """One step of all rows; returns those that ended, with what they became.
+
+        Raises RequestError where a row's noise does not go with its tokens, and as `step`: that row
+        is lost, and the next call goes on with the others.
+        """
+        self._unheard += self.step()
+        while self._unheard:
+            some = self._next()
+            self._heard += zip(some, self._sounds.speech(some), strict=True)
+        heard, self._heard = self._heard, []
+        return heard
+
+    def _next(self) -> list[Row]:
+        """Rows to be heard together."""
+        some: list[Row] = []
+        while self._unheard and len(some) < _together():
+            row = self._unheard.popleft()
+            try:
+                self._sounds.check(row)
+            except RequestError:
+                self._unheard.extendleft(reversed(some))
+                raise
+            some.append(row)
+        return some
 
     def decoding(self, row: Row, stream: Any = None) -> Decoding:
-        """What turns a row that `step` returned into speech, beside the steps that follow."""
+        """What turns a row that `step` returned into speech, beside the steps that follow.
+
+        Raises RequestError where the row's noise does not go with its tokens.
+        """
+        self._sounds.check(row)
         made = Decoding(row, self, stream)
-        self._silent.append(made)
+        self._silent.add(made)
         return made
 
     def sound(self, wanted: Decoding) -> None:
-        """Take a row through flow and vocoder, and with it others that wait."""
-        most = TOGETHER if on_gpu() else 1
-        others = [each for each in self._silent if each is not wanted]
-        some = [wanted, *others[: most - 1]]
+        """Take a row through flow and vocoder, and with it those that have waited longest."""
+        others = sorted(self._silent - {wanted}, key=lambda each: -each.waited)
+        some = [wanted, *others[: _together() - 1]]
         for each, speech in zip(some, self._sounds.speech([d.row for d in some]), strict=True):
             each.became = speech
-        self._silent = [each for each in self._silent if each.became is None]
+            self._silent.discard(each)
 
     def is_due(self, decoding: Decoding) -> bool:
         """Whether enough rows wait, or one has waited long enough."""
         return not on_gpu() or len(self._silent) >= TOGETHER or decoding.waited >= PATIENCE
+
+
+def _together() -> int:
+    return TOGETHER if on_gpu() else 1
 
 
 class Decoding:

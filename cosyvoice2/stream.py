@@ -12,6 +12,7 @@ after the first begins late.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from cosyvoice2.sounds import Sounds
 from cosyvoice2.source import excite
 from cosyvoice2.vocoder import VocoderStream, decode, noise_of, pitch_of
 from speechbase.device import settle
+from speechbase.errors import RequestError
 
 LONGEST_HOP = 100
 """Tokens of a chunk; the first has 25, each next one twice as many."""
@@ -68,7 +70,10 @@ def official(
     seed: int = 0,
     noises: Iterator[Any] | None = None,
 ) -> Iterator[np.ndarray]:
-    """The same as the official code speaks it; `noises` has one array for each chunk."""
+    """The same as the official code speaks it; `noises` has one array for each chunk.
+
+    Raises RequestError where they end before the chunks do.
+    """
     prompt = len(row.prompt_tokens)
     lead = -prompt % hop
     there: list[int] = []
@@ -90,14 +95,17 @@ class _OfficialVocoder:
     """A chunk at a time, with what it keeps of the one before."""
 
     def __init__(self, sounds: Sounds, seed: int, noises: Iterator[Any] | None) -> None:
-        self._vocoder, self._seed, self._noises = sounds.vocoder, seed, noises
+        self._vocoder, self._noises = sounds.vocoder, noises
+        self._seeds = itertools.count(seed)  # another one for each chunk
         self._mel = np.zeros((0, MELS), np.float32)
         self._source = self._samples = np.zeros(0, np.float32)
 
     def speak(self, mel: np.ndarray, *, last: bool) -> np.ndarray:
         mel = np.concatenate([self._mel, mel])
-        given = None if self._noises is None else next(self._noises)
-        noise = noise_of(self._vocoder, self._seed, given, len(mel))
+        given = None if self._noises is None else next(self._noises, None)
+        if self._noises is not None and given is None:
+            raise RequestError("the noise given has ended before the chunks; give more")
+        noise = noise_of(self._vocoder, next(self._seeds) % 2**32, given, len(mel))
         [pitch] = pitch_of(self._vocoder, [mel])
         source = np.array(excite(self._vocoder, pitch, noise))
         source[: len(self._source)] = self._source

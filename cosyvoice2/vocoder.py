@@ -253,15 +253,20 @@ class VocoderStream:
 # ---- what is asked for
 
 
+def frames_at(speed: float, frames: int) -> int:
+    """How many frames a mel of so many has at a speed. Raises RequestError as `resized`."""
+    real = isinstance(speed, int | float | np.number) and not isinstance(speed, bool)
+    if not real or not SLOWEST <= speed <= FASTEST:
+        raise RequestError(f"speed is {speed!r}; it must be from {SLOWEST} to {FASTEST:g}")
+    return int(frames / float(speed))
+
+
 def resized(mel: np.ndarray, speed: float) -> np.ndarray:
     """A mel (frames, 80) of int(frames / speed) frames, between the middles of its own.
 
     Raises RequestError for a speed that is no number from .25 to 4.
     """
-    real = isinstance(speed, int | float | np.number) and not isinstance(speed, bool)
-    if not real or not SLOWEST <= speed <= FASTEST:
-        raise RequestError(f"speed is {speed!r}; it must be from {SLOWEST} to {FASTEST:g}")
-    frames = int(len(mel) / float(speed))
+    frames = frames_at(speed, len(mel))
     if frames in (0, len(mel)):
         return mel[:frames]
     places = np.maximum((np.arange(frames) + 0.5) * (len(mel) / frames) - 0.5, 0)

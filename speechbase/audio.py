@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import os
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -22,7 +23,7 @@ import soxr
 
 from speechbase.errors import AudioError, shown
 
-Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array
+Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array | Sequence[float]
 
 SHORTEST = 0.1  # seconds; less holds no voice
 QUIETEST = 1e-4  # peak, -80 dB of full scale
@@ -67,7 +68,7 @@ def mono(
     (n, channels), at `sample_rate` Hz (None: at `default`).
     Raises AudioError for what is unreadable, not finite, silent, or shorter than 0.1 s.
     """
-    if isinstance(source, np.ndarray | mx.array):
+    if isinstance(source, np.ndarray | mx.array | list | tuple):
         name = "samples"
         samples = _from_array(source)
         found: Any = default if sample_rate is None else sample_rate
@@ -107,8 +108,14 @@ def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> n
     return np.pad(samples, (missing, 0) if side == "left" else (0, missing))
 
 
-def _from_array(source: np.ndarray | mx.array) -> np.ndarray:
-    samples = np.array(source.astype(mx.float32)) if isinstance(source, mx.array) else source
+def _from_array(source: np.ndarray | mx.array | Sequence[float]) -> np.ndarray:
+    if isinstance(source, mx.array):
+        samples = np.array(source.astype(mx.float32))
+    else:
+        try:
+            samples = np.asarray(source)
+        except ValueError:
+            raise AudioError("samples: rows of unequal length") from None
     if samples.dtype.kind != "f":
         raise AudioError(f"samples: expected floats between -1 and 1, found {samples.dtype}")
     if samples.ndim not in (1, 2) or (
@@ -118,7 +125,8 @@ def _from_array(source: np.ndarray | mx.array) -> np.ndarray:
     return samples.astype(np.float32)
 
 
-def _from_file(source: str | os.PathLike[str] | bytes | BinaryIO) -> tuple[str, np.ndarray, int]:
+def _from_file(source: Any) -> tuple[str, np.ndarray, int]:
+    """Of a path, the bytes of a file, or an open one."""
     file: str | BinaryIO
     if isinstance(source, bytes):
         name, file = "audio bytes", io.BytesIO(source)
@@ -126,8 +134,10 @@ def _from_file(source: str | os.PathLike[str] | bytes | BinaryIO) -> tuple[str, 
         name = file = os.fspath(source)
         if not Path(file).is_file():
             raise AudioError(f"{name}: no such file")
-    else:
+    elif hasattr(source, "read") and hasattr(source, "seek"):
         name, file = str(getattr(source, "name", "audio file")), source
+    else:  # a number would be taken for an open file's
+        raise AudioError(f"audio is a file or samples, not {type(source).__name__}")
     try:
         with soundfile.SoundFile(file) as opened:
             _check_size(name, opened.frames * opened.channels)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from speechbase.errors import CheckpointError
 
 
-def locate(path_or_repo: str | Path, files: Sequence[str]) -> tuple[Path, str | None]:
+def locate(path_or_repo: Any, files: Sequence[str]) -> tuple[Path, str | None]:
     """The directory, and for a hub id ("owner/name" or "owner/name@revision") the commit
     that it was downloaded at; `files` are the patterns of what is wanted. Raises CheckpointError.
     """
+    if not isinstance(path_or_repo, str | Path):
+        kind = type(path_or_repo).__name__
+        raise CheckpointError(f"a model is a directory or a hub id (owner/name), not {kind}")
     path = Path(path_or_repo).expanduser()
     if path.is_dir():
         return path, None

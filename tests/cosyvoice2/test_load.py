@@ -183,3 +183,5 @@ def test_an_odd_precision_is_refused_before_anything_is_read(golden: CosyGolden)
 def test_what_is_no_folder_and_no_hub_id_is_said(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such directory"):
         load(tmp_path / "nowhere")
+    with pytest.raises(CheckpointError, match="not NoneType"):
+        load(None)  # type: ignore[arg-type]

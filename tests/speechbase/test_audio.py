@@ -63,6 +63,7 @@ def test_bytes_files_and_samples_equal_the_path(golden):
     assert np.array_equal(audio.load(str(path), rate=16000), expected)
     assert np.array_equal(audio.load(path.read_bytes(), rate=16000), expected)
     assert np.array_equal(audio.load(samples, sample_rate=rate, rate=16000), expected)
+    assert np.array_equal(audio.load(samples.tolist(), sample_rate=rate, rate=16000), expected)
     assert np.array_equal(audio.load(mx.array(samples), sample_rate=rate, rate=16000), expected)
 
 
@@ -142,6 +143,9 @@ def wav(samples, rate=16000, subtype="FLOAT"):
         ("no/such/file.wav", "no such file"),
         (np.ones(16000, np.int16), "expected floats"),
         (tone(16000)[None], r"expected shape \(n,\) or \(n, channels\)"),
+        ([[0.1, 0.2], [0.3]], "unequal length"),
+        (0, "a file or samples, not int"),
+        (None, "a file or samples, not NoneType"),
     ],
 )
 def test_bad_audio_is_one_clear_error(source, message):
