@@ -15,7 +15,7 @@ from mlx.utils import tree_flatten
 
 from cosyvoice2.hift import HiFT, reach
 from speechbase.weights import fold_weight_norm
-from tests.cosyvoice2.conftest import ROOT, TINY, CosyGolden
+from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.voxcpm2.gpu import Kind, pretended
 
 
@@ -36,7 +36,7 @@ def off(ours: mx.array, theirs: np.ndarray) -> float:
 
 def test_the_names_and_shapes_are_those_of_the_published_file() -> None:
     shipped = dataclasses.replace(TINY.vocoder, base_channels=512, f0_channels=512)
-    sizes = json.loads((ROOT / "sizes.json").read_text())["hift.pt"]
+    sizes = json.loads(SIZES.read_text())["hift.pt"]
     assert len(sizes) == 328
     published = fold_weight_norm({name: mx.zeros(shape) for name, shape in sizes.items()})
 

@@ -28,7 +28,7 @@ from cosyvoice2.load import load, networks
 from speechbase import pth
 from speechbase.errors import CheckpointError, ConfigError, RequestError
 from speechbase.weights import fold_weight_norm, out_of_place
-from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.conftest import SIZES, CosyGolden
 
 SHIPPED = Config(
     sample_rate=24_000,
@@ -54,7 +54,6 @@ SHIPPED = Config(
     ),
 )  # fmt: skip
 """Section 3 of the specification: what is released."""
-SIZES = Path(__file__).parent.parent / "golden" / "cosyvoice2" / "sizes.json"
 
 
 @pytest.fixture
