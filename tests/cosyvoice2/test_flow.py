@@ -17,7 +17,7 @@ from cosyvoice2 import layers
 from cosyvoice2.flow import Flow, FlowRow, noise, schedule
 from cosyvoice2.layers import sight
 from speechbase.errors import RequestError
-from tests.bench.flow import RELEASED
+from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.voxcpm2.gpu import pretended
 
@@ -50,7 +50,7 @@ def made_up(tokens: int, prompt: int, seed: int = 0) -> FlowRow:
 class TestNames:
     def test_every_tensor_of_the_released_file_has_its_place(self) -> None:
         listed = json.loads(SIZES.read_text())["flow.pt"]
-        network = Flow(RELEASED)
+        network = Flow(RELEASED.flow)
         convolutions = {
             name for name, layer in network.named_modules() if isinstance(layer, nn.Conv1d)
         }
