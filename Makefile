@@ -7,6 +7,7 @@
 #   make wheel     build it, install it alone, use it
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
+#   make parity-cosyvoice2    the second model, with numbers of its official one
 #   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
 #   make clean     remove the environment and what renders and tools left
 #
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel lint format docs bench corpus parity clean
+.PHONY: demo test test-all pages wheel lint format docs bench corpus parity parity-cosyvoice2 clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -73,6 +74,7 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/long.py
 	$(BIN)/python tests/bench/kernels.py
 	$(BIN)/python tests/bench/shapes.py
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/cosyvoice.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 
@@ -83,6 +85,10 @@ corpus: $(VENV)/.test
 # PyTorch and the official package pin other releases than ours: they get an environment of their own.
 parity: $(VENV)-parity/.made
 	$(VENV)-parity/bin/python tests/voxcpm2/parity.py $(if $(SEED),--seed $(SEED))
+
+# Of any folder of official numbers: make parity-cosyvoice2 FOLDER=cosy_s3
+parity-cosyvoice2: $(VENV)/.test
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/cosyvoice2/parity.py $(FOLDER)
 
 clean:
 	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -14,7 +14,7 @@ from cosyvoice2.convert import convert
 from cosyvoice2.load import load
 from speechbase.errors import CheckpointError, ConfigError, RequestError
 from speechbase.weights import out_of_place
-from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.conftest import CosyGolden, of_seed_0
 
 IDS, PREFIX, TOKENS = [300, 301, 302, 20], [5, 6, 7, 8], [1, 2, 3, 400]
 
@@ -38,6 +38,7 @@ def test_a_converted_folder_holds_the_same_weights(golden: CosyGolden, tmp_path:
     assert not (tmp_path / "new" / "llm.pt").exists()
 
 
+@of_seed_0
 @pytest.mark.parametrize(("bits", "apart"), [(8, 0.02), (4, 0.4)])
 def test_a_quantised_language_model_says_nearly_the_same(
     golden: CosyGolden, tmp_path: Path, bits: int, apart: float

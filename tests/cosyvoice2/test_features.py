@@ -10,9 +10,9 @@ import pytest
 from cosyvoice2 import features
 from speechbase import audio
 from speechbase.errors import RequestError
-from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.conftest import CHOSEN, CosyGolden
 
-CLIPS = ("prompt_24k", "prompt_16k", "prompt_44k1_stereo")
+CLIPS = CHOSEN.clips
 
 
 @pytest.mark.parametrize("clip", CLIPS)

@@ -17,8 +17,8 @@ from cosyvoice2 import layers
 from cosyvoice2.flow import Flow, FlowRow, noise, schedule
 from cosyvoice2.layers import sight
 from speechbase.errors import RequestError
-from tests.bench.flow import RELEASED
-from tests.cosyvoice2.conftest import ROOT, TINY, CosyGolden
+from tests.bench.cosyvoice import RELEASED
+from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.voxcpm2.gpu import pretended
 
 CLOSE = 5e-5
@@ -49,8 +49,8 @@ def made_up(tokens: int, prompt: int, seed: int = 0) -> FlowRow:
 
 class TestNames:
     def test_every_tensor_of_the_released_file_has_its_place(self) -> None:
-        listed = json.loads((ROOT / "sizes.json").read_text())["flow.pt"]
-        network = Flow(RELEASED)
+        listed = json.loads(SIZES.read_text())["flow.pt"]
+        network = Flow(RELEASED.flow)
         convolutions = {
             name for name, layer in network.named_modules() if isinstance(layer, nn.Conv1d)
         }
@@ -313,7 +313,7 @@ class TestStream:
 
 def given(golden: CosyGolden, group: str) -> FlowRow:
     """The row of a group whose tokens are recorded; without a prompt the voice is the same."""
-    facts, prompt = golden.facts(group), golden.arrays("prompt_prompt_24k")
+    facts, prompt = golden.facts(group), golden.arrays(f"prompt_{golden.clips[0]}")
     tokens, mel = prompt["tokens_used"][0], prompt["mel_used"][0]
     if "prompt" not in facts:
         tokens, mel = tokens[:0], mel[:0]

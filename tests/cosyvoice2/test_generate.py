@@ -15,9 +15,10 @@ import pytest
 from cosyvoice2.generate import Request, Row, TokenBatch
 from cosyvoice2.lm import Qwen2LM
 from speechbase.errors import RequestError
-from tests.cosyvoice2.conftest import CosyGolden, filled_lm
+from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm
 from tests.cosyvoice2.test_lm import MODES, fits
 
+LM = TINY.lm
 Tokenize = Callable[[str], list[int]]
 TEXT = "Hello world. 你好，世界。"
 PROMPT = "希望你以后能够做的比我还好呦。"
@@ -113,7 +114,7 @@ def test_given_tokens_are_said_as_they_are(lm: Qwen2LM, tokenize: Tokenize) -> N
 
 def mixed() -> list[dict[str, Any]]:
     """Of every mode, and of different length."""
-    voice = SimpleNamespace(tokens=np.arange(37) * 7 % 700)
+    voice = SimpleNamespace(tokens=np.arange(37) * 7 % LM.speech_tokens)
     return [
         {"text": TEXT, "seed": 1, "max_len": 70},
         {"text": "Hello.", "seed": 2, "max_len": 9},
@@ -248,14 +249,14 @@ def test_numbers_that_are_none_cost_their_row_alone(
         ({"text": "a", "prompt_text": "b", "prefix_tokens": [[1]]}, "expected shape"),
         ({"text": "a", "prompt_text": "b", "prefix_tokens": [[1], 2]}, "unequal length"),
         ({"text": "a", "prompt_text": "b", "prefix_tokens": [0.5]}, "whole numbers"),
-        ({"text": "a", "prompt_text": "b", "prefix_tokens": [729]}, "from 0 to 728"),
+        ({"text": "a", "prompt_text": "b", "prefix_tokens": [LM.end]}, f"from 0 to {LM.end - 1}"),
         ({"text": "a", "prompt_text": "b", "prefix_tokens": [-1]}, "from 0 on"),
         ({"text": "a", "prompt_text": "b", "reference": SimpleNamespace(tokens=[])}, "reference"),
         ({"text": "a", "instruction": ""}, "instruction is empty"),
         ({"text": "a", "instruction": "b", "prompt_text": "c"}, "exclude each other"),
         ({"text": "a", "tokens": [1]}, "take no text"),
         ({"tokens": [1], "instruction": "b"}, "take no text"),
-        ({"tokens": [729]}, "from 0 to 728"),
+        ({"tokens": [LM.end]}, f"from 0 to {LM.end - 1}"),
         ({"text": "a", "seed": -1}, "seed"),
         ({"text": "a", "seed": 2**32}, "seed"),
         ({"text": "a", "seed": 0.5}, "seed"),
@@ -263,8 +264,8 @@ def test_numbers_that_are_none_cost_their_row_alone(
         ({"text": "a", "max_len": True}, "max_len"),
         ({"text": "a", "uniforms": 0.5}, "iterator of numbers"),
         ({"text": "a", "cancel": 1}, "is_set"),
-        ({"text": "a b c d" * 600}, "the model has 32768"),
-        ({"text": "a", "max_len": 32766}, "lower max_len"),
+        ({"text": "a b c d" * 600}, f"the model has {LM.max_positions}"),
+        ({"text": "a", "max_len": LM.max_positions - 2}, "lower max_len"),
     ],
 )
 def test_what_cannot_be_said_is_refused_beforehand(
@@ -276,7 +277,7 @@ def test_what_cannot_be_said_is_refused_beforehand(
 
 def test_a_marker_without_a_row_is_refused(lm: Qwen2LM) -> None:
     with pytest.raises(RequestError, match="no row"):
-        TokenBatch(lm, lambda _: [1, 544], 1).add(Request("a"))
+        TokenBatch(lm, lambda _: [1, LM.vocab_size], 1).add(Request("a"))
     with pytest.raises(RequestError, match="no tokens"):
         TokenBatch(lm, lambda _: [], 1).add(Request("a"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import operator
 from collections.abc import Callable
@@ -15,7 +14,8 @@ from mlx.utils import tree_flatten
 
 from cosyvoice2.hift import HiFT, reach
 from speechbase.weights import fold_weight_norm
-from tests.cosyvoice2.conftest import ROOT, TINY, CosyGolden
+from tests.bench.cosyvoice import RELEASED
+from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.voxcpm2.gpu import Kind, pretended
 
 
@@ -35,8 +35,7 @@ def off(ours: mx.array, theirs: np.ndarray) -> float:
 
 
 def test_the_names_and_shapes_are_those_of_the_published_file() -> None:
-    shipped = dataclasses.replace(TINY.vocoder, base_channels=512, f0_channels=512)
-    sizes = json.loads((ROOT / "sizes.json").read_text())["hift.pt"]
+    sizes = json.loads(SIZES.read_text())["hift.pt"]
     assert len(sizes) == 328
     published = fold_weight_norm({name: mx.zeros(shape) for name, shape in sizes.items()})
 
@@ -47,7 +46,7 @@ def test_the_names_and_shapes_are_those_of_the_published_file() -> None:
             operator.itemgetter(1, 2, 0)(shape) if "ups" in name else (shape[0], shape[2], shape[1])
         )
 
-    ours = {name: array.shape for name, array in tree_flatten(HiFT(shipped).parameters())}
+    ours = {name: array.shape for name, array in tree_flatten(HiFT(RELEASED.vocoder).parameters())}
     assert ours == {name: axes(name, array.shape) for name, array in published.items()}
 
 

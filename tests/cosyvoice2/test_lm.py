@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from cosyvoice2.lm import Qwen2LM
-from tests.bench import cosyvoice2_lm
-from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm
+from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm, of_seed_0
 
 MODES = ("zero_shot", "zero_shot_zh", "cross_lingual", "instruct2", "early_stop", "max_len")
 NEAR = 5e-5
@@ -114,6 +113,7 @@ def test_rows_that_come_and_go_change_nothing_for_the_others(lm: Qwen2LM) -> Non
     assert lines.cache.length == 7  # the long row's columns went with it
 
 
+@of_seed_0
 @pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float16])
 def test_half_precision_stays_half_and_is_near(golden: CosyGolden, dtype: mx.Dtype) -> None:
     lm = filled_lm(golden)
@@ -130,6 +130,7 @@ def fits(layer: nn.Module) -> bool:
     return hasattr(layer, "to_quantized") and layer.weight.shape[1] % 32 == 0
 
 
+@of_seed_0
 @pytest.mark.parametrize(("bits", "off"), [(8, 0.3), (4, 4)])
 def test_a_quantised_backbone_gives_nearly_the_same(
     golden: CosyGolden, bits: int, off: float
@@ -141,12 +142,6 @@ def test_a_quantised_backbone_gives_nearly_the_same(
     found = together(lm, [lm.lead(ids, prefix), lm.lead([1], [])], [[5, 6], [7, 8]])
     assert np.abs(found[0, 0] - arrays["logits"][0]).max() < off
     assert np.abs(found[0] - lm.logits(ids, prefix, [5, 6])).max() < NEAR
-
-
-def test_a_step_of_the_released_sizes_launches_few() -> None:
-    made = cosyvoice2_lm.counted([1, 8], ["metal", "cuda"])
-    assert made["metal 1"]["all"] <= made["metal 8"]["all"] <= 330
-    assert made["cuda 1"]["all"] <= made["cuda 8"]["all"] <= 430
 
 
 def test_importing_the_package_loads_no_network() -> None:

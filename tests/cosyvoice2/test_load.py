@@ -13,48 +13,14 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from cosyvoice2.config import (
-    BLANK,
-    NAME,
-    Config,
-    EncoderConfig,
-    EstimatorConfig,
-    FlowConfig,
-    LMConfig,
-    VocoderConfig,
-)
+from cosyvoice2.config import BLANK, NAME
 from cosyvoice2.lm import UNUSED
 from cosyvoice2.load import load, networks
 from speechbase import pth
 from speechbase.errors import CheckpointError, ConfigError, RequestError
 from speechbase.weights import fold_weight_norm, out_of_place
-from tests.cosyvoice2.conftest import CosyGolden
-
-SHIPPED = Config(
-    sample_rate=24_000,
-    chunk=25,
-    lm=LMConfig(
-        hidden_size=896, intermediate_size=4864, num_layers=24, num_heads=14, num_kv_heads=2,
-        rms_norm_eps=1e-6, rope_theta=1e6, vocab_size=151936, max_positions=32768,
-        speech_tokens=6561, top_p=0.8, top_k=25, win_size=10, tau_r=0.1,
-    ),
-    flow=FlowConfig(
-        vocab_size=6561, speaker_dim=192, guidance=0.7,
-        encoder=EncoderConfig(width=512, heads=8, feed_forward=2048, layers=6, chunk=25),
-        estimator=EstimatorConfig(
-            in_channels=320, channels=256, heads=8, head_dim=64, blocks=4, mid_blocks=12, chunk=50
-        ),
-    ),
-    vocoder=VocoderConfig(
-        base_channels=512, harmonics=8, alpha=0.1, sigma=0.003, voiced_threshold=10.0,
-        rates=(8, 5, 3), kernels=(16, 11, 7), n_fft=16, hop=4, res_kernels=(3, 7, 11),
-        res_dilations=((1, 3, 5),) * 3, source_kernels=(7, 7, 11),
-        source_dilations=((1, 3, 5),) * 3, slope=0.1, limit=0.99, f0_channels=512,
-        sample_rate=24_000,
-    ),
-)  # fmt: skip
-"""Section 3 of the specification: what is released."""
-SIZES = Path(__file__).parent.parent / "golden" / "cosyvoice2" / "sizes.json"
+from tests.bench.cosyvoice import RELEASED
+from tests.cosyvoice2.conftest import SIZES, CosyGolden
 
 
 @pytest.fixture
@@ -72,7 +38,7 @@ def test_every_released_tensor_has_its_place() -> None:
     assert len(released) == 1744
     plain = fold_weight_norm({name: mx.zeros(shape) for name, shape in released.items()})
     wanted: dict[str, tuple[int, ...]] = {UNUSED[0]: (151936, 896)}
-    for network in networks(SHIPPED):
+    for network in networks(RELEASED):
         wanted |= {name: tensor.shape for name, tensor in out_of_place(network).items()}
     assert wanted == {name: tensor.shape for name, tensor in plain.items()}
 

@@ -27,13 +27,13 @@ def test_every_official_case_exactly(golden: CosyGolden) -> None:
         before = [int(each) for each in past if each >= 0]
         found.append(choose(head, before, lambda u=uniforms: next(u), LM))
         assert next(uniforms, None) is None  # as many as officially
-    assert len(found) == 40
+    assert len(found) == golden.facts("sampler")["arrays"]["token"]["shape"][0] > 0
     assert found == cases["token"].tolist()
 
 
 def test_from_all_logits_it_draws_the_same(golden: CosyGolden) -> None:
     cases = golden.arrays("sampler")
-    for head, u in zip(heads(cases["logp"], [False] * 40), cases["u"], strict=True):
+    for head, u in zip(heads(cases["logp"], [False] * len(cases["u"])), cases["u"], strict=True):
         whole = Head.whole(head.all())
         assert choose(head, [], lambda u=u: u[0], LM) == choose(whole, [], lambda u=u: u[0], LM)
 

@@ -18,7 +18,6 @@ from cosyvoice2.hift import HiFT, reach
 from cosyvoice2.source import Noise, excite
 from cosyvoice2.vocoder import MelRow, VocoderStream, decode, pitch_of, resized, vocode, windows
 from speechbase.errors import RequestError
-from tests.bench.vocoder import counted
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.voxcpm2.gpu import Kind, pretended
 
@@ -318,12 +317,3 @@ class TestSpeed:
     ) -> None:
         [samples] = vocode(small, [MelRow(mel[:50], speed=speed)])
         assert len(samples) == 480 * int(50 / speed)
-
-
-@pytest.mark.parametrize(("kind", "most"), [("metal", 200), ("cuda", 350)])
-def test_a_window_launches_few_kernels_and_four_no_more(kind: Any, most: int) -> None:
-    one, four = counted(1, kind), counted(4, kind)
-    assert one == four
-    assert one["window"] <= most
-    assert one["pitch"] <= 25
-    assert one["source"] <= 20
