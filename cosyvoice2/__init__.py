@@ -29,6 +29,7 @@ from cosyvoice2 import stream as _stream
 from cosyvoice2.arrays import numbers
 from cosyvoice2.bistream import tokens_of_pieces
 from cosyvoice2.config import MELS, Config
+from cosyvoice2.flow import TOKEN_FRAMES
 from cosyvoice2.generate import Request, Row, checked_tokens, tokens_of
 from cosyvoice2.load import SPEAKERS, Checkpoint
 from cosyvoice2.load import load as _load_checkpoint
@@ -107,10 +108,13 @@ class CosyVoice2:
         return speakers(path) if path.is_file() else {}
 
     def needs(self, rows: int) -> int:
-        """Bytes beside the weights in which so many rows are spoken, about and at least."""
+        """Bytes beside the weights in which so many rows are spoken, about and at least.
+
+        Keys and values of `POSITIONS` a row, and what speaks as many tokens.
+        """
         c = self.config.lm
         row = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
-        return rows * row
+        return rows * row + self._sounds.needs(rows, TOKEN_FRAMES * POSITIONS)
 
     def forget(self) -> None:
         """Give memory back: what is kept of references, and what MLX keeps for reuse."""

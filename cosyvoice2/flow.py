@@ -20,7 +20,7 @@ import numpy as np
 from cosyvoice2.config import LOOK_AHEAD, MELS, EstimatorConfig, FlowConfig
 from cosyvoice2.encoder import Encoder
 from cosyvoice2.estimator import Estimator, Known
-from cosyvoice2.layers import Past, Sight, sight
+from cosyvoice2.layers import SCORES, Past, Sight, sight
 from speechbase.device import MadeOnce, elementwise, on_gpu, settle
 from speechbase.errors import RequestError
 
@@ -28,6 +28,9 @@ FRAMES = 15_000
 """Of the fixed noise, so of a mel with its reference's: 300 s."""
 STEPS = 10
 TOKEN_FRAMES = 2
+WRITTEN = 5
+"""Times that scores of a head, each query's for each key, are there at once: 3.5 to 5 by MLX's
+count on a CPU, where the rest is little beside them. A GPU's attention writes fewer."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -220,6 +223,11 @@ class Flow(nn.Module):
         """Give back what is kept of references and lengths: it is made again when it is needed."""
         for kept in (self._beginnings, self.encoder._tables, self.decoder._compiled):
             kept.clear()
+
+    def needs(self, rows: int, frames: int) -> int:
+        """Bytes beside the weights that rows of so many frames take side by side, about."""
+        heads = max(self.config.encoder.heads, self.config.estimator.heads)
+        return 4 * WRITTEN * min(SCORES, rows * heads * frames**2)
 
     def mel(
         self,

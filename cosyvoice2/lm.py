@@ -295,7 +295,10 @@ def _qwen2() -> Any:
     launches less; mlx-lm's is compiled on a CPU too, where MLX calls a C++ compiler for it, and
     aborts at the end of a process whose other threads ran it.
     """
-    found = importlib.util.find_spec("mlx_lm")
+    try:
+        found = importlib.util.find_spec("mlx_lm")
+    except (ImportError, ValueError):  # a finder's, or sys.modules says that there is none
+        found = None
     if found is None:
         raise ModelError('CosyVoice2 needs mlx-lm: pip install "narrator[cosyvoice2]"')
     package = ModuleType(f"{__name__}.mlx_lm")

@@ -22,7 +22,7 @@ from cosyvoice2.generate import Request, Row, TokenBatch, check_request
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import Qwen2LM
 from cosyvoice2.speech import Speech
-from cosyvoice2.vocoder import MelRow, frames_at, vocode
+from cosyvoice2.vocoder import MelRow, frames_at, needs, vocode
 from speechbase.device import on_gpu, settle
 from speechbase.errors import RequestError
 
@@ -37,6 +37,11 @@ class Sounds:
 
     def __init__(self, flow: Flow, vocoder: HiFT) -> None:
         self.flow, self.vocoder = flow, vocoder
+
+    def needs(self, rows: int, frames: int) -> int:
+        """Bytes beside the weights that rows of so many frames take, one after another or, on a
+        GPU, a few together: about."""
+        return max(self.flow.needs(min(rows, _together()), frames), needs(self.vocoder))
 
     def mels(self, rows: Sequence[FlowRow], *, streaming: bool = False) -> list[np.ndarray]:
         """(2 n, 80) of each."""

@@ -155,6 +155,12 @@ def frames_together(numbers: int) -> int:
     return frames
 
 
+def needs(hift: HiFT) -> int:
+    """Bytes beside the weights that what is decoded at once takes, about."""
+    frames = frames_together(hift.widest) if on_gpu() else LENGTHS[-1]
+    return 4 * LAYERS_AT_ONCE * hift.widest * frames
+
+
 def _in_windows(
     run: Run,
     rows: Sequence[tuple[mx.array, ...]],

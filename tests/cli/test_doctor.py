@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from narrator.cli import doctor
-from narrator.engines import machine, models, reader
+from narrator.engines import cosyvoice2, machine, models, reader
 from narrator.engines.voxcpm2 import FLOOR
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable
@@ -235,6 +235,21 @@ def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypat
     assert "./voice" in found["lora"]["said"]
     hubs.checkpoint(book.parent / "mine")
     assert checks(narrator, book)[1]["model"]["state"] == "ok"
+
+
+def test_the_model_of_a_books_engine_is_the_one_that_is_looked_at(narrator, fit, book, monkeypatch):
+    book.write_text(books.MANIFEST + "engine: cosyvoice2\n")
+    code, found = checks(narrator, book)
+    assert (code, found["engine"]["said"]) == (3, "CosyVoice2")
+    assert "`narrator models pull cosyvoice2`" in found["model"]["todo"]
+    book.write_text(books.MANIFEST + f"engine: {{name: cosyvoice2, model: {hubs.COSYVOICE2}}}\n")
+    code, found = checks(narrator, book)
+    assert (found["engine"]["state"], found["model"]["state"]) == ("ok", "ok")
+    assert "a step" not in found  # on a GPU, it runs without a word
+    monkeypatch.setattr(cosyvoice2, "find_spec", lambda name: None)
+    code, found = checks(narrator, book)
+    assert (code, found["engine"]["state"]) == (3, "fail")
+    assert 'pip install "narrator[cosyvoice2]"' in found["engine"]["todo"]
 
 
 def test_a_gpu_that_does_not_run_the_model_fails(narrator, fit, monkeypatch):

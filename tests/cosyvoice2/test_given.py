@@ -14,7 +14,11 @@ import pytest
 import cosyvoice2
 from cosyvoice2 import CosyVoice2, Reference, RequestError, Speaker
 from cosyvoice2.generate import Request
+from cosyvoice2.load import networks
+from cosyvoice2.sounds import Sounds
+from cosyvoice2.vocoder import needs as vocoder_needs
 from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.test_load import SHIPPED
 from tests.voxcpm2 import gpu
 
 VOICE = np.ones(192, np.float32)
@@ -199,6 +203,26 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
         assert not decodings[1].left
     assert made.tokens.tolist() == [5]
     assert decodings[1].speech().tokens.tolist() == [7]
+
+
+def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> None:
+    row = model._sounds.row(Request(reference=voice()), [1] * 197)
+    model.flow.join()
+    mx.clear_cache()
+    before = mx.get_active_memory()
+    mx.reset_peak_memory()
+    mx.eval(model.flow.mel([row], steps=1))
+    taken = mx.get_peak_memory() - before
+    assert 0.5 * taken < model.flow.needs(1, 400) < 2 * taken
+
+
+def test_the_memory_of_the_released_sizes() -> None:
+    """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
+    _, flow, hift = networks(SHIPPED)
+    assert 600e6 < flow.needs(1, 2048) < 800e6
+    assert 600e6 < vocoder_needs(hift) < 700e6
+    with gpu.pretended("cuda"):
+        assert Sounds(flow, hift).needs(8, 2048) == flow.needs(4, 2048) < 6e9
 
 
 def test_a_stored_clip_leads_only_where_nothing_else_is_said(

@@ -10,8 +10,15 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from cosyvoice2.lm import Qwen2LM
 from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm, of_seed_0
+=======
+from cosyvoice2.lm import Qwen2LM, _qwen2
+from speechbase.errors import ModelError
+from tests.bench import cosyvoice2_lm
+from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm
+>>>>>>> work-atm
 
 MODES = ("zero_shot", "zero_shot_zh", "cross_lingual", "instruct2", "early_stop", "max_len")
 NEAR = 5e-5
@@ -154,3 +161,9 @@ _qwen2()
 assert not {"mlx_lm", "transformers"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_mlx_lm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlx_lm", None)
+    with pytest.raises(ModelError, match=r"narrator\[cosyvoice2\]"):
+        _qwen2.__wrapped__()
