@@ -10,15 +10,9 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-from cosyvoice2.lm import Qwen2LM
-from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm, of_seed_0
-=======
 from cosyvoice2.lm import Qwen2LM, _qwen2
 from speechbase.errors import ModelError
-from tests.bench import cosyvoice2_lm
-from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm
->>>>>>> work-atm
+from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm, of_seed_0
 
 MODES = ("zero_shot", "zero_shot_zh", "cross_lingual", "instruct2", "early_stop", "max_len")
 NEAR = 5e-5
