@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent
 LONG = (
     "pipeline/test_kill.py",
     "test_book_voxcpm2.py",
+    "test_book_cosyvoice2.py",
     "pipeline/test_trouble.py",
     "voxcpm2/test_modes.py",
     "engines/voxcpm2/test_engine.py",

@@ -86,6 +86,9 @@ class HumEngine:
     def memory(self) -> Mapping[str, Any]:
         return {}
 
+    def imitates(self, voice: Voice) -> bool:
+        return self.clones
+
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker, "description": voice.description, "seed": voice.seed}
 

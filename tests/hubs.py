@@ -12,6 +12,7 @@ from pathlib import Path
 from narrator import keys
 
 GOLDEN = Path(__file__).parent / "golden"
+COSYVOICE2 = GOLDEN / "cosyvoice2" / "cosy_s0" / "checkpoint"
 NAMES = (
     "config.json",
     "model.safetensors",
@@ -55,11 +56,13 @@ def cached(
     snapshot = storage / "snapshots" / commit
     snapshot.mkdir(parents=True)
     (storage / "blobs").mkdir(exist_ok=True)
-    for file in source.iterdir():
+    for file in (path for path in source.rglob("*") if path.is_file()):
         name = keys.file_content(file)
         blob = storage / "blobs" / (name if file.suffix != ".json" else name[:40])
         shutil.copyfile(file, blob)
-        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
+        link = snapshot / file.relative_to(source)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(os.path.relpath(blob, link.parent))
     if branch:
         (storage / "refs").mkdir(exist_ok=True)
         (storage / "refs" / branch).write_text(commit)

@@ -86,6 +86,9 @@ class StageEngine:
     def memory(self) -> Mapping[str, Any]:
         return {}
 
+    def imitates(self, voice: Voice) -> bool:
+        return self.clones
+
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}
 

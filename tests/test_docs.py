@@ -25,14 +25,15 @@ PAGES = [
     ROOT / "README.md",
     *(
         ROOT / f"docs/{name}.md"
-        for name in ("first-book", "script", "cast", "voices", "servers", "studio")
+        for name in ("first-book", "script", "cast", "voices", "cosyvoice2", "servers", "studio")
     ),
     *(
         ROOT / f"docs/{name}.md"
         for name in ("serve", "mending", "delivery", "manifest", "costs", "questions")
     ),
 ]
-SERVERS = ROOT / "docs/servers.md"
+OF_ENGINES = {ROOT / "docs/servers.md": "server", ROOT / "docs/cosyvoice2.md": "cosyvoice2"}
+"""Pages that have parts of manifests, with the engine that these name."""
 RULES = schema()
 
 
@@ -154,7 +155,9 @@ def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
 
 
 def test_the_manifest_is_valid(narrator, tmp_path) -> None:
-    (manifest,) = [block for page in PAGES if page != SERVERS for block in blocks(page, "yaml")]
+    (manifest,) = [
+        block for page in PAGES if page not in OF_ENGINES for block in blocks(page, "yaml")
+    ]
     (tmp_path / "book.yaml").write_text(manifest, "utf-8")
     shutil.copy(ROOT / "projects/small-machines/cover.png", tmp_path / "cover.jpg")
     (tmp_path / "text").mkdir()
@@ -164,11 +167,17 @@ def test_the_manifest_is_valid(narrator, tmp_path) -> None:
     assert code == 0, errors
 
 
-@pytest.mark.parametrize("part", blocks(SERVERS, "yaml"))
-def test_parts_of_manifests_are_valid(part: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "engine"),
+    [(part, engine) for page, engine in OF_ENGINES.items() for part in blocks(page, "yaml")],
+)
+def test_parts_of_manifests_are_valid(part: str, engine: str, tmp_path: Path) -> None:
     whole = f"title: A\nauthor: B\nchapters: [{{title: B, lines: [It rains.]}}]\n{part}"
     (tmp_path / "book.yaml").write_text(whole, "utf-8")
-    assert load(tmp_path / "book.yaml").engine.name == "server"
+    for clip in re.findall(r"reference: ([\w/.]+)", part):
+        (tmp_path / clip).parent.mkdir(exist_ok=True)
+        (tmp_path / clip).touch()
+    assert load(tmp_path / "book.yaml").engine.name == engine
 
 
 def snippets() -> set[str]:

@@ -38,7 +38,8 @@ class Voices:
     language: str
     """Of the book: of every voice that has none of its own."""
     contents: Mapping[str, str | None]
-    """Name of each speaker's reference, by its content; None where it is not cast yet."""
+    """Name of the reference of each speaker who needs one, by its content; None where it is not
+    cast yet."""
     files: Mapping[str, Path]
     """Where each cast voice is kept, or will be."""
 
@@ -80,7 +81,7 @@ class Voices:
 
 
 def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
-    """What each voice is imitated from whose engine clones; `engines` go by speaker.
+    """What each voice is imitated from that has to be; `engines` go by speaker.
 
     Raises UserError.
     """
@@ -98,7 +99,7 @@ def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voice
 
     for name, voice in cast.items():
         engine, path = engines[name], voice.reference
-        if not engine.clones:
+        if not engine.imitates(voice):
             settled[name] = voice
             continue
         if path is not None:

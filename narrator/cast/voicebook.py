@@ -137,7 +137,8 @@ class VoiceBook:
 
     def _is_there(self, speaker: str) -> bool:
         assert self._voices
-        return not self._engine.clones or self._voices.contents[speaker] is not None
+        contents = self._voices.contents
+        return speaker not in contents or contents[speaker] is not None
 
     def _files(self) -> Sequence[Path]:
         folders = [presets.folder(None)]
@@ -149,7 +150,7 @@ class VoiceBook:
         assert self._voices
         voice = self._cast[entry.name]
         reference = None
-        if self._engine.clones:
+        if entry.name in self._voices.contents:
             reference = self._voices.reference(entry.name, lambda what: None)
         return Speaking(voice, voice.language or self._language, reference)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate
     from narrator.cast.presets import Preset
     from narrator.engines import Engine, Speech
+    from narrator.engines.kind import EngineKind, EngineSettings
     from narrator.engines.voice import Voice
 
 
@@ -63,7 +64,7 @@ def design(
     new = NewVoice(presets.checked(name), None if library else root, replacing)
     new.check()
     spoken = language_of(root, language)
-    engine = engine_for(root, draft)
+    engine = _caster(root, draft)
     _check_clones(engine, "design a voice")
     voice = Voice(new.name, description=" ".join(description.split()), seed=seed, style=style)
     _check_problems(engine, voice, spoken)
@@ -151,14 +152,30 @@ def _spoken(text: str, preset: Preset) -> str:
     ).text
 
 
-def engine_for(root: Path | None, draft: bool) -> Engine:
-    """The engine that designs and auditions: the project's, or the default one."""
-    from narrator import files
-    from narrator.engines.kind import EngineHome
+def _caster(root: Path | None, draft: bool) -> Engine:
+    """The engine that designs: the project's, or the default one where that casts nobody."""
     from narrator.engines.registry import ENGINES
 
-    settings, home = speech_of(root).engine, files.library() if root is None else root
-    kind = ENGINES["draft" if draft else settings.name]
+    own, usual = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
+    if draft or own.casts:
+        return engine_for(root, draft)
+    err.print(f"{own.name} speaks after a clip: {usual.name} casts the voice")
+    return _made(usual, usual.settings(), root)
+
+
+def engine_for(root: Path | None, draft: bool) -> Engine:
+    """The engine that designs and auditions: the project's, or the default one."""
+    from narrator.engines.registry import ENGINES
+
+    settings = speech_of(root).engine
+    return _made(ENGINES["draft" if draft else settings.name], settings, root)
+
+
+def _made(kind: EngineKind, settings: EngineSettings, root: Path | None) -> Engine:
+    from narrator import files
+    from narrator.engines.kind import EngineHome
+
+    home = files.library() if root is None else root
     return kind.make(kind.own(settings), EngineHome(home, home / "build" / "voices"), err.print)
 
 

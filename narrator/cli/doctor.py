@@ -21,7 +21,7 @@ from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
-    from narrator.engines.kind import EngineSettings
+    from narrator.engines.kind import EngineModel, EngineSettings
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
     from narrator.pipeline.manuscript import Manuscript
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
-SERVER = "speech server"
-WAYS = "ways on: `narrator models pull`; engine.model in the manifest, a directory; or --draft"
+SERVER, ENGINE = "speech server", "engine"
 
 State = Literal["ok", "warn", "fail"]
 Tell = Callable[[str], None]
@@ -82,9 +81,12 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
-        looked_at = {check.name for check in checks}
-        names = {SERVER: "a speech server", "MLX": "VoxCPM2"}
-        what = " and ".join(what for name, what in names.items() if name in looked_at)
+        names = (
+            "a speech server" if check.name == SERVER else check.said
+            for check in checks
+            if check.name in (SERVER, ENGINE)
+        )
+        what = " and ".join(dict.fromkeys(names))
         out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
     if not fit:
         raise typer.Exit(EnvironmentFailed.exit_code)
@@ -97,6 +99,7 @@ def _unsaid(what: str) -> None:
 def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
     from narrator.engines import machine
+    from narrator.engines.registry import ENGINES
     from narrator.pipeline.manuscript import read
 
     yield _program()
@@ -112,7 +115,7 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     root = manuscript.project.root if manuscript else None
     used = _engines(manuscript)
     servers = [settings for settings in used if settings.name == "server"]
-    models = [settings for settings in used if settings.name == "voxcpm2"]
+    models = [settings for settings in used if ENGINES[settings.name].model is not None]
     device = machine.Device("", "", None, "")
     for settings in servers:
         tell("asking the speech server")
@@ -183,22 +186,29 @@ def _model_here(
 ) -> Iterator[Diagnosis]:
     """A machine that is to load models with these settings, one after the other; without any, the
     one that it would load where no manifest says otherwise."""
-    from narrator.engines import machine, voxcpm2
+    from narrator.engines import machine
+    from narrator.engines.registry import ENGINES, MODELS
 
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _device(device)
-    largest: Model | None = None
-    for own in settings or [voxcpm2.KIND.own(voxcpm2.KIND.settings())]:
-        for name, model in voxcpm2.models_of(own, root, tell):
-            yield _model(name, model)
-            if name == "model" and (largest is None or model.bytes > largest.bytes):
-                largest = model
+    largest: tuple[EngineModel, Model] | None = None
+    usual = next(kind for kind in ENGINES.values() if kind.model is MODELS[0])
+    for own in settings or [usual.own(usual.settings())]:
+        engine = ENGINES[own.name].model
+        assert engine is not None
+        lacking = engine.lacking()
+        yield Diagnosis(ENGINE, "fail" if lacking else "ok", engine.title, lacking)
+        for name, model in engine.found(own, root, tell):
+            yield _model(name, model, engine.family.pull)
+            if name == "model" and (largest is None or model.bytes > largest[1].bytes):
+                largest = engine, model
     assert largest is not None
-    yield _memory(machine.memory(), device, largest, hears)
-    if device.kind in ("Metal", "CUDA") and largest.path is not None:
+    engine, model = largest
+    yield _memory(machine.memory(), device, model, hears, engine.family.pull)
+    if device.kind in ("Metal", "CUDA") and model.path is not None:
         tell("running a step of the model's sizes")
-        yield from _step(largest.path)
+        yield from _step(engine, model.path)
 
 
 def _device(device: Device) -> Diagnosis:
@@ -215,15 +225,16 @@ def _device(device: Device) -> Diagnosis:
     return Diagnosis("MLX", "warn", said, todo)
 
 
-def _model(name: str, model: Model) -> Diagnosis:
+def _model(name: str, model: Model, pull: str) -> Diagnosis:
     if model.path is None:
-        return Diagnosis(name, "fail", model.note, WAYS if name == "model" else "")
+        ways = f"ways on: `{pull}`; engine.model in the manifest, a directory; or --draft"
+        return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     known = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
     facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known)))
     return Diagnosis(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
 
 
-def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagnosis:
+def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str) -> Diagnosis:
     from narrator.engines.mlx.memory import RECOGNISER, WORK
 
     free = "" if memory.available is None else f", {sized(memory.available)} available"
@@ -235,7 +246,7 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagno
     wanted = model.bytes * (2 if double else 1) + WORK
     room = min(memory.total, device.memory or memory.total)
     said += f"; the model wants about {sized(wanted)}"
-    less = "`narrator models pull --8bit` makes a smaller model"
+    less = f"`{pull} --8bit` makes a smaller model"
     if wanted > room:
         return Diagnosis("memory", "fail", f"{said}, {sized(room)} can be had", less)
     if hears and wanted + RECOGNISER > room:
@@ -246,15 +257,13 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool) -> Diagno
     return Diagnosis("memory", "ok", said)
 
 
-def _step(path: Path) -> Iterator[Diagnosis]:
+def _step(model: EngineModel, path: Path) -> Iterator[Diagnosis]:
     """What a render does first on a GPU: kernels are compiled and run, with nothing to say.
 
     Worth a line where it fails.
     """
-    from narrator.engines import voxcpm2
-
     try:
-        voxcpm2.tried(path)
+        model.tried(path)
     except Exception as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         todo = "a driver or MLX that does not fit: install both anew, or render with --draft"
@@ -360,7 +369,7 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
 
 
 def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
-    from narrator.engines import machine
+    from narrator.engines.registry import ENGINES
     from narrator.pipeline import bookplan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
@@ -373,6 +382,7 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
         tell(str(error))
     if wall is not None:
         return Cost(seconds, wall, "measured", disk)
-    if device.name in machine.FLOOR:
-        return Cost(seconds, seconds / machine.FLOOR[device.name][1], "arithmetic", disk)
+    model = ENGINES[manuscript.project.engine.name].model
+    if model is not None and device.name in model.floor:
+        return Cost(seconds, seconds / model.floor[device.name][1], "arithmetic", disk)
     return Cost(seconds, None, "unknown", disk)

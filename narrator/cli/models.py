@@ -26,13 +26,18 @@ from narrator.engines import models
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
-    from narrator.engines.models import Model
+    from narrator.engines.kind import EngineModel
+    from narrator.engines.models import Family, Model
 
 models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
 
 Spec = Annotated[
-    str, typer.Argument(help="A directory, a hub id (owner/name, owner/name@revision), or auto.")
+    str,
+    typer.Argument(
+        help="A directory, a hub id (owner/name, owner/name@revision), or auto; the name of an "
+        "engine (cosyvoice2) is what auto means there."
+    ),
 ]
 
 
@@ -40,19 +45,47 @@ Spec = Annotated[
 def list_(as_json: AsJson = False) -> None:
     """Show the models that are here, and which one is the default."""
 
-    here = models.listed(_say)
-    usual = models.find("auto").spec
+    from narrator.engines.registry import FAMILIES
+
+    here = models.listed(FAMILIES, _say)
+    usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
-        out.print_json(data=[{**_facts(m), "default": m.spec == usual} for m in here])
+        rows = (
+            {**_facts(model), "engine": family.package, "default": model.spec in usual}
+            for family, model in here
+        )
+        out.print_json(data=list(rows))
         return
-    for model in here:
-        mark = "*" if model.spec == usual else " "
+    for family, model in here:
+        mark = "*" if model.spec in usual else " "
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
-        facts = ", ".join(filter(None, (sized(model.bytes), model.precision, _short(model))))
-        out.print(f"{mark} {_name(model)}  {facts}\n    {near(model.path)}")
+        facts = (family.package, sized(model.bytes), model.precision, _short(model))
+        said = ", ".join(filter(None, facts))
+        out.print(f"{mark} {_name(model)}  {said}\n    {near(model.path)}")
     out.print("* what `engine.model: auto` means on this machine")
+
+
+def _meant(spec: str) -> tuple[Family, str]:
+    """Whose model is meant, by its folder where it is here; else it is the first engine's."""
+    from narrator.engines.registry import FAMILIES
+
+    for family in FAMILIES:
+        if spec == family.package:
+            return family, "auto"
+        if spec == family.hub or spec.startswith(f"{family.hub}@"):
+            return family, spec
+    path = models.place_of(spec)
+    return (path and models.family_of(path, FAMILIES)) or FAMILIES[0], spec
+
+
+def _setting(family: Family, spec: str) -> str:
+    """What a manifest says to have this model speak."""
+    from narrator.engines.registry import FAMILIES
+
+    name = "" if family is FAMILIES[0] else f"name: {family.package}, "
+    return f"engine: {{{name}model: {spec}}}"
 
 
 def _facts(model: Model) -> dict[str, object]:
@@ -77,7 +110,8 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     """Print the folder of a model."""
     from narrator.errors import EngineUnavailable
 
-    model = models.find(spec, tell=_say)
+    family, spec = _meant(spec)
+    model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
         reads = models.find_language(spec, tell=_say)
         model = reads if reads.path is not None else model
@@ -104,21 +138,24 @@ def pull(
     """
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
+    from narrator.engines.registry import FAMILIES
     from narrator.errors import UsageError
 
     disable_progress_bars()  # ours is the one
+    family, spec = _meant(spec)
+    spec = family.hub if spec == "auto" else spec
     with _working("asking the hub"):
-        look = models.look_up(spec)
-    small = spec in ("auto", models.HUB) and models.default() != models.HUB
+        look = models.look_up(spec, FAMILIES)
+    small = spec == family.hub and models.default(family) != family.hub
     if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
-        less = models.find("auto", tell=_say)  # made of it, and the original removed since
+        less = models.find(family, tell=_say)  # made of it, and the original removed since
         if less.path is not None:
             out.print(f"in 8 bits: {sized(less.bytes)}, of commit {look.commit}\n{less.path}")
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
     with bar(look.repo, DownloadColumn()) as tell:
-        model = models.pull(look, tell)
+        model = models.pull(look, FAMILIES, tell)
     out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
     out.print(str(model.path))
     if model.path is not None and models.is_language(model.path):
@@ -127,7 +164,8 @@ def pull(
         out.print(f"it is asked who speaks: `narrator cast BOOK --model {spec}`")
     elif eight or small:
         with _working("converting the language models to 8 bits, a minute or more"):
-            less = models.shrink(model)
+            family, _ = _meant(model.spec)
+            less = models.shrink(family, model)
         out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")
         if small:
             out.print(
@@ -135,9 +173,9 @@ def pull(
                 f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
             )
         else:
-            out.print(f"in the manifest: `engine: {{model: {less.path}}}`")
+            out.print(f"in the manifest: `{_setting(family, str(less.path))}`")
     elif look.revision:
-        out.print(f"in the manifest: `engine: {{model: {model.spec}}}`")
+        out.print(f"in the manifest: `{_setting(family, model.spec)}`")
 
 
 @models_app.command()
@@ -156,12 +194,15 @@ def convert(
 
     if bits not in (2, 3, 4, 5, 6, 8, 16):
         raise UsageError("--bits takes 2, 3, 4, 5, 6, 8 or 16")
-    model = models.find(source, tell=_say)
+    family, source = _meant(source)
+    model = models.find(family, source, tell=_say)
     if model.path is None:
         raise EngineUnavailable(model.note)
     with _working("converting"):
-        made = models.convert(model.path, target, bits=None if bits == 16 else bits, dtype=dtype)
-    model = models.find(str(made.resolve()), tell=_say)
+        made = models.convert(
+            family, model.path, target, bits=None if bits == 16 else bits, dtype=dtype
+        )
+    model = models.find(family, str(made.resolve()), tell=_say)
     out.print(f"{near(made)}  {sized(model.bytes)}, {model.precision}")
 
 
@@ -169,13 +210,23 @@ def convert(
 def measure(
     spec: Spec = "auto",
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Takes of each sentence.")] = 5,
+    voice: Annotated[
+        str | None, typer.Option("--voice", help="A voice that is kept, to speak with.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
-    from narrator.engines import voxcpm2
+    from narrator.cast import presets
+    from narrator.cli.voices import root_of
+    from narrator.errors import UsageError
     from narrator.speech import measure
 
-    engine = _engine(spec)
+    model, engine = _engine(spec)
+    reference = None
+    if voice is not None:
+        reference = presets.read(presets.find(voice, root_of(None))).to_reference()
+    elif engine.problems({"": measure.VOICE}, []):
+        raise UsageError(f"{model.title} speaks after a clip: with which? --voice NAME")
     session = engine.start(_say)
     try:
         with bar("speaking", MofNCompleteColumn()) as tell:
@@ -184,7 +235,8 @@ def measure(
                     session,
                     engine.sample_rate,
                     range(seeds),
-                    parameters=voxcpm2.UNGUARDED,
+                    parameters=model.unguarded,
+                    reference=reference,
                     tell=tell,
                 )
             )
@@ -211,15 +263,18 @@ def measure(
     out.print(f"suggested: `engine: {{earliest_stop: {stops.suggestion:.2f}}}`")
 
 
-def _engine(spec: str) -> Engine:
+def _engine(spec: str) -> tuple[EngineModel, Engine]:
     """The engine of a model, for no project."""
     from narrator import files
-    from narrator.engines import voxcpm2
     from narrator.engines.kind import EngineHome
-    from narrator.engines.voxcpm2.settings import VoxCPM2Settings
+    from narrator.engines.registry import ENGINES
 
-    settings, home = VoxCPM2Settings(model=spec), files.library()
-    return voxcpm2.KIND.make(settings, EngineHome(home, home / "build" / "voices"), _say)
+    family, spec = _meant(spec)
+    home = files.library()
+    kind = next(kind for kind in ENGINES.values() if kind.model and kind.model.family is family)
+    assert kind.model is not None
+    settings = kind.settings.model_validate({"model": spec})
+    return kind.model, kind.make(settings, EngineHome(home, home / "build" / "voices"), _say)
 
 
 @contextlib.contextmanager

@@ -74,6 +74,8 @@ class Speech:
     """Of its text, where the engine has tokens."""
     seed: int = 0
     """What the attempt drew its noise from."""
+    wrong: str = ""
+    """What is wrong with it as the engine sees it, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,11 @@ class Engine(Protocol):
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """All of a voice that can change this engine's samples."""
+        ...
+
+    def imitates(self, voice: Voice) -> bool:
+        """Whether a voice needs a reference, and one that has none is cast first; not where the
+        engine has it of its own, nor where it does not clone."""
         ...
 
     def speaks(self, language: str) -> bool:

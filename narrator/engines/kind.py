@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from narrator.engines import Engine
+from narrator.engines.models import Family, Model
 from narrator.engines.voice import Cast
 from narrator.errors import UsageError, nearest
 from narrator.settings import Strict
@@ -45,6 +46,30 @@ def _nothing_unasked(settings: EngineSettings) -> Mapping[str, str]:
     return {}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineModel:
+    """What an engine loads that speaks on this machine."""
+
+    title: str
+    """As people call it."""
+    family: Family
+    found: Callable[
+        [EngineSettings, Path | None, Callable[[str], None]], Iterable[tuple[str, Model]]
+    ]
+    """What an engine of these settings would load, each with the name of its setting; a relative
+    folder is looked for under the path."""
+    tried: Callable[[Path], float]
+    """Seconds in which this machine makes a step of the model at a path ready, and runs it: of its
+    sizes, with no weights. Raises whatever stops it."""
+    unguarded: Mapping[str, Any]
+    """Parameters of speech that ends where the model ends it."""
+    floor: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Device -> how many times faster than speech it can be at best, one chunk alone and eight side
+    by side: arithmetic, not measured."""
+    lacking: Callable[[], str] = lambda: ""
+    """What must be installed for it first, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineKind:
     """An engine as the manifest knows it."""
@@ -69,6 +94,10 @@ class EngineKind:
     """What of a manifest it cannot be asked for, and what is done or to do about it: settings by
     their names, `style`, `reference` and `description` of voices, `chain.` with a mode that was
     chosen, `chain.mode` where none was."""
+    casts: bool = True
+    """Whether a description is enough for it to speak: then it casts the voices that have one."""
+    model: EngineModel | None = None
+    """None where it is not MLX that speaks."""
     cost: Callable[[EngineSettings, int], str] | None = None
     """What so many characters cost, in words, where they are sent elsewhere; "" where nobody knows.
     """

@@ -14,20 +14,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-FLOOR: Mapping[str, tuple[float, float]] = {
-    "Apple M1": (1.4, 4.0),
-    "Apple M4 Pro": (5.7, 14.6),
-    "Apple M3 Ultra": (17.0, 44.0),
-    "NVIDIA GeForce RTX 4090": (21.0, 160.0),
-    "NVIDIA H200": (100.0, 789.0),
-}
-"""Device -> how many times faster than speech VoxCPM2 in bfloat16 can be at best, one chunk alone
-and eight side by side: arithmetic from memory bandwidth and peak rate, not measured. No engine
-reaches it."""
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _MEMINFO = Path("/proc/meminfo")

@@ -1,8 +1,8 @@
 """Where a model's files are, whether they are whole, what names their bytes; fetched, made smaller.
 
 Finding asks no network: a hub id is what lies in the hub's cache, so that a newer commit there
-changes nobody's book until it is pulled. Knows file names and headers, nothing of what a network
-is: `voxcpm2` loads, and `python -m voxcpm2 convert` converts, in a process of its own.
+changes nobody's book until it is pulled. Which files a model has its engine says (`Family`); what
+loads it converts it, too, in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,23 +25,9 @@ from narrator import files, keys
 from narrator.engines import machine
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 
-HUB = "openbmb/VoxCPM2"
-"""What `auto` stands for, as it is or converted."""
-SMALL = 14.5e9
-"""Bytes of memory under which `auto` is the 8-bit conversion; systems report a machine of 16 GB as
-15 to 17.2e9."""
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
-PATTERNS = (
-    "config.json",
-    "model*.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "audiovae.*",
-    "lora_*",
+_LANGUAGE_FILES = (
     *TOKENIZER_FILES,
-)
-"""What is fetched of a hub repository: what `voxcpm2` reads."""
-LANGUAGE_PATTERNS = (
     "generation_config.json",
     "chat_template.jinja",
     "tokenizer.model",
@@ -49,8 +35,7 @@ LANGUAGE_PATTERNS = (
     "merges.txt",
     "added_tokens.json",
 )
-"""What a language model may have beside those; never code."""
-_WANTED = [*PATTERNS, *LANGUAGE_PATTERNS]
+"""What a language model may have beside its configuration and its weights; never code."""
 LANGUAGE = (
     (30e9, "mlx-community/Qwen3-30B-A3B-Instruct-2507-4bit"),  # 17 GB
     (22e9, "mlx-community/Qwen3-14B-4bit"),  # 8 GB
@@ -58,8 +43,6 @@ LANGUAGE = (
 )
 """Bytes of memory from which a language model is what `auto` stands for: a third of them or more
 is left to what else runs. All are under Apache-2.0."""
-CODEC = ("audiovae.safetensors", "audiovae.pth")
-LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
 
 _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
 LONGEST_ID = 200
@@ -100,14 +83,44 @@ class Model:
     """For people: why it is not here and what to do, or ""."""
 
 
-class _NoModel(Exception):
+class NoModel(Exception):
     """A folder that is no whole model, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the files of one kind of model lie in a folder."""
+
+    patterns: Sequence[str]
+    """What is fetched of a hub repository, and counted."""
+    read: Callable[[Path], list[Path]]
+    """The files of a folder that decide the sound. Raises NoModel, OSError."""
+    is_one: Callable[[Path], bool]
+    """Whether a folder is such a model's, whole or not, by what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family(Layout):
+    """The models that an engine speaks with."""
+
+    package: str
+    """What loads and converts them."""
+    hub: str
+    """What `auto` stands for, as it is or converted."""
+    pull: str = "narrator models pull"
+    """What fetches it."""
+    small: float = 0.0
+    """Bytes of memory under which `auto` is the 8-bit conversion."""
+    tuned: Layout | None = None
+    """What may be loaded with them."""
 
 
 # -- finding ---------------------------------------------------------------------------------------
 
 
-def find(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
+def find(
+    family: Family, spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet
+) -> Model:
     """Where a model is: "auto", a directory, or a hub id with or without @revision.
 
     A relative directory is looked for under `root`, then here, and comes before a hub id of the
@@ -115,20 +128,15 @@ def find(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) ->
     time that it sees a folder, it reads all of it to name the bytes (seconds for gigabytes).
     """
     if spec != "auto":
-        return _find(spec, root, _model_files, tell)
-    spec = default()
-    if spec == HUB:
-        return _hub(HUB, _model_files, tell)
-    found = _folder(spec, Path(spec), _model_files, tell)
+        return find_as(family, spec, root=root, tell=tell)
+    spec = default(family)
+    if spec == family.hub:
+        return _hub(spec, family, tell)
+    found = _folder(spec, Path(spec), family, tell)
     if found.path is None:
-        note = f"{HUB} in 8 bits is not here; `narrator models pull` fetches and converts it"
+        note = f"{family.hub} in 8 bits is not here; `{family.pull}` fetches and converts it"
         return replace(found, note=note)
     return found
-
-
-def find_lora(spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
-    """Likewise for a fine-tuned voice, `engine.lora`."""
-    return _find(spec, root, _lora_files, tell)
 
 
 def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
@@ -136,13 +144,13 @@ def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = 
     if spec == "auto":
         total = machine.memory().total
         spec = next(repo for least, repo in LANGUAGE if total >= least)
-    return _find(spec, root, _language_files, tell)
+    return find_as(LANGUAGE_LAYOUT, spec, root=root, tell=tell)
 
 
-def default(total: int | None = None) -> str:
+def default(family: Family, total: int | None = None) -> str:
     """What "auto" means on a machine of so many bytes of memory: a hub id, or a folder's path."""
     total = machine.memory().total if total is None else total
-    return str(converted(HUB)) if total < SMALL else HUB
+    return str(converted(family.hub)) if total < family.small else family.hub
 
 
 def converted(repo: str) -> Path:
@@ -157,41 +165,57 @@ def hub_id(spec: str) -> tuple[str, str | None] | None:
     return (found[1], found[2]) if found and fit else None
 
 
-def listed(tell: Tell = quiet) -> list[Model]:
-    """The default, and every VoxCPM checkpoint in the library and in the hub's cache."""
-    found = [find("auto", tell=tell)]
+def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family, Model]]:
+    """Of each family the default, and every checkpoint in the library and in the hub's cache."""
+    found = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
     made = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
-    found += [_folder(str(path), path, _model_files, tell) for path in made if path.name[0] != "."]
-    for path in sorted(_cache().glob("models--*--*/snapshots/*/config.json")):
-        if str(config(path.parent).get("architecture", "")).startswith("voxcpm"):
-            found.append(_cached(path.parent, tell))
-    unique = {(m.path or m.spec): m for m in found}
+    for path in (path for path in made if path.name[0] != "."):
+        family = family_of(path, families) or families[0]
+        found.append((family, _folder(str(path), path, family, tell)))
+    for path in sorted(_cache().glob("models--*--*/snapshots/*")):
+        if (of := family_of(path, families)) is not None:
+            found.append((of, _cached(path, of, tell)))
+    unique = {(model.path or model.spec): (family, model) for family, model in found}
     return list(unique.values())
 
 
-def _cached(snapshot: Path, tell: Tell) -> Model:
+def family_of(path: Path, families: Sequence[Family]) -> Family | None:
+    """Whose checkpoint a folder is, by what it has."""
+    return next((family for family in families if family.is_one(path)), None)
+
+
+def _cached(snapshot: Path, family: Family, tell: Tell) -> Model:
     """A model of the hub's cache, by its plain id where that is what the id means here."""
     repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
     plain = _snapshot(repo, None) == snapshot
-    return _hub(repo if plain else f"{repo}@{snapshot.name}", _model_files, tell)
+    return _hub(repo if plain else f"{repo}@{snapshot.name}", family, tell)
 
 
-Reader = Callable[[Path], list[Path]]
-"""The files of a folder that decide the sound. Raises _Unfit, OSError."""
+def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
+    """As `find`, of what lies as `layout` says; nothing is `auto`."""
+    for place in _places(spec, root):
+        if _exists(place) and place.is_dir():
+            return _folder(spec, place, layout, tell)
+    if _exists(_places(spec, None)[0]) or hub_id(spec) is None:
+        note = f"{spec}: no such directory, and not a hub id (owner/name)"
+        return Model(spec, None, "", "folder", None, 0, "", note)
+    return _hub(spec, layout, tell)
 
 
-def _find(spec: str, root: Path | None, read: Reader, tell: Tell) -> Model:
+def place_of(spec: str) -> Path | None:
+    """The folder that a spec names, whole or not: a directory, or of the hub's cache."""
+    found = next((path for path in _places(spec, None) if _exists(path) and path.is_dir()), None)
+    hub = hub_id(spec)
+    return found or (_snapshot(*hub) if hub else None)
+
+
+def _places(spec: str, root: Path | None) -> Sequence[Path]:
+    """Where a directory of that name would be, in order."""
     path = Path(spec)
     with contextlib.suppress(RuntimeError):  # no such user
         path = path.expanduser()
-    for place in ((root / path,) if root else ()) + (path,):
-        if _exists(place) and place.is_dir():
-            return _folder(spec, place, read, tell)
-    if _exists(path) or hub_id(spec) is None:
-        note = f"{spec}: no such directory, and not a hub id (owner/name)"
-        return Model(spec, None, "", "folder", None, 0, "", note)
-    return _hub(spec, read, tell)
+    return ((root / path,) if root else ()) + (path,)
 
 
 def _exists(path: Path) -> bool:
@@ -202,15 +226,16 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _folder(spec: str, path: Path, read: Reader, tell: Tell) -> Model:
+def _folder(spec: str, path: Path, layout: Layout, tell: Tell) -> Model:
     path = path.resolve()
     try:
-        return _whole(spec, path, "folder", read(path), tell)
-    except (_NoModel, OSError) as error:
-        return Model(spec, None, "", "folder", None, _size(path), "", f"{path}: {error}")
+        return _whole(spec, path, "folder", layout.read(path), tell)
+    except (NoModel, OSError) as error:
+        size = _size(path, layout)
+        return Model(spec, None, "", "folder", None, size, "", f"{path}: {error}")
 
 
-def _hub(spec: str, read: Reader, tell: Tell) -> Model:
+def _hub(spec: str, layout: Layout, tell: Tell) -> Model:
     repo, revision = hub_id(spec) or (spec, None)
     pull = f"`narrator models pull {spec}`"
     snapshot = _snapshot(repo, revision)
@@ -221,12 +246,13 @@ def _hub(spec: str, read: Reader, tell: Tell) -> Model:
             note += f"; here are the commits {', '.join(name[:12] for name in others)}"
         return Model(spec, None, "", "hub", None, 0, "", note)
     try:
-        return _whole(spec, snapshot, "hub", read(snapshot), tell)
-    except (_NoModel, OSError) as error:
+        return _whole(spec, snapshot, "hub", layout.read(snapshot), tell)
+    except (NoModel, OSError) as error:
         note = f"{spec}: {error}; {pull} fetches the rest"
         if any((_storage(repo) / "blobs").glob("*.incomplete")):
             note = f"{spec}: its download was not finished ({error}); {pull} goes on with it"
-        return Model(spec, None, "", "hub", snapshot.name, _size(snapshot), "", note)
+        size = _size(snapshot, layout)
+        return Model(spec, None, "", "hub", snapshot.name, size, "", note)
 
 
 def _whole(
@@ -271,41 +297,23 @@ def _commit(reference: Path) -> str | None:
     return said if re.fullmatch("[0-9a-f]{40}", said) else None
 
 
-def _size(path: Path) -> int:
+def _size(path: Path, layout: Layout) -> int:
     """Bytes of what a folder has of the files that matter."""
     if not path.is_dir():
         return 0
-    found = {file for pattern in PATTERNS for file in path.glob(pattern) if file.is_file()}
+    found = {file for pattern in layout.patterns for file in path.glob(pattern) if file.is_file()}
     return sum(file.stat().st_size for file in found)
 
 
 # -- what a folder holds ---------------------------------------------------------------------------
 
 
-def _model_files(path: Path) -> list[Path]:
-    if not (path / "config.json").is_file():
-        raise _NoModel("no config.json; is this a VoxCPM checkpoint?")
-    if not config(path):
-        raise _NoModel("config.json cannot be read")
-    if not (path / "tokenizer.json").is_file():
-        raise _NoModel("tokenizer.json is missing")
-    weights = _weight_files(path)
-    names = [name for file in weights for name in _tensors(file)]
-    codec = [path / name for name in CODEC if (path / name).is_file()][:1]
-    for file in codec:
-        _tensors(file)
-    if not codec and not any(name.startswith("audio_vae.") for name in names):
-        raise _NoModel("the codec is missing (audiovae.pth)")
-    tokenizer = [path / name for name in TOKENIZER_FILES if (path / name).is_file()]
-    return [path / "config.json", *tokenizer, *weights, *codec]
-
-
-def _weight_files(path: Path) -> list[Path]:
+def weight_files(path: Path) -> list[Path]:
     index = path / "model.safetensors.index.json"
     for file in (path / "model.safetensors", index, path / "pytorch_model.bin"):
         if file.is_file():
             return _shards(index) if file == index else [file]
-    raise _NoModel("the weights are missing (model.safetensors)")
+    raise NoModel("the weights are missing (model.safetensors)")
 
 
 def _shards(index: Path) -> list[Path]:
@@ -314,49 +322,52 @@ def _shards(index: Path) -> list[Path]:
     names = sorted({name for name in said if isinstance(name, str)})
     # one that leads elsewhere is none of the model's
     if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in said):
-        raise _NoModel(f"{index.name} is not a list of shards")
+        raise NoModel(f"{index.name} is not a list of shards")
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
         some = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
-        raise _NoModel(f"{len(missing)} of {len(names)} shards are missing: {some}")
+        raise NoModel(f"{len(missing)} of {len(names)} shards are missing: {some}")
     return [path / name for name in names]
 
 
 def _language_files(path: Path) -> list[Path]:
     facts = config(path)
     if not facts:
-        raise _NoModel("no config.json that can be read; is this a language model?")
+        raise NoModel("no config.json that can be read; is this a language model?")
     if not is_language(path):
-        raise _NoModel("is no language model: its config.json names no model_type")
-    _weight_files(path)
+        raise NoModel("is no language model: its config.json names no model_type")
+    weight_files(path)
     weights = sorted(path.glob("model*.safetensors"))  # mlx-lm reads all that are called so
     if not weights:
-        raise _NoModel("its weights are no safetensors, which mlx-lm needs")
+        raise NoModel("its weights are no safetensors, which mlx-lm needs")
     for file in weights:
-        _tensors(file)
+        tensors(file)
     if not any((path / name).is_file() for name in ("tokenizer.json", "tokenizer.model")):
-        raise _NoModel("tokenizer.json is missing")
-    beside = [path / name for name in (*TOKENIZER_FILES, *LANGUAGE_PATTERNS)]
+        raise NoModel("tokenizer.json is missing")
+    beside = [path / name for name in _LANGUAGE_FILES]
     return [path / "config.json", *(file for file in beside if file.is_file()), *weights]
 
 
 def is_language(path: Path) -> bool:
-    """Whether a checkpoint's config.json is a language model's: it has a type, and no codec."""
+    """Whether a checkpoint's config.json is a language model's: it has a type, and is none that
+    speaks."""
     facts = config(path)
     kinds = (facts.get("model_type"), facts.get("architecture", ""))
-    return isinstance(kinds[0], str) and not any(str(k).startswith("voxcpm") for k in kinds)
+    return isinstance(kinds[0], str) and not any(str(k).startswith(_SPEAKING) for k in kinds)
 
 
-def _lora_files(path: Path) -> list[Path]:
-    for name in LORA:
-        if (path / name).is_file():
-            _tensors(path / name)
-            options = path / "lora_config.json"
-            return [path / name] + [options] * options.is_file()
-    raise _NoModel(f"no LoRA; looked for {' and '.join(LORA)}")
+_SPEAKING = ("voxcpm", "cosyvoice")
+"""How the names of architectures begin that speak."""
 
 
-def _tensors(file: Path) -> Mapping[str, Any]:
+LANGUAGE_LAYOUT = Layout(
+    ("config.json", "model*.safetensors", "model.safetensors.index.json", *_LANGUAGE_FILES),
+    _language_files,
+    is_language,
+)
+
+
+def tensors(file: Path) -> Mapping[str, Any]:
     """The header of a safetensors file, checked against its size; of others nothing."""
     if file.suffix != ".safetensors":
         return {}
@@ -374,9 +385,9 @@ def _tensors(file: Path) -> Mapping[str, Any]:
         end = 8 + length + max(ends, default=0)
     except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
             AttributeError):  # fmt: skip
-        raise _NoModel(f"{file.name} is damaged") from None
+        raise NoModel(f"{file.name} is damaged") from None
     if end != size:
-        raise _NoModel(f"{file.name} is not whole: {size} of {end} bytes")
+        raise NoModel(f"{file.name} is not whole: {size} of {end} bytes")
     return dict(header)
 
 
@@ -416,7 +427,8 @@ def weights_name(read: list[Path], tell: Tell = quiet) -> str:
     tells any two models apart; so this is what goes into keys.
     """
     known = _Hashes.load(files.library() / "hashes.json")
-    name = keys.key({file.name: known.of(file, tell) for file in read})
+    root = read[0].parent
+    name = keys.key({file.relative_to(root).as_posix(): known.of(file, tell) for file in read})
     known.save()
     return name
 
@@ -472,13 +484,15 @@ class Download:
     """Bytes that are not here yet."""
 
 
-def look_up(spec: str) -> Download:
-    """Ask the hub what a pull would fetch. Raises UsageError, EngineUnavailable."""
+def look_up(spec: str, families: Sequence[Family]) -> Download:
+    """Ask the hub what a pull would fetch; auto is the first family's. Raises UsageError,
+    EngineUnavailable."""
     from huggingface_hub import snapshot_download
 
-    repo, revision = _repository(spec)
+    repo, revision = _repository(families[0].hub if spec == "auto" else spec)
+    wanted = _wanted(families)
     with _in_words(repo, revision), _same_reference(repo, revision):
-        rows = snapshot_download(repo, revision=revision, allow_patterns=_WANTED, dry_run=True)
+        rows = snapshot_download(repo, revision=revision, allow_patterns=wanted, dry_run=True)
     if not rows:
         raise UsageError(f"{repo} has no checkpoint: no config.json, no weights")
     return Download(
@@ -490,7 +504,15 @@ def look_up(spec: str) -> Download:
     )
 
 
-def pull(download: Download, tell: Progress = lambda done, total: None) -> Model:
+def _wanted(families: Sequence[Family]) -> list[str]:
+    """What is fetched of any repository: what it is shows when it is here."""
+    layouts = [LANGUAGE_LAYOUT, *families, *(one.tuned for one in families if one.tuned)]
+    return list(dict.fromkeys(pattern for layout in layouts for pattern in layout.patterns))
+
+
+def pull(
+    download: Download, families: Sequence[Family], tell: Progress = lambda done, total: None
+) -> Model:
     """Fetch what is missing; what an earlier try has fetched stays. From then on the id means it.
 
     Raises EngineUnavailable, UsageError, StorageError.
@@ -505,20 +527,22 @@ def pull(download: Download, tell: Progress = lambda done, total: None) -> Model
         _watched(_storage(repo) / "blobs", download, tell),
     ):
         # by its commit: what a branch means here changes when all is there, not before
-        path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=_WANTED))
-    lora = not (path / "config.json").is_file() and any((path / n).is_file() for n in LORA)
-    read = _lora_files if lora else _language_files if is_language(path) else _model_files
+        wanted = _wanted(families)
+        path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=wanted))
+    tuned = [one.tuned for one in families if one.tuned]
+    layouts = (*families, LANGUAGE_LAYOUT, *tuned)
+    layout = next((one for one in layouts if one.is_one(path)), families[0])
     try:
-        read(path)
-    except _NoModel as error:
+        layout.read(path)
+    except NoModel as error:
         raise EngineUnavailable(f"{spec}: {error}, even after the download") from None
     if revision != download.commit:
         files.write(_reference(repo, revision), download.commit.encode())
-    return _find(spec, None, read, quiet)
+    return find_as(layout, spec)
 
 
 def _repository(spec: str) -> tuple[str, str | None]:
-    found = hub_id(HUB if spec == "auto" else spec)
+    found = hub_id(spec)
     if found is None or Path(spec).expanduser().is_dir():
         raise UsageError(f"{spec}: only a hub id (owner/name or owner/name@revision) can be pulled")
     return found
@@ -629,7 +653,9 @@ def _first_line(error: BaseException) -> str:
 # -- converting ------------------------------------------------------------------------------------
 
 
-def convert(source: Path, target: Path, *, bits: int | None = 8, dtype: str | None = None) -> Path:
+def convert(
+    family: Family, source: Path, target: Path, *, bits: int | None = 8, dtype: str | None = None
+) -> Path:
     """Write a model anew with its language models in so many bits (None: as they are); `target`.
 
     Takes a minute or so, and as much memory as the source has bytes. Raises UsageError,
@@ -639,8 +665,8 @@ def convert(source: Path, target: Path, *, bits: int | None = 8, dtype: str | No
         raise UsageError(f"{target}: exists already; give a new directory")
     with files.storage(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    _room(target.parent, _size(source))
-    command = [sys.executable, "-m", "voxcpm2", "convert", str(source), str(target)]
+    _room(target.parent, _size(source, family))
+    command = [sys.executable, "-m", family.package, "convert", str(source), str(target)]
     command += ["--quantize", str(bits)] if bits is not None else []
     command += ["--dtype", dtype] if dtype else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -651,7 +677,7 @@ def convert(source: Path, target: Path, *, bits: int | None = 8, dtype: str | No
     raise EngineUnavailable(f"{source}: cannot be converted: {why}")
 
 
-def shrink(model: Model) -> Model:
+def shrink(family: Family, model: Model) -> Model:
     """The 8-bit conversion of a hub model in the library, made if it is not there or of another
     commit.
 
@@ -663,18 +689,18 @@ def shrink(model: Model) -> Model:
     target = converted(repo)
     if revision is not None:  # what `auto` means follows the plain id alone
         target = target.with_name(f"{target.name}-{model.revision[:12]}")
-    if not (origin(target) == model.revision and find(str(target)).path):
+    if not (origin(target) == model.revision and find(family, str(target)).path):
         with (
             files.storage(target),
             _scratch(target.parent) as scratch,
         ):
-            made = convert(model.path, scratch / target.name)
+            made = convert(family, model.path, scratch / target.name)
             source = {"repository": repo, "commit": model.revision, "bits": 8}
             files.write(made / ORIGIN, json.dumps(source).encode())
             if target.exists():
                 target.rename(scratch / "old")
             made.rename(target)
-    return find(str(target))
+    return find(family, str(target))
 
 
 @contextlib.contextmanager

@@ -93,7 +93,8 @@ def begin(
     language = spoken_by.language or voices.language
     if problems := engine.problems({speaker: spoken_by}, [language]):
         raise UserError(problems)
-    is_cast = not engine.clones or voices.contents[speaker] is not None
+    imitates = speaker in voices.contents
+    is_cast = not imitates or voices.contents[speaker] is not None
     line = auditions.line(
         spoken_by,
         normalize(text, language=language, speaker=speaker, lexicon=lexicon_of(project)[0]).text,
@@ -101,8 +102,8 @@ def begin(
         parameters_of(
             engine, {**project.engine.model_dump(), **project.engine_of(speaker).model_dump()}
         ),
-        voices.reference(speaker, tell) if engine.clones and is_cast else None,
-        "reference" if engine.clones else "zero-shot",
+        voices.reference(speaker, tell) if imitates and is_cast else None,
+        "reference" if imitates else "zero-shot",
     )
     uncast = None if is_cast else voices.role(speaker)
     audition = Audition(engine, line, uncast, voices.keep)

@@ -300,7 +300,7 @@ def _requests(
         if parent := prompting(step, book.store.find):
             prompt = prompt_of(book.store, step.parent, parent, step.expected, engine)
     reference = None
-    if engine.clones:
+    if step.chunk.speaker in book.voices.contents:
         reference = book.voices.reference(step.chunk.speaker, tell)
     # a number that people can read, and ask for again
     first = secrets.randbelow(1_000_000) if seed is None else seed

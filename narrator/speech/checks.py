@@ -26,7 +26,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +82,8 @@ class Fault:
     """A rule that a take broke, and the figure."""
 
     kind: str
-    """finite, silent, clipped, level, swing, long, short, gap, cut, chirp, whistle, noise, tail or
-    repeat."""
+    """finite, silent, clipped, level, swing, long, short, gap, cut, chirp, whistle, noise, tail,
+    repeat, or engine: what that sees itself."""
     detail: str
     weight: float = 1.0
     """How bad: grows with the figure, and with what a listener would lose."""
@@ -143,8 +143,9 @@ def examine(
     rate: int,
     expected: float,
     *,
-    latents: Floats | None = None,
+    latents: NDArray[Any] | None = None,
     capped: bool = False,
+    wrong: str = "",
     median: float | None = None,
     spread: float = OFF_LEVEL,
     pace: float | None = None,
@@ -154,7 +155,8 @@ def examine(
     """All that is measured of, and wrong with, a take of mono samples.
 
     It should speak `text` for `expected` seconds. `latents`: (patches, frames, dim), where the
-    engine has them. `capped`: the engine was stopped at its length limit. `median`, `pace`: the
+    engine has them; of tokens (n,) only how many. `capped`: the engine was stopped at its length
+    limit. `wrong`: what is wrong with it as the engine sees it. `median`, `pace`: the
     speaker's median `Figures.level` and `Figures.ratio`, or None before there are some; `spread`:
     the dB that a take may lie from the first. `tokens`: of the text, 0 where unknown. Without the
     text, a repeat of the text's own is not told from a fault until it is long.
@@ -192,7 +194,8 @@ def examine(
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
     limits = _Demands(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
-    return Verdict(figures, tuple(_faults(figures, limits, capped)))
+    faults = tuple(_faults(figures, limits, capped))
+    return Verdict(figures, (*faults, Fault("engine", wrong, 6)) if wrong else faults)
 
 
 def unusual(
@@ -564,14 +567,14 @@ _MOST = 1500
 """Slow frames, or letters, that are compared with each other: a minute, in 10 MB."""
 
 
-def _repeat(sound: _Frames, latents: Floats | None) -> float:
+def _repeat(sound: _Frames, latents: NDArray[Any] | None) -> float:
     """Seconds that come twice: of the spectrum, or of the latents where they say more."""
     shape = _mel(len(sound.hertz), float(sound.hertz[1]))
     bands = np.einsum("ij,kj->ik", sound.slow, shape)
     logs = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
     heard = _pooled(sound.level[:, None])[:, 0] > sound.quiet
     found = _twice(logs, heard)
-    if latents is not None:
+    if latents is not None and latents.ndim == 3:
         frames = latents.reshape(-1, latents.shape[-1])
         count = min(len(frames), len(heard))
         found = max(found, _twice(frames[:count], heard[:count]))

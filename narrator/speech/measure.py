@@ -16,7 +16,7 @@ import numpy as np
 
 from narrator import keys
 from narrator.engines import Outcome, Request, Session, speak
-from narrator.engines.voice import Voice
+from narrator.engines.voice import Reference, Voice
 from narrator.errors import UsageError
 from narrator.text.pace import expected_seconds
 
@@ -133,20 +133,24 @@ def measure(
     seeds: Sequence[int],
     *,
     parameters: Mapping[str, Any],
+    reference: Reference | None = None,
     sentences: Sequence[str] = SENTENCES,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Stop]:
     """Every sentence with every seed, as they finish; `rate` is the engine's, in Hz.
 
-    `parameters` are the engine's own (steps, cfg …), its guard taken off.
+    `parameters` are the engine's own (steps, cfg …), its guard taken off; `reference` is the voice
+    of an engine that needs one.
     """
-    requests = [_request(text, seed, parameters) for seed in seeds for text in sentences]
+    requests = [_request(text, seed, parameters, reference) for seed in seeds for text in sentences]
     for done, (request, outcome) in enumerate(speak(session, requests), start=1):
         tell(done, len(requests))
         yield _row(request, outcome, rate)
 
 
-def _request(text: str, seed: int, parameters: Mapping[str, Any]) -> Request:
+def _request(
+    text: str, seed: int, parameters: Mapping[str, Any], reference: Reference | None
+) -> Request:
     return Request(
         key=keys.key({"measure": text, "seed": seed}),
         text=text,
@@ -157,6 +161,8 @@ def _request(text: str, seed: int, parameters: Mapping[str, Any]) -> Request:
         seed=seed,
         attempt=0,
         expected=expected_seconds(text, LANGUAGE),
+        mode="zero-shot" if reference is None else "reference",
+        reference=reference,
     )
 
 

@@ -375,7 +375,7 @@ class _Loop:
             first = self._lot(take) + self.rules.tries
         job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first=first)
         speaker = step.chunk.speaker
-        if self.engine.clones:
+        if speaker in self.takes.voices:
             job.reference = self.reference(speaker)
             if job.reference.content != self.takes.voice(speaker):
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")

@@ -197,6 +197,7 @@ def examined(
         request.expected,
         latents=speech.state,
         capped=speech.stop == "cap",
+        wrong=speech.wrong,
         median=level,
         spread=rules.loudness,
         pace=pace,

@@ -18,7 +18,7 @@ class Takes:
 
     store: Store
     voices: Mapping[str, str | None]
-    """Content of each speaker's reference; None where it is not cast yet."""
+    """Content of the reference of each speaker who needs one; None where it is not cast yet."""
     strict: bool
     """Whether a take that failed its checks is held back."""
 

@@ -10,7 +10,8 @@ import pytest
 from huggingface_hub import constants, errors
 
 from narrator.cli import models as commands
-from narrator.engines import Speech, machine, models
+from narrator.engines import Speech, machine, models, voxcpm2
+from narrator.engines.voxcpm2.checkpoint import FAMILY
 from tests import fakes, hubs
 
 
@@ -51,7 +52,10 @@ def test_list_shows_what_is_here_and_which_is_the_default(narrator, hub, source)
     assert "* openbmb/VoxCPM2" in said
     assert "commit aaaaaaaaaaaa" in said
     rows = json.loads(narrator("models", "list", "--json")[1])
-    assert [(row["spec"], row["default"]) for row in rows] == [("openbmb/VoxCPM2", True)]
+    assert [(row["engine"], row["spec"], row["default"]) for row in rows] == [
+        ("voxcpm2", "openbmb/VoxCPM2", True),
+        ("cosyvoice2", "FunAudioLLM/CosyVoice2-0.5B", True),
+    ]
     assert rows[0]["revision"] == hubs.COMMIT
 
 
@@ -79,9 +83,9 @@ def test_pull_converts_on_a_small_machine_and_auto_is_the_result(narrator, hub, 
     code, said, _ = narrator("models", "pull")
     assert code == 0
     assert "in 8 bits" in said
-    assert f"hf cache rm model/{models.HUB}" in said
+    assert f"hf cache rm model/{FAMILY.hub}" in said
     where = narrator("models", "where")[1].strip()
-    assert where == str(models.converted(models.HUB))
+    assert where == str(models.converted(FAMILY.hub))
 
 
 def test_pull_converts_where_it_is_asked_to(narrator, hub, monkeypatch):
@@ -89,7 +93,7 @@ def test_pull_converts_where_it_is_asked_to(narrator, hub, monkeypatch):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(64_000_000_000, None))
     assert "in 8 bits" not in narrator("models", "pull")[1]
     said = narrator("models", "pull", "--8bit")[1]
-    assert f"engine: {{model: {models.converted(models.HUB)}}}" in said
+    assert f"engine: {{model: {models.converted(FAMILY.hub)}}}" in said
     assert "hf cache rm" not in said
 
 
@@ -158,7 +162,9 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
 
     engine = fakes.HumEngine(fault=speak)
     asked = []
-    monkeypatch.setattr(commands, "_engine", lambda spec: asked.append(spec) or engine)
+    monkeypatch.setattr(
+        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.KIND.model, engine)
+    )
     code, said, told = narrator("models", "measure", "some/model", "--seeds", "3")
     assert (code, asked) == (0, ["some/model"])
     assert "120 takes, 0 never ended by themselves, 0 failed" in said
@@ -172,8 +178,22 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
 
 def test_measure_asks_for_the_engine_of_that_model(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
-    engine = commands._engine("some/model")
+    _, engine = commands._engine("some/model")
     assert (engine.settings.model, engine.name) == ("some/model", "voxcpm2")
+
+
+def test_another_engines_model_goes_by_its_name_or_its_folder(narrator, hub):
+    hub.source = hubs.COSYVOICE2
+    code, said, _ = narrator("models", "pull", "cosyvoice2")
+    assert code == 0
+    assert "FunAudioLLM/CosyVoice2-0.5B" in said
+    where = narrator("models", "where", "cosyvoice2")[1]
+    assert where == narrator("models", "where", "FunAudioLLM/CosyVoice2-0.5B")[1]
+    assert narrator("models", "where", hubs.COSYVOICE2)[0] == 0
+    model, engine = commands._engine(str(hubs.COSYVOICE2))
+    assert (model.title, engine.name) == ("CosyVoice2", "cosyvoice2")
+    code, _, told = narrator("models", "measure", "cosyvoice2")
+    assert (code, "--voice NAME" in told) == (2, True)
 
 
 def test_a_language_model_is_fetched_likewise_and_says_what_it_is_for(narrator, hub, tmp_path):

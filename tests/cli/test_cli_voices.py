@@ -70,6 +70,14 @@ def book() -> Path:
     return Path()
 
 
+def test_where_the_engine_of_a_book_casts_nobody_the_usual_one_does(book, capsys):
+    text = MANIFEST.replace("{steps: 6, seed: 5}", "cosyvoice2")
+    Path("book.yaml").write_text(text, encoding="utf-8")
+    assert casting._caster(book, draft=False).name == "voxcpm2"
+    assert "voxcpm2 casts the voice" in capsys.readouterr().err
+    assert casting.engine_for(book, draft=False).name == "cosyvoice2"
+
+
 # -- clips that are too long --------------------------------------------------------------------
 
 FIRST = "Early in the morning a cool wind came over the hills, and the village smelled of bread."

@@ -8,10 +8,13 @@ import pytest
 from huggingface_hub import constants
 
 from narrator.cli import doctor
-from narrator.engines import machine, models, reader, voxcpm2
+from narrator.engines import cosyvoice2, machine, models, reader
+from narrator.engines.voxcpm2 import FLOOR
+from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
+from voxcpm2 import rehearsal
 
 METAL = machine.Device("Metal", "Apple M1", 48_000_000_000, "0.32.4")
 
@@ -59,7 +62,7 @@ def test_json_has_the_same(narrator, fit):
     code, found = checks(narrator)
     assert code == 0
     assert list(found) == [
-        "program", "MLX", "model", "memory", "FFmpeg", "draft voice",
+        "program", "MLX", "engine", "model", "memory", "FFmpeg", "draft voice",
         "language model", "here", "library", "temporary files",
     ]  # fmt: skip
     assert {check["state"] for check in found.values()} == {"ok"}
@@ -179,7 +182,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
-    assert cost["wall"] == pytest.approx(cost["speech"] / machine.FLOOR["Apple M1"][1])
+    assert cost["wall"] == pytest.approx(cost["speech"] / FLOOR["Apple M1"][1])
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
@@ -234,11 +237,26 @@ def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypat
     assert checks(narrator, book)[1]["model"]["state"] == "ok"
 
 
+def test_the_model_of_a_books_engine_is_the_one_that_is_looked_at(narrator, fit, book, monkeypatch):
+    book.write_text(books.MANIFEST + "engine: cosyvoice2\n")
+    code, found = checks(narrator, book)
+    assert (code, found["engine"]["said"]) == (3, "CosyVoice2")
+    assert "`narrator models pull cosyvoice2`" in found["model"]["todo"]
+    book.write_text(books.MANIFEST + f"engine: {{name: cosyvoice2, model: {hubs.COSYVOICE2}}}\n")
+    code, found = checks(narrator, book)
+    assert (found["engine"]["state"], found["model"]["state"]) == ("ok", "ok")
+    assert "a step" not in found  # on a GPU, it runs without a word
+    monkeypatch.setattr(cosyvoice2, "find_spec", lambda name: None)
+    code, found = checks(narrator, book)
+    assert (code, found["engine"]["state"]) == (3, "fail")
+    assert 'pip install "narrator[cosyvoice2]"' in found["engine"]["todo"]
+
+
 def test_a_gpu_that_does_not_run_the_model_fails(narrator, fit, monkeypatch):
     def odd(path):
         raise RuntimeError("[compile] no compiler\nand more")
 
-    monkeypatch.setattr(voxcpm2, "tried", odd)
+    monkeypatch.setattr(rehearsal, "tried", odd)
     code, found = checks(narrator)
     assert (code, found["a step"]["state"]) == (3, "fail")
     assert found["a step"]["said"] == "the model does not run here: [compile] no compiler"
@@ -299,4 +317,4 @@ def test_space_is_that_of_the_nearest_folder_there_is(tmp_path):
 def test_the_default_follows_the_machine(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8_000_000_000, None))
-    assert models.default() == str(models.converted(models.HUB))
+    assert models.default(FAMILY) == str(models.converted(FAMILY.hub))

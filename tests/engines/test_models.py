@@ -14,6 +14,8 @@ from huggingface_hub import constants, errors
 
 from narrator import files, keys
 from narrator.engines import machine, models
+from narrator.engines.cosyvoice2.checkpoint import FAMILY as COSYVOICE2
+from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 from tests import hubs
 
@@ -64,7 +66,7 @@ def test_the_library_is_the_users_own_folder(monkeypatch, tmp_path):
 
 def test_a_hub_id_is_what_the_cache_says_it_is(cache, source):
     hubs.cached(cache, source)
-    model = models.find("openbmb/VoxCPM2")
+    model = models.find(FAMILY, "openbmb/VoxCPM2")
     assert model.path == cache / "models--openbmb--VoxCPM2" / "snapshots" / hubs.COMMIT
     assert (model.kind, model.revision, model.note) == ("hub", hubs.COMMIT, "")
     assert model.precision == "float32"
@@ -77,22 +79,22 @@ def test_nothing_is_asked_of_the_network(cache, source, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", never)
     monkeypatch.setattr("socket.socket.connect", never)
-    assert models.find("openbmb/VoxCPM2").path is None
+    assert models.find(FAMILY, "openbmb/VoxCPM2").path is None
     hubs.cached(cache, source)
-    assert models.find("openbmb/VoxCPM2").path
+    assert models.find(FAMILY, "openbmb/VoxCPM2").path
 
 
 def test_a_model_that_is_not_here_says_how_to_get_it(cache):
-    model = models.find("openbmb/VoxCPM2")
+    model = models.find(FAMILY, "openbmb/VoxCPM2")
     assert (model.path, model.weights) == (None, "")
     assert "`narrator models pull openbmb/VoxCPM2`" in model.note
 
 
 def test_a_revision_is_a_commit_or_a_branch_of_the_cache(cache, source):
     hubs.cached(cache, source, branch="v2")
-    assert models.find("openbmb/VoxCPM2@v2").revision == hubs.COMMIT
-    assert models.find(f"openbmb/VoxCPM2@{hubs.COMMIT}").path
-    without = models.find("openbmb/VoxCPM2")
+    assert models.find(FAMILY, "openbmb/VoxCPM2@v2").revision == hubs.COMMIT
+    assert models.find(FAMILY, f"openbmb/VoxCPM2@{hubs.COMMIT}").path
+    without = models.find(FAMILY, "openbmb/VoxCPM2")
     assert without.path is None
     assert hubs.COMMIT[:12] in without.note
 
@@ -100,7 +102,7 @@ def test_a_revision_is_a_commit_or_a_branch_of_the_cache(cache, source):
 def test_a_newer_snapshot_counts_only_when_the_branch_means_it(cache, source):
     hubs.cached(cache, source)
     hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
-    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+    assert models.find(FAMILY, "openbmb/VoxCPM2").revision == hubs.COMMIT
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_a_newer_snapshot_counts_only_when_the_branch_means_it(cache, source):
 def test_a_damaged_branch_of_the_cache_is_a_model_that_is_not_here(cache, source, torn):
     snapshot = hubs.cached(cache, source)
     (snapshot.parents[1] / "refs" / "main").write_bytes(torn)
-    model = models.find("openbmb/VoxCPM2")
+    model = models.find(FAMILY, "openbmb/VoxCPM2")
     assert (model.path, model.weights) == (None, "")
     assert "`narrator models pull openbmb/VoxCPM2`" in model.note
 
@@ -119,41 +121,43 @@ def test_json_that_is_nested_without_end_is_a_damaged_file(cache, source, tmp_pa
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / "model.safetensors").unlink()
     (folder / name).write_text("[" * 100_000)
-    model = models.find(str(folder))
+    model = models.find(FAMILY, str(folder))
     assert model.path is None
     assert name in model.note
 
 
 def test_the_same_bytes_have_the_same_name_wherever_they_lie(cache, source):
     hubs.cached(cache, source)
-    assert models.find("openbmb/VoxCPM2").weights == models.find(str(source)).weights
+    assert (
+        models.find(FAMILY, "openbmb/VoxCPM2").weights == models.find(FAMILY, str(source)).weights
+    )
 
 
 def test_one_byte_in_the_midst_of_the_weights_changes_their_name(cache, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "mine")
-    before = models.find(str(folder)).weights
+    before = models.find(FAMILY, str(folder)).weights
     with (folder / "model.safetensors").open("r+b") as file:
         file.seek(-12345, os.SEEK_END)
         byte = file.read(1)
         file.seek(-12345, os.SEEK_END)
         file.write(bytes([byte[0] ^ 1]))
     os.utime(folder / "model.safetensors", ns=(1, 1))
-    after = models.find(str(folder)).weights
+    after = models.find(FAMILY, str(folder)).weights
     assert before != after
-    assert models.find(str(folder)).weights == after
+    assert models.find(FAMILY, str(folder)).weights == after
 
 
 def test_files_that_are_not_read_do_not_change_the_name(cache, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "mine")
-    before = models.find(str(folder)).weights
+    before = models.find(FAMILY, str(folder)).weights
     (folder / "README.md").write_text("new")
-    assert models.find(str(folder)).weights == before
+    assert models.find(FAMILY, str(folder)).weights == before
 
 
 def test_large_files_are_hashed_once(cache, source, monkeypatch):
-    first = models.find(str(source)).weights
+    first = models.find(FAMILY, str(source)).weights
     monkeypatch.setattr(keys, "file_content", lambda path: pytest.fail(f"hashed again: {path}"))
-    assert models.find(str(source)).weights == first
+    assert models.find(FAMILY, str(source)).weights == first
 
 
 def test_large_files_of_the_cache_are_not_hashed_at_all(cache, source, monkeypatch):
@@ -161,28 +165,28 @@ def test_large_files_of_the_cache_are_not_hashed_at_all(cache, source, monkeypat
     hashed = []
     whole = keys.file_content
     monkeypatch.setattr(keys, "file_content", lambda path: hashed.append(path) or whole(path))
-    models.find("openbmb/VoxCPM2")
+    models.find(FAMILY, "openbmb/VoxCPM2")
     assert {path.stat().st_size < 1_000_000 for path in hashed} == {True}
 
 
 @pytest.mark.parametrize("torn", [b"", b"{", b"[1]", b'{"x": 1}'])
 def test_a_torn_table_of_hashes_is_made_anew(cache, source, torn):
-    first = models.find(str(source)).weights
+    first = models.find(FAMILY, str(source)).weights
     table = files.library() / "hashes.json"
     table.write_bytes(torn)
-    assert models.find(str(source)).weights == first
+    assert models.find(FAMILY, str(source)).weights == first
     assert len(files.read_json(table)) >= 4
 
 
 def test_a_library_that_cannot_be_written_costs_only_time(cache, source, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "file" / "x"))
-    assert models.find(str(source)).weights
+    assert models.find(FAMILY, str(source)).weights
 
 
 def test_a_relative_folder_is_looked_for_under_the_root(cache, source, tmp_path):
     shutil.copytree(source, tmp_path / "project" / "models" / "mine")
-    model = models.find("models/mine", root=tmp_path / "project")
+    model = models.find(FAMILY, "models/mine", root=tmp_path / "project")
     assert model.path == tmp_path / "project" / "models" / "mine"
     assert model.kind == "folder"
 
@@ -205,7 +209,7 @@ def test_a_relative_folder_is_looked_for_under_the_root(cache, source, tmp_path)
     ],
 )
 def test_what_is_neither_folder_nor_hub_id_says_so(cache, spec):
-    model = models.find(spec)
+    model = models.find(FAMILY, spec)
     assert model.path is None
     assert "no such directory, and not a hub id" in model.note
 
@@ -222,7 +226,7 @@ def test_what_is_neither_folder_nor_hub_id_says_so(cache, spec):
 def test_a_folder_without_one_of_its_files_is_not_here(cache, source, tmp_path, name, said):
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / name).unlink()
-    model = models.find(str(folder))
+    model = models.find(FAMILY, str(folder))
     assert (model.path, model.weights) == (None, "")
     assert said in model.note
 
@@ -231,14 +235,14 @@ def test_a_file_cut_short_is_not_here(cache, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "mine")
     with (folder / "model.safetensors").open("r+b") as file:
         file.truncate(1_000_000)
-    assert "model.safetensors is not whole: 1000000 of" in models.find(str(folder)).note
+    assert "model.safetensors is not whole: 1000000 of" in models.find(FAMILY, str(folder)).note
 
 
 @pytest.mark.parametrize("header", [b"", b"\xff" * 16, b"\x02" + 7 * b"\0" + b"[]"])
 def test_a_damaged_header_is_said(cache, source, tmp_path, header):
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / "model.safetensors").write_bytes(header)
-    assert "model.safetensors is damaged" in models.find(str(folder)).note
+    assert "model.safetensors is damaged" in models.find(FAMILY, str(folder)).note
 
 
 @pytest.mark.parametrize(
@@ -260,7 +264,7 @@ def test_shards_that_lie_elsewhere_are_no_model(cache, source, tmp_path, index):
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / "model.safetensors").rename(folder / "model-1.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    model = models.find(str(folder))
+    model = models.find(FAMILY, str(folder))
     assert model.path is None
     assert model.note.endswith("is not a list of shards")
 
@@ -281,7 +285,7 @@ def test_odd_words_of_a_configuration_are_not_said(cache, source, tmp_path, fact
     folder = shutil.copytree(source, tmp_path / "mine")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "dtype": None, **facts}))
-    assert models.find(str(folder)).precision == ""
+    assert models.find(FAMILY, str(folder)).precision == ""
 
 
 def test_missing_shards_are_named(cache, source, tmp_path):
@@ -289,7 +293,7 @@ def test_missing_shards_are_named(cache, source, tmp_path):
     (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
     index = {"weight_map": {f"t{n}": f"model-0000{n}-of-00002.safetensors" for n in (1, 2)}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    note = models.find(str(folder)).note
+    note = models.find(FAMILY, str(folder)).note
     assert "1 of 2 shards are missing: model-00002-of-00002.safetensors" in note
 
 
@@ -297,7 +301,7 @@ def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
     snapshot = hubs.cached(cache, source)
     blob = (snapshot / "model.safetensors").resolve()
     blob.rename(blob.with_name(f"{blob.name}.incomplete"))
-    model = models.find("openbmb/VoxCPM2")
+    model = models.find(FAMILY, "openbmb/VoxCPM2")
     assert model.path is None
     assert "not finished" in model.note
     assert "goes on" in model.note
@@ -306,24 +310,91 @@ def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
 def test_a_lora_is_found_as_a_model_is(cache, tmp_path):
     folder = tmp_path / "voice"
     folder.mkdir()
-    assert "no LoRA" in models.find_lora(str(folder)).note
+    assert "no LoRA" in models.find_as(TUNED, str(folder)).note
     same = json.loads((hubs.GOLDEN / "same.json").read_text())
     for name in ("lora_config.json", "lora_weights.safetensors"):
         path = f"base_s0/lora/{name}"
         shutil.copyfile(hubs.GOLDEN / same.get(path, path), folder / name)
-    first = models.find_lora(str(folder))
+    first = models.find_as(TUNED, str(folder))
     assert first.path == folder
     (folder / "lora_config.json").write_text('{"r": 4, "alpha": 99}')
-    assert models.find_lora(str(folder)).weights != first.weights
+    assert models.find_as(TUNED, str(folder)).weights != first.weights
 
 
 def test_it_reads_what_the_loader_reads(cache, source, tmp_path):
     load = pytest.importorskip("voxcpm2.load")
-    assert list(models.PATTERNS) == load.HUB_FILES
+    assert list(FAMILY.patterns) == load.HUB_FILES
     assert models.TOKENIZER_FILES == load.TOKENIZER_FILES
-    read = models._model_files(source)
+    read = FAMILY.read(source)
     assert read[-2:] == load.weight_files(source)
     assert {file.name for file in read} == set(hubs.NAMES)
+
+
+# -- CosyVoice2
+
+
+def test_a_cosyvoice2_checkpoint_is_what_its_loader_reads():
+    load = pytest.importorskip("cosyvoice2.load")
+    assert set(COSYVOICE2.patterns) == set(load.HUB_FILES)
+    read = {
+        file.relative_to(hubs.COSYVOICE2).as_posix() for file in COSYVOICE2.read(hubs.COSYVOICE2)
+    }
+    converted = {"config.json", "spk2info.pt", *(f"{part}.safetensors" for part in load.PARTS)}
+    assert read == set(load.HUB_FILES) - converted
+
+
+def test_folders_are_known_by_what_they_have(cache, source, tmp_path):
+    families = [FAMILY, COSYVOICE2]
+    converted = tmp_path / "converted"
+    converted.mkdir()
+    (converted / "config.json").write_text('{"architecture": "cosyvoice2", "model_type": "x"}')
+    assert models.family_of(source, families) is FAMILY
+    assert models.family_of(hubs.COSYVOICE2, families) is COSYVOICE2
+    assert models.family_of(converted, families) is COSYVOICE2
+    assert models.family_of(hubs.language(tmp_path / "reads"), families) is None
+    assert not models.is_language(converted)
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        (["cosyvoice2.yaml"], "is this a CosyVoice2 checkpoint?"),
+        (["flow.pt"], "flow.pt is missing"),
+        (["campplus.onnx", "CosyVoice-BlankEN/merges.txt"], "CosyVoice-BlankEN/merges.txt are"),
+    ],
+)
+def test_a_cosyvoice2_folder_without_one_of_its_files_is_not_here(cache, tmp_path, gone, said):
+    folder = shutil.copytree(hubs.COSYVOICE2, tmp_path / "mine")
+    for name in gone:
+        (folder / name).unlink()
+    model = models.find(COSYVOICE2, str(folder))
+    assert (model.path, model.weights) == (None, "")
+    assert said in model.note
+
+
+def test_two_files_of_one_name_are_two_in_the_name_of_the_bytes(cache, tmp_path):
+    folder = models.convert(COSYVOICE2, hubs.COSYVOICE2, tmp_path / "small")
+    first = models.find(COSYVOICE2, str(folder))
+    assert first.path == folder
+    assert "8 bits" in first.precision
+    for name in ("config.json", "CosyVoice-BlankEN/config.json"):
+        with (folder / name).open("a") as file:
+            file.write(" ")
+        second = models.find(COSYVOICE2, str(folder))
+        assert second.weights != first.weights
+        first = second
+
+
+def test_a_pull_knows_what_it_has_fetched(hub):
+    hub.source = hubs.COSYVOICE2
+    families = [FAMILY, COSYVOICE2]
+    model = models.pull(models.look_up(COSYVOICE2.hub, families), families)
+    assert model.path is not None
+    assert model.weights == models.find(COSYVOICE2, str(hubs.COSYVOICE2)).weights
+    assert models.find(COSYVOICE2).path == model.path
+    assert [found.spec for of, found in models.listed(families) if of is COSYVOICE2] == [
+        COSYVOICE2.hub
+    ]
 
 
 # -- the default
@@ -331,24 +402,24 @@ def test_it_reads_what_the_loader_reads(cache, source, tmp_path):
 
 def test_auto_is_the_model_itself_where_memory_allows(cache, source):
     hubs.cached(cache, source)
-    assert models.find("auto") == models.find("openbmb/VoxCPM2")
+    assert models.find(FAMILY, "auto") == models.find(FAMILY, "openbmb/VoxCPM2")
 
 
 def test_auto_is_the_8_bit_conversion_on_a_small_machine(cache, source, monkeypatch):
     memory(monkeypatch, LITTLE)
     hubs.cached(cache, source)
-    model = models.find("auto")
+    model = models.find(FAMILY, "auto")
     assert model.path is None
     assert "8 bits" in model.note
-    shutil.copytree(source, models.converted(models.HUB))
-    assert models.find("auto").path == models.converted(models.HUB)
+    shutil.copytree(source, models.converted(FAMILY.hub))
+    assert models.find(FAMILY, "auto").path == models.converted(FAMILY.hub)
 
 
 @pytest.mark.parametrize(
     ("total", "small"), [(8 << 30, True), (15_900_000_000, False), (16 << 30, False)]
 )
 def test_a_machine_of_16_gb_is_not_small(total, small):
-    assert (models.default(total) != models.HUB) == small
+    assert (models.default(FAMILY, total) != FAMILY.hub) == small
 
 
 def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_path):
@@ -358,11 +429,11 @@ def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_pat
     other.mkdir()
     (other / "config.json").write_text('{"architecture": "another"}')
     hubs.cached(cache, other, "some/thing")
-    shutil.copytree(source, models.converted(models.HUB))
-    specs = [model.spec for model in models.listed()]
+    shutil.copytree(source, models.converted(FAMILY.hub))
+    specs = [model.spec for _, model in models.listed([FAMILY])]
     assert specs == [
         "openbmb/VoxCPM2",
-        str(models.converted(models.HUB)),
+        str(models.converted(FAMILY.hub)),
         f"openbmb/VoxCPM2@{hubs.NEWER}",
     ]
 
@@ -372,38 +443,38 @@ def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_pat
 
 def test_a_pull_fetches_and_says_the_commit(hub):
     told = []
-    look = models.look_up("openbmb/VoxCPM2")
+    look = models.look_up("openbmb/VoxCPM2", [FAMILY])
     assert (look.commit, look.missing) == (hubs.COMMIT, 1000)
-    model = models.pull(look, lambda done, total: told.append((done, total)))
+    model = models.pull(look, [FAMILY], lambda done, total: told.append((done, total)))
     assert (model.revision, hub.fetched) == (hubs.COMMIT, 1)
     assert told[-1] == (1000, 1000)
-    assert models.look_up("openbmb/VoxCPM2").missing == 0
+    assert models.look_up("openbmb/VoxCPM2", [FAMILY]).missing == 0
 
 
 def test_looking_alone_changes_nothing(hub, source, cache):
     hubs.cached(cache, source)
     hub.commit = hubs.NEWER
-    models.look_up("openbmb/VoxCPM2")
-    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+    models.look_up("openbmb/VoxCPM2", [FAMILY])
+    assert models.find(FAMILY, "openbmb/VoxCPM2").revision == hubs.COMMIT
 
 
 def test_a_pull_that_fails_leaves_the_model_that_was_there(hub, source, cache):
     hubs.cached(cache, source)
     hub.commit = hubs.NEWER
-    look = models.look_up("openbmb/VoxCPM2")
+    look = models.look_up("openbmb/VoxCPM2", [FAMILY])
     hub.error = lambda: OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(StorageError, match="disk is full"):
-        models.pull(look)
-    assert models.find("openbmb/VoxCPM2").revision == hubs.COMMIT
+        models.pull(look, [FAMILY])
+    assert models.find(FAMILY, "openbmb/VoxCPM2").revision == hubs.COMMIT
     hub.error = None
-    assert models.pull(look).revision == hubs.NEWER
-    assert models.find("openbmb/VoxCPM2").revision == hubs.NEWER
+    assert models.pull(look, [FAMILY]).revision == hubs.NEWER
+    assert models.find(FAMILY, "openbmb/VoxCPM2").revision == hubs.NEWER
 
 
 def test_the_disk_is_looked_at_before(hub, monkeypatch):
     monkeypatch.setattr(machine, "free", lambda path: 999)
     with pytest.raises(StorageError, match="HF_HOME"):
-        models.pull(models.look_up("openbmb/VoxCPM2"))
+        models.pull(models.look_up("openbmb/VoxCPM2", [FAMILY]), [FAMILY])
     assert hub.fetched == 0
 
 
@@ -411,10 +482,10 @@ def test_a_repository_of_something_else_is_said(hub, tmp_path):
     hub.source = tmp_path / "other"
     hub.source.mkdir()
     (hub.source / "config.json").write_text("{}")
-    look = models.look_up("some/thing")
+    look = models.look_up("some/thing", [FAMILY])
     with pytest.raises(EngineUnavailable, match=r"some/thing: config\.json cannot be read"):
-        models.pull(look)
-    assert models.find("some/thing").path is None
+        models.pull(look, [FAMILY])
+    assert models.find(FAMILY, "some/thing").path is None
 
 
 def unreached():
@@ -445,40 +516,40 @@ def network(message):
 def test_the_hubs_errors_are_lines(hub, error, kind, said):
     hub.lookup_error = error
     with pytest.raises(kind) as caught:
-        models.look_up("some/model@v9")
+        models.look_up("some/model@v9", [FAMILY])
     assert type(caught.value) is kind
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     hub.lookup_error = None
-    look = models.look_up("some/model@v9")
+    look = models.look_up("some/model@v9", [FAMILY])
     hub.error = error
     with pytest.raises(kind):
-        models.pull(look)
+        models.pull(look, [FAMILY])
 
 
 def test_a_folder_cannot_be_pulled(hub, source):
     with pytest.raises(UsageError, match="only a hub id"):
-        models.look_up(str(source))
+        models.look_up(str(source), [FAMILY])
 
 
 # -- converting
 
 
 def test_a_conversion_is_smaller_and_whole(cache, source, tmp_path):
-    target = models.convert(source, tmp_path / "new" / "small")
-    model = models.find(str(target))
+    target = models.convert(FAMILY, source, tmp_path / "new" / "small")
+    model = models.find(FAMILY, str(target))
     assert model.path == target
     assert model.precision == "float32, language models in 8 bits"
-    assert model.weights != models.find(str(source)).weights
+    assert model.weights != models.find(FAMILY, str(source)).weights
     with pytest.raises(UsageError, match="exists already"):
-        models.convert(source, target)
+        models.convert(FAMILY, source, target)
 
 
 def test_a_conversion_that_fails_is_a_line(cache, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "mine")
     (folder / "config.json").write_text("{}")
     with pytest.raises(EngineUnavailable, match="cannot be converted") as caught:
-        models.convert(folder, tmp_path / "new")
+        models.convert(FAMILY, folder, tmp_path / "new")
     assert "Traceback" not in str(caught.value)
     assert not (tmp_path / "new").exists()
 
@@ -501,14 +572,14 @@ def test_the_library_keeps_one_conversion_of_the_commit_that_is_here(
 ):
     made = copying(monkeypatch)
     hubs.cached(cache, source)
-    first = models.shrink(models.find(models.HUB))
-    assert first.path == models.converted(models.HUB)
+    first = models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
+    assert first.path == models.converted(FAMILY.hub)
     assert made[0][1:4] == ["-m", "voxcpm2", "convert"]
     assert made[0][6:] == ["--quantize", "8"]
-    models.shrink(models.find(models.HUB))
+    models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
     assert len(made) == 1
     hubs.cached(cache, source, commit=hubs.NEWER)
-    models.shrink(models.find(models.HUB))
+    models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
     assert len(made) == 2
     assert sorted(path.name for path in first.path.parent.iterdir()) == [first.path.name]
 
@@ -516,9 +587,9 @@ def test_the_library_keeps_one_conversion_of_the_commit_that_is_here(
 def test_a_revision_is_converted_beside_what_auto_means(cache, source, monkeypatch):
     copying(monkeypatch)
     hubs.cached(cache, source)
-    usual = models.shrink(models.find(models.HUB))
+    usual = models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
     hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
-    other = models.shrink(models.find(f"{models.HUB}@{hubs.NEWER}"))
+    other = models.shrink(FAMILY, models.find(FAMILY, f"{FAMILY.hub}@{hubs.NEWER}"))
     assert other.path.name == f"{usual.path.name}-{hubs.NEWER[:12]}"
     assert models.origin(usual.path) == hubs.COMMIT
     assert models.origin(other.path) == hubs.NEWER
@@ -526,12 +597,13 @@ def test_a_revision_is_converted_beside_what_auto_means(cache, source, monkeypat
 
 def test_what_is_not_here_cannot_be_made_smaller(cache):
     with pytest.raises(UsageError, match="not here"):
-        models.shrink(models.find(models.HUB))
+        models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
 
 
 def test_finding_loads_neither_mlx_nor_the_model(source, tmp_path):
     script = (
-        "import sys; from narrator.engines import models; models.find(sys.argv[1]);"
+        "import sys; from narrator.engines import models; "
+        "from narrator.engines.voxcpm2.checkpoint import FAMILY; models.find(FAMILY, sys.argv[1]);"
         "print(*{'mlx', 'voxcpm2'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -258,6 +258,21 @@ def test_without_the_text_only_long_repeats_are_found():
     assert kinds(take(long), 10) == ["repeat"]
 
 
+def test_tokens_are_counted_and_not_taken_for_sound():
+    said = take(speech(6))
+    tokens = np.zeros(round(len(said) / RATE / 0.04), np.int32)
+    verdict = examine(said, RATE, 6, latents=tokens, tokens=10)
+    assert verdict
+    assert verdict.figures.per_token == len(tokens) / 10
+    one = examine(said, RATE, 6, latents=tokens[:, None])
+    assert one.figures.repeat == verdict.figures.repeat
+
+
+def test_what_an_engine_finds_wrong_is_a_fault():
+    verdict = examine(take(speech(6)), RATE, 6, wrong="0.9 s are said a second time")
+    assert [str(fault) for fault in verdict.faults] == ["engine: 0.9 s are said a second time"]
+
+
 def test_latents_that_come_twice_are_a_repeat():
     latents = np.random.default_rng(1).standard_normal((50, 4, 64)).astype(np.float32)
     samples = take(speech(7.7))

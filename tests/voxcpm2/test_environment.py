@@ -30,13 +30,14 @@ loading = LoadingVoxCPM2("m", Path(sys.argv[1]), VoxCPM2Settings(), "w", Path("v
 """
 WAYS = {
     "the package": "import voxcpm2",
+    "another model": "import cosyvoice2",
     "its command": "import runpy; runpy.run_module('voxcpm2', run_name='__main__')",
     "a module of it": "from voxcpm2.config import Config",
     "render": "sys.argv[1:] = ['render', sys.argv[2]]; from narrator import cli; cli.main()",
     "the model's process": f"{LOADING}from narrator.engines.mlx import worker\n"
     "worker.Answering(print).load(loading)",
     "doctor's step": "from pathlib import Path; from narrator.engines import voxcpm2\n"
-    "voxcpm2.tried(Path(sys.argv[1]))",
+    "voxcpm2.KIND.model.tried(Path(sys.argv[1]))",
     "what reads": "from narrator.engines import reader; reader._mlx_lm()",
 }
 

@@ -106,6 +106,9 @@ class DraftEngine:
     def memory(self) -> Mapping[str, Any]:
         return {}
 
+    def imitates(self, voice: Voice) -> bool:
+        return False
+
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The espeak voice, pitch and rate that `voice` comes out as in `language`.
 

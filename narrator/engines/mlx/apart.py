@@ -305,7 +305,7 @@ def _sent(request: Request) -> Request:
     prompt, reference = request.prompt, request.reference
     return replace(
         request,
-        voice=replace(request.voice, own={}),
+        voice=replace(request.voice, own=dict(request.voice.own)),
         parameters=dict(request.parameters),
         prompt=prompt and replace(prompt, samples=_unheard),
         reference=reference and replace(reference, latents=dict(reference.latents)),
@@ -318,12 +318,13 @@ def _unheard() -> NDArray[np.float32]:
 
 
 def _is_whole(speech: Speech | None) -> bool:
-    """Whether samples and latents are as many as each other, and what they should be."""
+    """Whether samples and state are as many as each other, and what they should be."""
     if speech is None or speech.state is None:
         return False
     samples, state = speech.samples, speech.state
     return (
-        samples.dtype == state.dtype == np.float32
+        samples.dtype == np.float32
+        and state.dtype in (np.float32, np.int32)
         and samples.ndim == 1
         and 0 < len(state) == speech.patches
         and len(samples) > 0

@@ -36,6 +36,7 @@ class ModelEngine(ABC):
     """
 
     name: str
+    family: ClassVar[models.Family]
     sampler: ClassVar[int]
     """Raised when the same request would give other samples with the same weights."""
     sample_rate: int
@@ -78,6 +79,10 @@ class ModelEngine(ABC):
     def memory(self) -> Mapping[str, Any]:
         """Its identity, and what its model is called in the manifest."""
         return {"model": self._chosen.model, **self.identity()}
+
+    def imitates(self, voice: Voice) -> bool:
+        """As `Engine.imitates`."""
+        return self.clones
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The reference's sound and transcript, or what it is cast from."""
@@ -156,7 +161,7 @@ class ModelEngine(ABC):
         return self._loaded is not None or (apart is not None and apart.is_loaded)
 
     def _what(self) -> Loading:
-        return self._loading(path_of(self._found))
+        return self._loading(path_of(self._found, self.family))
 
     def _load(self, tell: Callable[[str], None]) -> LoadedModel:
         self._loaded = self._loaded or self._what().load(tell)
@@ -169,12 +174,12 @@ def _on_cuda() -> bool:
     return sys.platform == "linux" and machine.device().kind == "CUDA"
 
 
-def path_of(model: models.Model) -> Path:
-    """Raises EngineUnavailable where a model is not here."""
+def path_of(model: models.Model, family: models.Family) -> Path:
+    """Raises EngineUnavailable where a model, or what belongs to one, is not here."""
     if model.path is None:
         raise EngineUnavailable(
             f"{model.note or f'{model.spec}: no model there'}\n"
-            "Fetch it once with `narrator models pull`, name its folder in book.yaml "
+            f"Fetch it once with `{family.pull}`, name its folder in book.yaml "
             "(engine: {model: …}), or render with --draft"
         )
     return model.path

@@ -109,8 +109,8 @@ class LoadedModel(ABC):
         `encoding`."""
 
     @abstractmethod
-    def said(self, made: Any) -> Speech:
-        """What a row became. Raises EngineFailure where that is no speech."""
+    def said(self, asked: Any, made: Any) -> Speech:
+        """What a row of what was `asked` became. Raises EngineFailure where that is no speech."""
 
     @abstractmethod
     def encode(self, reference: Reference) -> Encoded:

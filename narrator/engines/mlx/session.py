@@ -170,11 +170,11 @@ class ModelSession:
         made = decoding.speech()
         self._decoding.remove((job, decoding))
         self._failed.clear()
-        request = job.request
+        key, attempt = job.request.key, job.request.attempt
         try:
-            outcome = Outcome(request.key, request.attempt, speech=self._loaded.said(made))
+            outcome = Outcome(key, attempt, speech=self._loaded.said(job.asked, made))
         except EngineFailure as error:
-            outcome = Outcome(request.key, request.attempt, failure=error)
+            outcome = Outcome(key, attempt, failure=error)
         self._outcomes.append(outcome)
 
     def _enter(self, job: _RowJob) -> None:

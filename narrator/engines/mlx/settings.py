@@ -14,8 +14,8 @@ class ModelSettings(EngineSettings):
     """Which model, in which precision, and where it runs."""
 
     model: Text = "auto"
-    """A directory, a hub id ("owner/name" or "owner/name@revision"), or auto: VoxCPM2, with 8-bit
-    language models where the machine has less than 16 GB."""
+    """A directory, a hub id ("owner/name" or "owner/name@revision"), or auto: the engine's own,
+    of VoxCPM2 with 8-bit language models where the machine has less than 16 GB."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """What the network computes in; auto is the checkpoint's own on a GPU, float32 on a CPU."""
     seed: int = Field(default=0, ge=0, lt=2**32)

@@ -74,6 +74,9 @@ class ServerEngine:
         """Nothing: its identity is in the manifest."""
         return {}
 
+    def imitates(self, voice: Voice) -> bool:
+        return self.clones
+
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The server's name of the voice, or its reference, or what it is cast from."""
         if not self.clones:

@@ -10,6 +10,7 @@ from typing import Any
 from narrator.engines import models, quiet
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
+from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
 from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import LANGUAGES, speaks
@@ -24,6 +25,7 @@ class VoxCPM2Engine(ModelEngine):
     """
 
     name = "voxcpm2"
+    family = FAMILY
     sampler = 1
     uses: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
     casting: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
@@ -38,11 +40,13 @@ class VoxCPM2Engine(ModelEngine):
         remembered: object = MappingProxyType({}),
         tell: Callable[[str], None] = quiet,
     ) -> None:
-        found = models.find(settings.model, root=root, tell=tell)
+        found = models.find(FAMILY, settings.model, root=root, tell=tell)
         super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
         self.settings = settings
         self._found_lora = (
-            None if settings.lora is None else models.find_lora(settings.lora, root=root, tell=tell)
+            None
+            if settings.lora is None
+            else models.find_as(TUNED, settings.lora, root=root, tell=tell)
         )
         config = _config(found.path)
         self._first_generation = (
@@ -86,7 +90,7 @@ class VoxCPM2Engine(ModelEngine):
         return self._recalled("lora", spec, self._remembered.get("lora_spec") == spec)
 
     def _loading(self, path: Path) -> LoadingVoxCPM2:
-        lora = None if self._found_lora is None else path_of(self._found_lora)
+        lora = None if self._found_lora is None else path_of(self._found_lora, FAMILY)
         # a manifest's are of a class made with all engines', which another process does not know
         own = self.settings.model_dump(include=set(VoxCPM2Settings.model_fields))
         settings = VoxCPM2Settings.model_validate(own)

@@ -188,7 +188,7 @@ class LoadedVoxCPM2(LoadedModel):
             text, latents = reference.transcript, self.latents(reference, "left", tell)
         return voxcpm2.Prompt(before(text, request.language), latents)
 
-    def said(self, made: voxcpm2.Speech) -> Speech:
+    def said(self, asked: voxcpm2.Request, made: voxcpm2.Speech) -> Speech:
         return Speech(
             made.samples,
             made.latents,

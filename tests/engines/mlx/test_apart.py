@@ -335,6 +335,9 @@ SPOILT: dict[str, Callable[[Speech], Speech]] = {
     "of other numbers": lambda speech: replace(speech, samples=speech.samples.astype(np.float64)),
     "without latents": lambda speech: replace(speech, state=None),
     "with fewer latents": lambda speech: replace(speech, state=speech.state[:2]),
+    "with a state of odd numbers": lambda speech: replace(
+        speech, state=speech.state.astype(np.float64)
+    ),
     "of two channels": lambda speech: replace(speech, samples=speech.samples.reshape(2, -1)),
 }
 
@@ -347,6 +350,13 @@ def test_a_take_that_is_not_whole_is_the_processs_death(machine: Machine, kind: 
     assert takes(found).keys() == EXPECTED.keys()
     assert len(machine.processes) == 2
     assert any("not whole" in line for line in told)
+
+
+def test_a_state_may_be_tokens(machine: Machine) -> None:
+    machine.spoil = lambda speech: replace(speech, state=np.arange(3, dtype=np.int32))
+    told: list[str] = []
+    assert spoken(tell=told.append).keys() == EXPECTED.keys()
+    assert len(machine.processes) == 1
 
 
 def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) -> None:
@@ -388,6 +398,7 @@ def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Mach
     session.close()
     (there,) = machine.requests
     assert there.parameters == {"steps": 3}
+    assert there.voice.own == {"draft": VoxCPM2Settings()}
     assert there.reference is not None
     assert np.array_equal(there.reference.latents["e"], latents)
     assert np.array_equal(there.reference.samples, clip.samples)

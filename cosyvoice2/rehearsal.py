@@ -1,0 +1,39 @@
+"""A pass of every network at a checkpoint's sizes, without its weights."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import mlx.core as mx
+import numpy as np
+
+from cosyvoice2.config import MELS, Config
+from cosyvoice2.flow import FlowRow
+from cosyvoice2.load import networks
+from cosyvoice2.vocoder import MelRow, vocode
+
+
+def tried(config: Config) -> float:
+    """Seconds in which networks of these sizes, one layer of each kind, are made ready and run.
+
+    What stops the real ones on this machine stops these: RuntimeError.
+    """
+    began = time.perf_counter()
+    small = replace(
+        config,
+        lm=replace(config.lm, num_layers=1, vocab_size=128),
+        flow=replace(
+            config.flow,
+            encoder=replace(config.flow.encoder, layers=1),
+            estimator=replace(config.flow.estimator, blocks=1, mid_blocks=1),
+        ),
+    )
+    lm, flow, vocoder = networks(small)
+    mx.eval(lm.logits([1, 2], [0], [0]))
+    tokens, none = np.zeros(4, np.int32), np.zeros(0, np.int32)
+    speaker = np.ones(config.flow.speaker_dim, np.float32)
+    row = FlowRow(tokens, none, np.zeros((0, MELS), np.float32), speaker)
+    [mel] = flow.mel([row], steps=1)
+    vocode(vocoder, [MelRow(np.array(mel))])
+    return time.perf_counter() - began

@@ -1,0 +1,53 @@
+"""The files of a CosyVoice2 checkpoint, as published or converted; loads nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from narrator.engines import models
+from narrator.engines.models import Family, NoModel, tensors
+
+SETTINGS, BLANK = "cosyvoice2.yaml", "CosyVoice-BlankEN"
+_OF_TEXT = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
+PARTS = ("llm", "flow", "hift")
+ENCODERS = ("speech_tokenizer_v2.onnx", "campplus.onnx")
+TOKENIZER = tuple(f"{BLANK}/{name}" for name in _OF_TEXT)
+SPEAKERS = "spk2info.pt"
+"""Stored speakers, which those who made the model store none of. They are voices, not the model."""
+
+
+def _files(path: Path) -> list[Path]:
+    if not (path / SETTINGS).is_file():
+        raise NoModel(f"no {SETTINGS}; is this a CosyVoice2 checkpoint?")
+    ending = ".safetensors" if (path / f"{PARTS[0]}.safetensors").is_file() else ".pt"
+    beside = ["config.json"] if ending == ".safetensors" else []
+    names = [SETTINGS, *beside, *(f"{part}{ending}" for part in PARTS), *ENCODERS, *TOKENIZER]
+    missing = [name for name in names if not (path / name).is_file()]
+    if missing:
+        raise NoModel(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    for name in names:
+        tensors(path / name)
+    return [path / name for name in names]
+
+
+def _is_one(path: Path) -> bool:
+    named = str(models.config(path).get("architecture", "")) == "cosyvoice2"
+    return named or (path / SETTINGS).is_file()
+
+
+FAMILY = Family(
+    (
+        SETTINGS,
+        "config.json",
+        *(f"{part}.{ending}" for part in PARTS for ending in ("pt", "safetensors")),
+        *ENCODERS,
+        SPEAKERS,
+        *TOKENIZER,
+    ),
+    _files,
+    _is_one,
+    package="cosyvoice2",
+    hub="FunAudioLLM/CosyVoice2-0.5B",
+    pull="narrator models pull cosyvoice2",
+)
+"""Not fetched: the weights of CosyVoice-BlankEN, which are another model's, and accelerators."""

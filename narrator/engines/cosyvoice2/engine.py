@@ -1,0 +1,89 @@
+"""CosyVoice2 as an engine: what a plan asks of it, without loading anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from narrator.engines import models, quiet
+from narrator.engines.cosyvoice2 import lacking
+from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
+from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
+from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
+from narrator.engines.cosyvoice2.wording import LANGUAGES, TITLE, refused, speaks, stored
+from narrator.engines.mlx.engine import ModelEngine
+from narrator.engines.voice import Voice
+from narrator.errors import EngineUnavailable, Problem
+
+
+class CosyVoice2Engine(ModelEngine):
+    """As `ModelEngine`; `root` is what a relative `model` folder is looked for under.
+
+    A voice is a clip with its transcript, or a speaker that is stored with the model: nobody is
+    cast from a description.
+    """
+
+    name = "cosyvoice2"
+    family = FAMILY
+    sampler = 1
+    clones = True
+    sample_rate = 24_000
+    uses: Sequence[str] = ("seed", "earliest_stop")
+
+    def __init__(
+        self,
+        settings: CosyVoice2Settings,
+        *,
+        cache: Path,
+        root: Path | None = None,
+        memory: Path | None = None,
+        remembered: object = MappingProxyType({}),
+        tell: Callable[[str], None] = quiet,
+    ) -> None:
+        found = models.find(FAMILY, settings.model, root=root, tell=tell)
+        super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
+        self.settings = settings
+
+    def memory(self) -> Mapping[str, Any]:
+        """As `ModelEngine.memory`, with what names the stored speakers."""
+        return {"speakers": self._speakers(), **super().memory()}
+
+    def imitates(self, voice: Voice) -> bool:
+        return stored(voice) is None
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """The stored speaker, or as `ModelEngine.voice_content`."""
+        name = stored(voice)
+        if name is None:
+            return super().voice_content(voice, language)
+        return {"stored": name, "speakers": self._speakers()}
+
+    def speaks(self, language: str) -> bool:
+        return speaks(language)
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """Languages that it does not speak, and voices that it has not."""
+        found = [
+            f'{TITLE} was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
+            for tag in languages
+            if not speaks(tag)
+        ]
+        return [Problem(None, None, message) for message in (*found, *refused(voices))]
+
+    def _speakers(self) -> str:
+        """Names the bytes of the stored speakers; "" where there are none."""
+        if self._found.path is None:
+            same = self._remembered.get("model") == self.settings.model
+            return self._recalled("speakers", self.settings.model, same)
+        path = self._found.path / SPEAKERS
+        return models.weights_name([path]) if path.is_file() else ""
+
+    def _loading(self, path: Path) -> LoadingCosyVoice2:
+        if said := lacking():
+            raise EngineUnavailable(said)
+        # a manifest's are of a class made with all engines', which another process does not know
+        own = self.settings.model_dump(include=set(CosyVoice2Settings.model_fields))
+        settings = CosyVoice2Settings.model_validate(own)
+        return LoadingCosyVoice2(self._found.spec, path, settings, self._weights(), self._cache)

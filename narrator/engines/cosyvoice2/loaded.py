@@ -1,0 +1,230 @@
+"""CosyVoice2 in memory: clips are encoded here, once each; requests become its own, rows speech.
+
+Used on the thread that loaded it. A voice is given to the flow, which keeps the timbre; the
+language model goes on from tokens: those of the take before, or of the clip. So a chain carries
+manner and pace on, and its timbre cannot drift. A take's state is its tokens, 25 a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.engines import Prompt, Request, Speech, quiet
+from narrator.engines.asking import lengths, noise_seed, there
+from narrator.engines.cosyvoice2 import tokens
+from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
+from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, worded
+from narrator.engines.mlx.loaded import ON_LINUX, Encoded, LoadedModel, Loading, Tell, keep, kept
+from narrator.engines.voice import Reference
+from narrator.errors import EngineFailure, EngineUnavailable
+from speechbase.errors import ModelError
+
+if TYPE_CHECKING:
+    import cosyvoice2
+
+PARTS = ("tokens", "mel", "speaker")
+"""Of an encoded clip: (n,), (2 n, 80) and (192,). Kept as float32, which holds every token."""
+HEAD = 1.0
+"""Seconds of a clip whose mel shows whether what came with it is its own."""
+ALIKE = 0.05
+"""How far such a mel may lie apart on average: natural logarithms of magnitudes."""
+LONGEST, PAUSE = 30.0, 0.5
+"""Seconds of a clip that its encoder hears, and what more may be cut off its end, which is a pause
+in a clip that was prepared."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadingCosyVoice2(Loading):
+    """CosyVoice2."""
+
+    settings: CosyVoice2Settings
+
+    name: ClassVar[str] = TITLE
+    less: ClassVar[str] = (
+        "close other programs, use the 8-bit model (`narrator models pull cosyvoice2 --8bit`), "
+        "or make chunks shorter"
+    )
+
+    def load(self, tell: Tell = quiet) -> LoadedCosyVoice2:
+        tell(f"loading {TITLE} ({self.spec}) …")
+        try:
+            import cosyvoice2  # first: it sets what MLX reads of its environment
+        except ImportError as error:
+            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
+        with self.in_words():
+            model = cosyvoice2.load(self.path, dtype=self.dtype)
+        return LoadedCosyVoice2(self, model)
+
+
+class LoadedCosyVoice2(LoadedModel):
+    """CosyVoice2 as it is loaded, with the clips that it has encoded."""
+
+    model: cosyvoice2.CosyVoice2
+
+    def __init__(self, what: LoadingCosyVoice2, model: cosyvoice2.CosyVoice2) -> None:
+        import cosyvoice2
+
+        super().__init__(what, model)
+        self.decodings = cosyvoice2.DECODINGS
+        self._settings = what.settings
+        self._encoded: dict[str, cosyvoice2.Reference] = {}
+
+    # -- clips
+
+    def encode(self, reference: Reference) -> Encoded:
+        found = self.heard(reference)
+        mark = self.model.encoder_fingerprint
+        return {f"{mark}.{part}": _plain(getattr(found, part)) for part in PARTS}
+
+    def heard(self, reference: Reference, tell: Tell = quiet) -> cosyvoice2.Reference:
+        """A clip as the model hears it.
+
+        Encoded once, and kept in the cache's folder; `reference.latents` come from anywhere: those
+        that are not of this sound are told, and not used. Raises as `encoding`, and StorageError.
+        """
+        if reference.content in self._encoded:
+            return self._encoded[reference.content]
+        mark = self.model.encoder_fingerprint
+        path = self.what.cache / f"{reference.content}-{mark[:16]}.npz"
+        given = {part: reference.latents.get(f"{mark}.{part}") for part in PARTS}
+        brought = {part: array for part, array in given.items() if array is not None}
+        with self.encoding():
+            found = self._of(reference, brought)
+            if brought and (found is None or not self._is_of_sound(reference, found)):
+                tell("a voice was kept with an encoding that is not of its sound: it is not used")
+                found = None
+            if found is None:
+                found = self._of(reference, kept(path))
+            if found is None:
+                tell("encoding a voice …")
+                found = self.model.reference(self._audible(reference), reference.rate)
+                keep(path, {part: _plain(getattr(found, part)) for part in PARTS})
+        self._encoded[reference.content] = found
+        return found
+
+    def _audible(self, reference: Reference) -> NDArray[np.float32]:
+        """What of a clip can be heard: a pause at its end may be too much. Raises EngineFailure."""
+        if reference.seconds > LONGEST + PAUSE:
+            raise EngineFailure(
+                f"{TITLE} hears {LONGEST:.0f} s of a reference at most, 3 to 10 are best, and this "
+                f"one has {reference.seconds:.1f}: cut it (`narrator voices add --cut`)"
+            )
+        return reference.samples[: round(LONGEST * reference.rate)]
+
+    def _of(
+        self, reference: Reference, arrays: Mapping[str, NDArray[Any]]
+    ) -> cosyvoice2.Reference | None:
+        """Arrays as an encoded clip, where they are as many as the sound has, and fit."""
+        import cosyvoice2
+
+        if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"]):
+            return None
+        seconds = min(reference.seconds, LONGEST)
+        if abs(len(arrays["tokens"]) * tokens.SECONDS - seconds) > 3 * tokens.SECONDS:
+            return None
+        try:
+            said = arrays["tokens"].astype(np.int32)
+            return cosyvoice2.Reference(said, arrays["mel"], arrays["speaker"])
+        except ModelError:
+            return None
+
+    def _is_of_sound(self, reference: Reference, found: cosyvoice2.Reference) -> bool:
+        """Whether an encoding from elsewhere can be a clip's: its mel begins as the clip's does."""
+        from cosyvoice2.features import prompt_mel
+        from speechbase.audio import resampled
+
+        rate = self.model.sample_rate
+        some = reference.samples[: round((HEAD + 0.2) * reference.rate)]
+        own = prompt_mel(resampled(some, reference.rate, rate, sinc=True), rate)
+        own = own[: min(round(HEAD / tokens.SECONDS) * 2, len(own) - 4, len(found.mel))]
+        return len(own) == 0 or bool(np.abs(own - found.mel[: len(own)]).mean() < ALIKE)
+
+    # -- requests
+
+    def asked(self, request: Request, tell: Tell) -> cosyvoice2.Request:
+        import cosyvoice2
+
+        speaker, reference = self._stored(request), None
+        if speaker is None:
+            reference = self.heard(there(request, request.reference), tell)
+        text, prefix = self._before(request, reference)
+        least, most = lengths(
+            request.expected,
+            request.parameters.get("earliest_stop", self._settings.earliest_stop),
+            0.0 if prefix is None else len(prefix) * tokens.SECONDS,
+            tokens.SECONDS,
+        )
+        return cosyvoice2.Request(
+            worded(request.text, request.language),
+            reference=reference,
+            prompt_text=text,
+            prefix_tokens=prefix,
+            instruction=None if text else request.style,
+            speaker=speaker,
+            seed=noise_seed(request),
+            min_len=least,
+            max_len=most,
+        )
+
+    def _stored(self, request: Request) -> str | None:
+        """The stored speaker that a voice is. Raises EngineUnavailable where there is none of that
+        name: no chunk of the book can be spoken so."""
+        name = stored(request.voice)
+        if name is not None and name not in self.model.speakers:
+            known = ", ".join(map(repr, self.model.speakers)) or "none"
+            raise EngineUnavailable(
+                f"{request.voice.speaker}: no speaker '{name}' is stored with {self.what.spec} "
+                f"(spk2info.pt); there are: {known}"
+            )
+        return name
+
+    def _before(
+        self, request: Request, reference: cosyvoice2.Reference | None
+    ) -> tuple[str | None, NDArray[np.int32] | None]:
+        """What the language model goes on from: the take before, or what the clip says; nothing
+        where a style or another language is to be heard instead."""
+        if prompt := _continued(request):
+            state = np.asarray(there(request, prompt.state), np.int32).reshape(-1)
+            return worded(prompt.text, request.language), state
+        clip = request.reference
+        if reference is None or clip is None or request.style:
+            return None, None
+        if not leads(clip.transcript, request.language):
+            return None, None
+        return worded(clip.transcript, request.language), reference.tokens
+
+    def said(self, asked: cosyvoice2.Request, made: cosyvoice2.Speech) -> Speech:
+        if not len(made.tokens):
+            raise EngineFailure(f"{TITLE} said nothing")
+        before = asked.prefix_tokens
+        return Speech(
+            made.samples,
+            made.tokens,
+            stop="cap" if made.stop_reason == "cap" else "stop",
+            patches=len(made.tokens),
+            tokens=made.token_count,
+            seed=made.seed,
+            wrong=tokens.wrong(made.tokens, np.zeros(0, np.int32) if before is None else before),
+        )
+
+
+def _continued(request: Request) -> Prompt | None:
+    if request.mode == "anchored":
+        return there(request, request.prompt)
+    return request.prompt if request.mode == "continuation" else None
+
+
+def _plain(array: NDArray[Any]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(array, np.float32)
+
+
+def _are_tokens(array: NDArray[Any]) -> bool:
+    """Whether they are whole numbers that tokens may be; which there are the model knows."""
+    if array.ndim != 1 or array.dtype != np.float32 or not np.isfinite(array).all():
+        return False
+    return bool(len(array) and (array >= 0).all() and (array == np.floor(array)).all())

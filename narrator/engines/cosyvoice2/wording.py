@@ -1,0 +1,70 @@
+"""How a text is put to CosyVoice2: in which languages, whose voices, with tags, after which clips.
+
+Pure; knows no model and no tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from narrator.engines.asking import closed, primary
+from narrator.engines.voice import Voice
+
+LANGUAGES = frozenset("zh en ja ko".split())
+"""What CosyVoice2 was trained on, as its authors list it."""
+ALSO = frozenset("cmn yue wuu nan".split())
+"""The Chinese languages that the authors call dialects, and another tag of the first."""
+TITLE = "CosyVoice2"
+
+_SCRIPTS = (
+    ("ko", re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")),
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("zh", re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")),
+)
+
+
+_TAG = re.compile(
+    r"<(breath|noise|laughter|cough|clucking|accent|quick_breath|hissing|sigh|vocalized-noise"
+    r"|lipsmack|mn)/>"
+)
+"""What the model knows as [breath], as a text can hold it: brackets are an author's."""
+
+
+def speaks(language: str) -> bool:
+    return primary(language) in LANGUAGES | ALSO
+
+
+def stored(voice: Voice) -> str | None:
+    """The name of a speaker that is stored with the model."""
+    name = getattr(voice.own.get("cosyvoice2"), "speaker", None)
+    return name if isinstance(name, str) else None
+
+
+def refused(voices: Mapping[str, Voice]) -> Iterator[str]:
+    """What keeps a cast from being spoken: a description alone is no voice here."""
+    bare = [
+        name for name, voice in voices.items() if voice.reference is None and stored(voice) is None
+    ]
+    if bare:
+        some = ", ".join(f"'{name}'" for name in bare[:5])
+        more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
+        verb = "has" if len(bare) == 1 else "have"
+        yield (
+            f"{TITLE} speaks after a clip, and {some}{more} {verb} none: give one (`voice: "
+            "{reference: …, transcript: …}`), a preset that VoxCPM2 has cast (`narrator voices "
+            "design`), or a speaker stored with the model (`cosyvoice2: {speaker: …}`)"
+        )
+
+
+def worded(text: str, language: str) -> str:
+    """A text on one mark, with its tags as the model has them."""
+    return _TAG.sub(r"[\1]", closed(text, language))
+
+
+def leads(transcript: str, language: str) -> bool:
+    """Whether a clip's words may stand before a text of this language: not those of another, whose
+    accent would be carried over."""
+    said = next((name for name, letters in _SCRIPTS if letters.search(transcript)), "en")
+    spoken = primary(language)
+    return said == ("zh" if spoken in ALSO else spoken)

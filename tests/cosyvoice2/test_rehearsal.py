@@ -1,0 +1,11 @@
+"""A pass without weights."""
+
+from __future__ import annotations
+
+from cosyvoice2.config import read
+from cosyvoice2.rehearsal import tried
+from tests.cosyvoice2.conftest import CosyGolden
+
+
+def test_a_pass_can_be_tried_without_weights(golden: CosyGolden) -> None:
+    assert tried(read(golden.checkpoint)) > 0
