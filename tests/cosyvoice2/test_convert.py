@@ -39,7 +39,9 @@ def test_a_converted_folder_holds_the_same_weights(golden: CosyGolden, tmp_path:
 
 
 @of_seed_0
-@pytest.mark.parametrize(("bits", "apart"), [(8, 0.02), (4, 0.4)])
+@pytest.mark.parametrize(
+    ("bits", "apart"), [pytest.param(8, 0.02, marks=pytest.mark.slow), (4, 0.4)]
+)
 def test_a_quantised_language_model_says_nearly_the_same(
     golden: CosyGolden, tmp_path: Path, bits: int, apart: float
 ) -> None:
