@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import mlx.core as mx
@@ -15,6 +16,14 @@ from cosyvoice2.load import load
 from speechbase.errors import CheckpointError, ConfigError, RequestError
 from speechbase.weights import out_of_place
 from tests.cosyvoice2.conftest import CosyGolden, of_seed_0
+
+
+@pytest.fixture(scope="module")
+def quantised(golden: CosyGolden, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quantised") / "new"
+    convert(golden.checkpoint, folder, quantize=8, group_size=32)
+    return folder
+
 
 IDS, PREFIX, TOKENS = [300, 301, 302, 20], [5, 6, 7, 8], [1, 2, 3, 400]
 
@@ -69,10 +78,9 @@ def test_a_precision_is_kept(golden: CosyGolden, tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_do_not_fit_the_weights_are_said(
-    golden: CosyGolden, tmp_path: Path, settings: dict[str, object], said: str
+    quantised: Path, tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
-    convert(golden.checkpoint, tmp_path / "new", quantize=8, group_size=32)
-    path = tmp_path / "new" / "config.json"
+    path = Path(shutil.copytree(quantised, tmp_path / "new")) / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
     with pytest.raises((CheckpointError, ConfigError), match=said):
         load(tmp_path / "new")

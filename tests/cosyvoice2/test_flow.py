@@ -240,7 +240,7 @@ class TestStream:
             assert off(frames, arrays[f"mel_{call}"][0].T) < CLOSE
             fed = tokens
 
-    @pytest.mark.parametrize("prompt", [0, 1, 24, 25, 27, 28, 50])
+    @pytest.mark.parametrize("prompt", quick([0, 1, 24, 25, 27, 28, 50], 0, 27, 28))
     def test_it_says_how_many_tokens_it_lacks(self, flow: Flow, prompt: int) -> None:
         stream = flow.stream(made_up(0, prompt), steps=1)
         lacking = stream.lacking
