@@ -17,8 +17,8 @@ from cosyvoice2.generate import Request
 from cosyvoice2.load import networks
 from cosyvoice2.sounds import Sounds
 from cosyvoice2.vocoder import needs as vocoder_needs
+from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import CosyGolden
-from tests.cosyvoice2.test_load import SHIPPED
 from tests.voxcpm2 import gpu
 
 VOICE = np.ones(192, np.float32)
@@ -218,7 +218,7 @@ def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> 
 
 def test_the_memory_of_the_released_sizes() -> None:
     """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
-    _, flow, hift = networks(SHIPPED)
+    _, flow, hift = networks(RELEASED)
     assert 600e6 < flow.needs(1, 2048) < 800e6
     assert 600e6 < vocoder_needs(hift) < 700e6
     with gpu.pretended("cuda"):
