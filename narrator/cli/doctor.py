@@ -17,6 +17,7 @@ import typer
 
 from narrator import __version__
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.sound.clock import clock
 
@@ -64,14 +65,18 @@ class Diagnosis:
 @app.command()
 def doctor(
     book: Annotated[
-        Path | None, typer.Argument(help="A manifest or its folder, to say what it would cost.")
+        Path | None,
+        typer.Argument(
+            help="A manifest or its folder, to say what it would cost; else the one here, if there "
+            "is one."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check this machine, or the server that a book names, for a render; exit code 0 when one can
     run, else 3."""
     checks = []
-    for check in examine(book, _unsaid if as_json else err.print):
+    for check in examine(book or root_of(None), _unsaid if as_json else err.print):
         checks.append(check)
         if not as_json:
             out.print(f"{check.state:4}  {check.name}: {check.said}")
@@ -230,8 +235,9 @@ def _model(name: str, model: Model, pull: str) -> Diagnosis:
         ways = f"ways on: `{pull}`; engine.model in the manifest, a directory; or --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     known = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
-    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known)))
-    return Diagnosis(name, "ok", f"{model.spec}: {facts}, {near(model.path)}")
+    where = "" if model.spec == str(model.path) else str(near(model.path))
+    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known, where)))
+    return Diagnosis(name, "ok", f"{model.spec}: {facts}")
 
 
 def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str) -> Diagnosis:
@@ -353,7 +359,8 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
     try:
         cost = _cost(manuscript, device, tell)
     except NarratorError as error:
-        return Diagnosis("book", "fail", str(error.problems[0]))
+        said, _, todo = str(error.problems[0]).partition("\n")
+        return Diagnosis("book", "fail", said, todo)
     title = manuscript.project.manifest.title
     said = f"{title}: {clock(cost.speech)} of speech to render"
     if cost.basis == "measured" and cost.wall is not None:

@@ -489,7 +489,7 @@ def look_up(spec: str, families: Sequence[Family]) -> Download:
     EngineUnavailable."""
     from huggingface_hub import snapshot_download
 
-    repo, revision = _repository(families[0].hub if spec == "auto" else spec)
+    repo, revision = _repository(families[0].hub if spec == "auto" else spec, families)
     wanted = _wanted(families)
     with _in_words(repo, revision), _same_reference(repo, revision):
         rows = snapshot_download(repo, revision=revision, allow_patterns=wanted, dry_run=True)
@@ -541,10 +541,14 @@ def pull(
     return find_as(layout, spec)
 
 
-def _repository(spec: str) -> tuple[str, str | None]:
+def _repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
     found = hub_id(spec)
     if found is None or Path(spec).expanduser().is_dir():
-        raise UsageError(f"{spec}: only a hub id (owner/name or owner/name@revision) can be pulled")
+        own = " or ".join(family.package for family in families)
+        raise UsageError(
+            f"{spec}: only a hub id (owner/name or owner/name@revision) or an engine's own model "
+            f"({own}) can be pulled"
+        )
     return found
 
 

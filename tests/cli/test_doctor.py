@@ -11,7 +11,7 @@ from narrator.cli import doctor
 from narrator.engines import cosyvoice2, machine, models, reader
 from narrator.engines.voxcpm2 import FLOOR
 from narrator.engines.voxcpm2.checkpoint import FAMILY
-from narrator.errors import EngineUnavailable
+from narrator.errors import EngineUnavailable, ManifestError, Problem
 from narrator.pipeline import bookplan, estimate
 from tests import books, fakes, hubs
 from voxcpm2 import rehearsal
@@ -210,6 +210,30 @@ def test_a_book_with_mistakes_fails_and_the_rest_is_still_told(narrator, fit, bo
     assert (code, found["book"]["state"]) == (3, "fail")
     assert "narrator check" in found["book"]["todo"]
     assert found["model"]["state"] == "ok"
+
+
+def test_the_book_here_is_the_one_that_is_meant(narrator, fit, book, monkeypatch):
+    book.write_text(books.MANIFEST + "engine: {model: ./mine}\n")
+    monkeypatch.chdir(book.parent)
+    code, found, _ = narrator("doctor")
+    assert code == 3
+    assert "./mine" in found
+    assert " project: " in found
+
+
+def test_what_to_do_about_a_book_stands_on_a_line_of_its_own(narrator, fit, book, monkeypatch):
+    def unspeakable(*_: object) -> doctor.Cost:
+        raise ManifestError([Problem(book, 1, "not spoken\nanother engine speaks it")])
+
+    monkeypatch.setattr(doctor, "_cost", unspeakable)
+    found = checks(narrator, book)[1]["book"]
+    assert found["said"].endswith("not spoken")
+    assert found["todo"] == "another engine speaks it"
+
+
+def test_a_folder_is_named_once(narrator, fit, book, source):
+    book.write_text(books.MANIFEST + f"engine: {{model: {source}}}\n")
+    assert checks(narrator, book)[1]["model"]["said"].count(str(source)) == 1
 
 
 def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,14 @@ from narrator.engines.cosyvoice2 import lacking
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
-from narrator.engines.cosyvoice2.wording import LANGUAGES, TITLE, refused, speaks, stored
+from narrator.engines.cosyvoice2.wording import (
+    LANGUAGES,
+    TITLE,
+    refused,
+    speaks,
+    stored,
+    unknown,
+)
 from narrator.engines.mlx.engine import ModelEngine
 from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable, Problem
@@ -70,7 +78,24 @@ class CosyVoice2Engine(ModelEngine):
             for tag in languages
             if not speaks(tag)
         ]
-        return [Problem(None, None, message) for message in (*found, *refused(voices))]
+        found += (*refused(voices), *self._unknown(voices))
+        return [Problem(None, None, message) for message in found]
+
+    def _unknown(self, voices: Mapping[str, Voice]) -> Sequence[str]:
+        """Voices that are stored under no such name; nothing is said where it cannot be told."""
+        asked = [voice for voice in voices.values() if stored(voice) is not None]
+        if not asked or self._found.path is None or find_spec("mlx") is None:
+            return ()
+        from speechbase import pth
+        from speechbase.errors import CheckpointError
+
+        path = self._found.path / SPEAKERS
+        try:
+            there = list(pth.load_nested(path)) if path.is_file() else []
+        except CheckpointError as error:
+            return (str(error),)
+        said = (unknown(voice, self._found.spec, there) for voice in asked)
+        return [one for one in said if one]
 
     def _speakers(self) -> str:
         """Names the bytes of the stored speakers; "" where there are none."""

@@ -18,7 +18,7 @@ from narrator.engines import Prompt, Request, Speech, quiet
 from narrator.engines.asking import lengths, noise_seed, there
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
-from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, worded
+from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, unknown, worded
 from narrator.engines.mlx.loaded import ON_LINUX, Encoded, LoadedModel, Loading, Tell, keep, kept
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -175,12 +175,10 @@ class LoadedCosyVoice2(LoadedModel):
         """The stored speaker that a voice is. Raises EngineUnavailable where there is none of that
         name: no chunk of the book can be spoken so."""
         name = stored(request.voice)
-        if name is not None and name not in self.model.speakers:
-            known = ", ".join(map(repr, self.model.speakers)) or "none"
-            raise EngineUnavailable(
-                f"{request.voice.speaker}: no speaker '{name}' is stored with {self.what.spec} "
-                f"(spk2info.pt); there are: {known}"
-            )
+        if name is not None and (
+            said := unknown(request.voice, self.what.spec, self.model.speakers)
+        ):
+            raise EngineUnavailable(said)
         return name
 
     def _before(

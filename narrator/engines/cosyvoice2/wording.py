@@ -6,7 +6,7 @@ Pure; knows no model and no tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from narrator.engines.asking import closed, primary
 from narrator.engines.voice import Voice
@@ -55,6 +55,18 @@ def refused(voices: Mapping[str, Voice]) -> Iterator[str]:
             "{reference: …, transcript: …}`), a preset that VoxCPM2 has cast (`narrator voices "
             "design`), or a speaker stored with the model (`cosyvoice2: {speaker: …}`)"
         )
+
+
+def unknown(voice: Voice, spec: str, there: Collection[str]) -> str:
+    """What is wrong with a stored speaker that is none of those there; "" where nothing is."""
+    name = stored(voice)
+    if name is None or name in there:
+        return ""
+    known = ", ".join(map(repr, there)) or "none"
+    return (
+        f"{voice.speaker}: no speaker '{name}' is stored with {spec} (spk2info.pt); there are: "
+        f"{known}"
+    )
 
 
 def worded(text: str, language: str) -> str:

@@ -214,6 +214,23 @@ def test_a_stored_speaker_that_is_not_there_ends_the_run(make: Make) -> None:
         loaded(make()).asked(request(voice=nobody), print)
 
 
+def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_loaded(
+    make: Make, tmp_path: Path
+) -> None:
+    nobody = replace(CY, own={"cosyvoice2": CosyVoice2Voice(speaker="nobody")})
+    (problem,) = make().problems({"Cy": nobody, "Di": CY}, [])
+    assert problem.message.startswith("Cy: no speaker 'nobody' is stored with ")
+    assert problem.message.endswith("there are: 'tiny_spk'")
+    bare = shutil.copytree(CHECKPOINT, tmp_path / "bare")
+    (bare / "spk2info.pt").unlink()
+    (problem,) = make(bare).problems({"Cy": CY}, [])
+    assert problem.message.endswith("there are: none")
+    (bare / "spk2info.pt").write_bytes(b"no zip")
+    (problem,) = make(bare).problems({"Cy": CY}, [])
+    assert "spk2info.pt" in problem.message
+    assert not make(tmp_path / "nowhere").problems({"Cy": nobody}, [])
+
+
 # -- references ------------------------------------------------------------------------------------
 
 
