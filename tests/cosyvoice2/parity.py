@@ -38,7 +38,6 @@ from cosyvoice2.flow import FlowRow, noise, schedule
 from cosyvoice2.generate import LEAST, MOST, Request, TokenBatch
 from cosyvoice2.layers import Sight, sight
 from cosyvoice2.sampler import Heads, choose
-from cosyvoice2.sounds import flow_row
 from cosyvoice2.source import Noise, excite
 from cosyvoice2.vocoder import decode, pitch_of, resized
 from speechbase import audio
@@ -585,7 +584,7 @@ class Comparison:
         voice = self.model._resolved(
             Request(reference=asked.get("reference"), speaker=asked.get("speaker"))
         )
-        row = flow_row(voice, tokens)
+        row = self.model._sounds.row(voice, tokens)
         pieces, before = list[np.ndarray](), np.zeros((0, MELS), np.float32)
         for call, (count, streaming, finalize) in enumerate(group.facts["flow_calls"]):
             part = FlowRow(tokens[:count], row.prompt_tokens, row.prompt_mel, row.speaker)
