@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -31,8 +33,9 @@ REST = np.full(60, 4299, np.int32)
         joined(speech(50), REST, speech(50, 1), REST),
         joined(speech(30), np.tile([4299, 4218], 40), speech(30, 1), np.tile([4299, 4218], 40)),
         joined(speech(AGAIN - 1), speech(30, 1), speech(AGAIN - 1)),
+        joined(speech(3, 2), REST, speech(3, 3), speech(40), speech(3, 2), REST, speech(3, 3)),
     ],
-    ids=["nothing", "one", "long", "rests", "rests of two tokens", "a short copy"],
+    ids=["nothing", "one", "long", "rests", "rests of two tokens", "a short copy", "rest in words"],
 )
 def test_speech_and_its_rests_are_as_they_should_be(said: np.ndarray) -> None:
     assert wrong(said, speech(200, 9)) == ""
@@ -57,3 +60,14 @@ def test_a_prompt_that_is_said_again_is_found_with_its_tail_and_whole() -> None:
     assert "4.8 s of the prompt" in wrong(joined(prompt, speech(80)), prompt)
     assert wrong(joined(prompt[1 - OF_PROMPT :], speech(80)), prompt) == ""
     assert wrong(joined(REST, speech(80)), joined(prompt, REST)) == ""
+
+
+def test_half_a_minute_is_looked_at_in_no_time() -> None:
+    said, prompt = joined(speech(650), REST, speech(40, 3)), speech(750, 1)
+
+    def seconds() -> float:
+        began = time.thread_time()
+        wrong(said, prompt)
+        return time.thread_time() - began
+
+    assert min(seconds() for _ in range(5)) < 0.02
