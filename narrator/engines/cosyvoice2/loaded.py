@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
 PARTS = ("tokens", "mel", "speaker")
 """Of an encoded clip: (n,), (2 n, 80) and (192,). Kept as float32, which holds every token."""
-HEAD = 1.0
-"""Seconds of a clip whose mel shows whether what came with it is its own."""
 ALIKE = 0.05
-"""How far such a mel may lie apart on average: natural logarithms of magnitudes."""
+"""How far the mel that came with a clip may lie from the clip's own, on average: natural logarithms
+of magnitudes."""
 LONGEST, PAUSE = 30.0, 0.5
 """Seconds of a clip that its encoder hears, and what more may be cut off its end, which is a pause
 in a clip that was prepared."""
@@ -122,7 +121,8 @@ class LoadedCosyVoice2(LoadedModel):
         """Arrays as an encoded clip, where they are as many as the sound has, and fit."""
         import cosyvoice2
 
-        if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"]):
+        known = self.model.config.lm.speech_tokens
+        if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"], known):
             return None
         seconds = min(reference.seconds, LONGEST)
         if abs(len(arrays["tokens"]) * tokens.SECONDS - seconds) > 3 * tokens.SECONDS:
@@ -134,15 +134,16 @@ class LoadedCosyVoice2(LoadedModel):
             return None
 
     def _is_of_sound(self, reference: Reference, found: cosyvoice2.Reference) -> bool:
-        """Whether an encoding from elsewhere can be a clip's: its mel begins as the clip's does."""
+        """Whether an encoding from elsewhere can be a clip's: it has the clip's mel, which is
+        quickly made. Tokens and timbre are taken on trust."""
         from cosyvoice2.features import prompt_mel
         from speechbase.audio import resampled
 
         rate = self.model.sample_rate
-        some = reference.samples[: round((HEAD + 0.2) * reference.rate)]
+        some = reference.samples[: round(LONGEST * reference.rate)]
         own = prompt_mel(resampled(some, reference.rate, rate, sinc=True), rate)
-        own = own[: min(round(HEAD / tokens.SECONDS) * 2, len(own) - 4, len(found.mel))]
-        return len(own) == 0 or bool(np.abs(own - found.mel[: len(own)]).mean() < ALIKE)
+        own = own[: len(found.mel)]
+        return bool(np.abs(own - found.mel[: len(own)]).mean() < ALIKE)
 
     # -- requests
 
@@ -221,8 +222,9 @@ def _plain(array: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(array, np.float32)
 
 
-def _are_tokens(array: NDArray[Any]) -> bool:
-    """Whether they are whole numbers that tokens may be; which there are the model knows."""
-    if array.ndim != 1 or array.dtype != np.float32 or not np.isfinite(array).all():
+def _are_tokens(array: NDArray[Any], known: int) -> bool:
+    """Whether they are whole numbers from 0 on, and less than a model knows."""
+    if array.ndim != 1 or array.dtype != np.float32:
         return False
-    return bool(len(array) and (array >= 0).all() and (array == np.floor(array)).all())
+    within = len(array) and (array >= 0).all() and (array < known).all()  # NaN is not
+    return bool(within and (array == np.floor(array)).all())

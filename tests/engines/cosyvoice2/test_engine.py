@@ -23,6 +23,7 @@ from narrator.engines.cosyvoice2 import loaded as loading
 from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
 from narrator.engines.cosyvoice2.loaded import LoadedCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
+from narrator.engines.mlx.loaded import keep, kept
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -279,6 +280,11 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
     "another sound": lambda part, own: own + 1 if part == "mel" else own,
     "half of it": lambda part, own: own if part == "speaker" else own[: len(own) // 2],
     "no tokens": lambda part, own: own + 0.5 if part == "tokens" else own,
+    "tokens of another model": lambda part, own: own + 9000 if part == "tokens" else own,
+    "no ids at all": lambda part, own: own + np.float32(1e30) if part == "tokens" else own,
+    "another end": lambda part, own: (
+        np.append(own[:-1], own[-1:] + 1e9, 0) if part == "mel" else own
+    ),
     "fewer frames": lambda part, own: own[1:] if part == "mel" else own,
     "not numbers": lambda part, own: own * np.float32(np.nan),
     "nothing": lambda part, own: own[:0],
@@ -294,6 +300,15 @@ def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, 
     assert any("not of its sound" in line for line in told)
     assert {f"{name.rpartition('.')[0]}.mel" for name in own} <= own.keys()
     assert any(np.array_equal(heard.mel, array) for array in own.values())
+
+
+def test_what_was_kept_with_tokens_that_the_model_has_not_is_made_anew(
+    make: Make, tmp_path: Path
+) -> None:
+    own = loaded(make()).heard(clip())
+    path = next((tmp_path / "voices").glob("*.npz"))
+    keep(path, {**kept(path), "tokens": own.tokens.astype(np.float32) + 9000})
+    assert np.array_equal(loaded(make()).heard(clip()).tokens, own.tokens)
 
 
 def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make: Make) -> None:
