@@ -74,7 +74,7 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/long.py
 	$(BIN)/python tests/bench/kernels.py
 	$(BIN)/python tests/bench/shapes.py
-	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/cosyvoice.py
+	OPENBLAS_NUM_THREADS=1 LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/cosyvoice.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 
