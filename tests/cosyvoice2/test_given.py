@@ -18,7 +18,7 @@ from cosyvoice2.load import networks
 from cosyvoice2.sounds import Sounds
 from cosyvoice2.vocoder import needs as vocoder_needs
 from tests.bench.cosyvoice import RELEASED
-from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.voxcpm2 import gpu
 
 VOICE = np.ones(192, np.float32)
@@ -83,7 +83,10 @@ def test_logits_of_ids_that_are_none_are_refused(model: CosyVoice2, given: Any, 
 
 @pytest.mark.parametrize(
     ("reference", "said"),
-    [("a.wav", "as model.reference makes"), (voice([729]), "tokens must be from 0 to 728")],
+    [
+        ("a.wav", "as model.reference makes"),
+        (voice([TINY.flow.vocab_size]), f"from 0 to {TINY.flow.vocab_size - 1}"),
+    ],
 )
 def test_a_reference_that_is_none_of_this_model_is_refused(
     model: CosyVoice2, reference: Any, said: str

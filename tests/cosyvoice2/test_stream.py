@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,23 @@ import pytest
 import cosyvoice2
 from cosyvoice2 import CosyVoice2, Reference, RequestError
 from cosyvoice2.flow import FlowRow
-from tests.cosyvoice2.conftest import CosyGolden
+from tests.cosyvoice2.conftest import TINY, CosyGolden
 
-TOKENS = [int(n) for n in np.random.RandomState(3).randint(0, 729, 60)]
+TOKENS = [int(n) for n in np.random.RandomState(3).randint(0, TINY.flow.vocab_size, 60)]
 
 
 @pytest.fixture(scope="module")
 def model(golden: CosyGolden) -> CosyVoice2:
-    return cosyvoice2.load(golden.checkpoint)
+    """With one step of the flow's ten: how chunks join is the same."""
+    made = cosyvoice2.load(golden.checkpoint)
+    made.flow.stream = functools.partial(made.flow.stream, steps=1)
+    made.flow.mel = functools.partial(made.flow.mel, steps=1)
+    return made
 
 
 @pytest.fixture(scope="module")
 def voice(golden: CosyGolden) -> Reference:
-    a = golden.arrays("prompt_prompt_16k")
+    a = golden.arrays(f"prompt_{golden.clips[1]}")
     return Reference(a["tokens_used"][0], a["mel_used"][0], a["embedding"][0])
 
 
@@ -44,7 +49,7 @@ def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Referenc
 
 
 def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: Reference) -> None:
-    uniforms = np.random.RandomState(1).random(400)
+    uniforms = np.random.RandomState(1).random(300)
     drawn: list[float] = []
 
     def counted() -> Any:
@@ -52,12 +57,12 @@ def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: R
             drawn.append(number)
             yield number
 
-    given: dict[str, Any] = {"reference": voice, "min_len": 90, "max_len": 90, "seed": 2}
+    given: dict[str, Any] = {"reference": voice, "min_len": 60, "max_len": 60, "seed": 2}
     stream = model.stream("Hello world.", uniforms=counted(), **given)
     first = next(stream)
     begun = len(drawn)
     rest = list(stream)
-    assert begun < 70 < len(drawn)
+    assert begun < 50 < len(drawn)
     tokens = model.generate("Hello world.", uniforms=iter(uniforms), **given)
     assert len(first) + sum(map(len, rest)) == 960 * len(tokens)
 
