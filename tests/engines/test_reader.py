@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from narrator.engines import models, reader
+from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable
 from tests import hubs, language_models
 
@@ -199,7 +200,7 @@ def test_a_hub_id_is_what_lies_in_the_cache(tmp_path, folder, monkeypatch):
 def test_a_model_that_speaks_is_none_that_reads_and_the_other_way_round(tmp_path, folder):
     spoken = hubs.checkpoint(tmp_path / "spoken")
     assert "no language model" in models.find_language(str(spoken)).note
-    assert models.find(str(folder)).path is None
+    assert models.find(FAMILY, str(folder)).path is None
     assert not replace(models.find_language(str(folder)), note="").note
 
 
