@@ -43,6 +43,7 @@ def test_a_window_launches_few_kernels_and_four_no_more(backend: Backend, most: 
     assert one["source"] <= 20
 
 
+@pytest.mark.slow
 def test_each_stage_is_timed() -> None:
     """In sizes whose times mean nothing."""
     ours = Ours(cosyvoice.random_model(TINY), Task(tokens=28, prompt=2, rounds=1))

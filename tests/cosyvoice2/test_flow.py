@@ -111,7 +111,7 @@ class TestMel:
             pytest.param("prompt", True, False, True, marks=pytest.mark.slow),
             ("prompt_stream", True, True, False),
             pytest.param("noprompt", False, False, True, marks=pytest.mark.slow),
-            ("noprompt_stream_final", False, True, True),
+            pytest.param("noprompt_stream_final", False, True, True, marks=pytest.mark.slow),
             pytest.param("unfinished", True, False, False, marks=pytest.mark.slow),
         ],
     )
@@ -144,7 +144,13 @@ class TestMel:
         assert off(mel, golden.arrays(group)[f"mel_{last}"][0].T) < CLOSE
 
     @pytest.mark.parametrize(
-        ("streaming", "finalize"), [(False, True), (True, True), (False, False), (True, False)]
+        ("streaming", "finalize"),
+        [
+            (False, True),
+            (True, False),
+            pytest.param(True, True, marks=pytest.mark.slow),
+            pytest.param(False, False, marks=pytest.mark.slow),
+        ],
     )
     def test_a_row_does_not_depend_on_its_company(
         self, flow: Flow, streaming: bool, finalize: bool

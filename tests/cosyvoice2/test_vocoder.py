@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import random
 from typing import Any
 from unittest import mock
@@ -11,7 +9,6 @@ from unittest import mock
 import mlx.core as mx
 import numpy as np
 import pytest
-from mlx.utils import tree_map
 
 from cosyvoice2 import vocoder
 from cosyvoice2.hift import HiFT, reach
@@ -33,24 +30,6 @@ WHOLE = (
 def mel(golden: CosyGolden) -> np.ndarray:
     """208 frames (frames, 80)."""
     return golden.arrays("tts_given_tokens")["mel_0"][0].T
-
-
-@pytest.fixture(scope="module")
-def small() -> HiFT:
-    """A vocoder of few channels, for what needs no official numbers; it reaches as far."""
-    made = HiFT(dataclasses.replace(TINY.vocoder, base_channels=16, f0_channels=8))
-    draws = np.random.default_rng(0)
-
-    def drawn(array: mx.array) -> mx.array:
-        width = 0.5 / math.sqrt(array.size / len(array))
-        return mx.array(draws.normal(0, width, array.shape).astype(np.float32))
-
-    made.update(tree_map(drawn, made.parameters()))
-    for block in [*made.resblocks, *made.source_resblocks]:
-        for each in [*block.activations1, *block.activations2]:
-            each.alpha = mx.ones_like(each.alpha)
-    made.f0_predictor.classifier.bias = mx.array([150.0])
-    return made
 
 
 def noise_of(golden: CosyGolden, name: str, call: int = 0) -> np.ndarray:
