@@ -108,7 +108,7 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[casting,cosyvoice2,draft,names,report,studio,test]'
+	$(PIP) install -e '.[casting,cluster,cosyvoice2,draft,names,report,studio,test]'
 	@touch $@
 
 $(VENV)/.pages: $(VENV)/.test
@@ -116,7 +116,7 @@ $(VENV)/.pages: $(VENV)/.test
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[report,studio,lint]'
+	$(PIP) install -e '.[cluster,report,studio,lint]'
 	@touch $@
 
 # voxcpm asks for much that its model does not import, torchaudio for a torch of its own number.

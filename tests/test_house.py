@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"errors", "characters", "keys", "settings", "templates"},
     {"files"},
-    {"engines", "sound", "web"},
-    {"text"},
+    {"sound", "web"},
+    {"engines", "text"},
     {"project"},
     {"importers", "speech"},
     {"cast"},
@@ -284,7 +284,17 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     }
 
 
-EXTRAS = ("casting", "cosyvoice2", "draft", "names", "recognition", "report", "studio")
+EXTRAS = (
+    "casting",
+    "cluster",
+    "cosyvoice2",
+    "dashboard",
+    "draft",
+    "names",
+    "recognition",
+    "report",
+    "studio",
+)
 
 
 def test_what_is_imported_is_declared() -> None:

@@ -24,6 +24,7 @@ from narrator import __version__, files
 from narrator.cli import (
     attribution,
     casting,
+    cluster,
     companions,
     delivery,
     doctor,
@@ -49,6 +50,7 @@ __all__ = [
     "app",
     "attribution",
     "casting",
+    "cluster",
     "companions",
     "delivery",
     "doctor",

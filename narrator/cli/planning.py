@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli.cluster import OnCluster, Tls, wish_of
 from narrator.cli.progress import stage
 from narrator.cli.shared import (
     AsJson,
@@ -37,6 +38,7 @@ from narrator.sound.clock import clock
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.estimate import Estimate
+    from narrator.project.preferences import ClusterWish
     from narrator.speech.plan import Step
 
 LISTED = 20
@@ -54,11 +56,13 @@ def plan(
         bool, typer.Option("--chunks", help="Each chunk: name, speaker, why, first words.")
     ] = False,
     as_json: AsJson = False,
+    cluster: OnCluster = None,
+    tls: Tls = None,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
     from narrator.cli.text import tell_of_cast
 
-    planned = plan_of(book, draft, chapter, speaker, force)
+    planned = plan_of(book, draft, chapter, speaker, force, wish_of(cluster, tls))
     print_plan(planned, as_json, chunks)
     if not as_json:
         tell_of_cast(planned.manuscript, book)
@@ -70,6 +74,7 @@ def plan_of(
     chapter: Sequence[str] | None = None,
     speaker: Sequence[str] | None = None,
     force: bool = False,
+    wish: ClusterWish | None = None,
 ) -> BookPlan:
     from narrator.pipeline import bookplan
     from narrator.pipeline.manuscript import read
@@ -77,7 +82,8 @@ def plan_of(
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
-    engines = bookplan.engines_for(manuscript.project, draft=draft)
+    wish = wish or wish_of(None, None)
+    engines = bookplan.engines_for(manuscript.project, draft=draft, wish=wish)
     return bookplan.plan(manuscript, engines.main, selection, engines=engines.own)
 
 

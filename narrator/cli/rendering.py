@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from narrator.cli.cluster import OnCluster, Tls, wish_of
 from narrator.cli.planning import (
     plan_of,
     print_doubtful,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
     from narrator.pipeline.owning.joining import Answer
     from narrator.pipeline.run import Report
+    from narrator.project.preferences import ClusterWish
     from narrator.speech.render import Result
     from narrator.speech.store import Store
 
@@ -65,19 +67,22 @@ def render(
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan only.")] = False,
     as_json: AsJson = False,
+    cluster: OnCluster = None,
+    tls: Tls = None,
 ) -> None:
     """Render a book to its finished files; run it again to go on where it stopped."""
+    wish = wish_of(cluster, tls)
     if dry_run:
-        print_plan(plan_of(book, draft, chapter, speaker, force), as_json)
+        print_plan(plan_of(book, draft, chapter, speaker, force, wish), as_json)
         return
-    _run("render", book, draft, chapter, speaker, force, as_json)
+    _run("render", book, draft, chapter, speaker, force, as_json, wish)
 
 
 @app.command()
 def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
-    _run("export", book, draft, chapter, None, False, as_json)
+    _run("export", book, draft, chapter, None, False, as_json, wish_of("none", None))
 
 
 @contextlib.contextmanager
@@ -114,6 +119,7 @@ def _run(
     speaker: Sequence[str] | None,
     force: bool,
     as_json: bool,
+    wish: ClusterWish,
 ) -> None:
     from narrator.pipeline import bookplan, run
     from narrator.pipeline.owning import doing, inputs, joining
@@ -126,11 +132,11 @@ def _run(
         reading = inputs.read(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engines = bookplan.engines_for(project, draft=draft, tell=err.print)
+        engines = bookplan.engines_for(project, draft=draft, tell=err.print, wish=wish)
     if kind == "render" and not as_json:
         tell("warning", list(bookplan.not_asked(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
-              force=force)  # fmt: skip
+              force=force, cluster=wish.address, tls=wish.tls)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
         awake(),

@@ -32,7 +32,7 @@ PURPOSES = {
     "Render": ("plan", "render", "status"),
     "Mend": ("flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
     "Deliver": ("export", "verify", "feed"),
-    "Machine": ("doctor", "models", "gc"),
+    "Machine": ("doctor", "models", "gc", "scheduler", "worker"),
 }
 """What one wants, and the commands that do it, as `--help` lists them."""
 

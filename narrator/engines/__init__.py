@@ -40,8 +40,19 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a render has still to do, for who chooses where a request is spoken: in seconds."""
+
+    chain: float = 0.0
+    """That go on from it, one after another."""
+    unasked: float = 0.0
+    """Of all that no engine was asked for yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One chunk for the engine to speak, with everything that may change its samples."""
+    """One chunk for the engine to speak, with everything that may change its samples; and what is
+    `ahead`, which must not."""
 
     key: str
     text: str
@@ -58,6 +69,8 @@ class Request:
     mode: Mode = "zero-shot"
     reference: Reference | None = None
     prompt: Prompt | None = None
+    ahead: Ahead | None = None
+    """None of what somebody waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +239,10 @@ class Engine(Protocol):
     def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
         """What its encoder makes of a reference, by the encoder's fingerprint, to be kept with it;
         empty where it has none. May load the model. Raises EngineUnavailable, EngineFailure."""
+        ...
+
+    def precision(self) -> str:
+        """What it computes in on this machine, where that is not the same everywhere; else ""."""
         ...
 
     def wants(self) -> int | None:

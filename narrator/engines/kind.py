@@ -96,6 +96,8 @@ class EngineKind:
     chosen, `chain.mode` where none was."""
     casts: bool = True
     """Whether a description is enough for it to speak: then it casts the voices that have one."""
+    travels: bool = True
+    """Whether other machines can speak with it in place of this one."""
     model: EngineModel | None = None
     """None where it is not MLX that speaks."""
     cost: Callable[[EngineSettings, int], str] | None = None

@@ -20,6 +20,7 @@ from narrator.cast.references import Voices
 from narrator.delivery import demands, layout
 from narrator.delivery.folders import Folders
 from narrator.engines import Engine, distinct, is_known, quiet
+from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
@@ -41,6 +42,7 @@ from narrator.pipeline.manuscript import (
     spoken_by,
     unspoken,
 )
+from narrator.project.preferences import AS_SET, ClusterWish
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
@@ -317,10 +319,16 @@ def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineKind]:
     return {name: ENGINES[one.name] for name, one in settings_of(project, draft=draft).items()}
 
 
-def engine_for(project: Project, *, draft: bool, tell: Callable[[str], None] = quiet) -> Engine:
+def engine_for(
+    project: Project,
+    *,
+    draft: bool,
+    tell: Callable[[str], None] = quiet,
+    wish: ClusterWish = AS_SET,
+) -> Engine:
     """The engine of all that has none of its own; what takes long is told. Raises
     EngineUnavailable."""
-    return _made(project, _main_settings(project, draft), tell)
+    return _made(project, _main_settings(project, draft), tell, wish)
 
 
 def engines_for(
@@ -329,8 +337,10 @@ def engines_for(
     draft: bool,
     tell: Callable[[str], None] = quiet,
     known: Sequence[tuple[EngineSettings, Engine]] = (),
+    wish: ClusterWish = AS_SET,
 ) -> BookEngines:
-    """The engines that a render would use. Raises EngineUnavailable.
+    """The engines that a render would use, on this machine or a cluster's. Raises
+    EngineUnavailable.
 
     Speakers whose engines differ in nothing but what goes with each request share one, as do those
     that are `known` with their settings.
@@ -338,7 +348,7 @@ def engines_for(
     settings = _main_settings(project, draft)
     main = _alike(known, settings)
     if main is None:
-        main = engine_for(project, draft=draft, tell=tell)
+        main = engine_for(project, draft=draft, tell=tell, wish=wish)
     made, own = [(settings, main)], dict[str, Engine]()
     for name, speaker in project.speakers.items() if not draft else ():
         if speaker.engine is None:
@@ -346,7 +356,7 @@ def engines_for(
         settings = project.engine_of(name)
         engine = _alike((*made, *known), settings)
         if engine is None:
-            engine = _made(project, settings, tell)
+            engine = _made(project, settings, tell, wish)
         made.append((settings, engine))
         if engine is not main:
             own[name] = engine
@@ -371,22 +381,51 @@ def _alike(
     return None
 
 
-def _made(project: Project, settings: EngineSettings, tell: Callable[[str], None]) -> Engine:
+def _made(
+    project: Project, settings: EngineSettings, tell: Callable[[str], None], wish: ClusterWish
+) -> Engine:
     """An engine, with what it gave to be remembered when it spoke here last. Raises
     EngineUnavailable."""
     kind = ENGINES[settings.name]
     rows = cache(lambda: _remembered(project, kind.name, tell) or [{}])
 
-    def made(number: int) -> Engine:
-        home = EngineHome(project.root, project.build / "voices", lambda: rows()[number])
+    def made(memory: Callable[[], object]) -> Engine:
+        home = EngineHome(project.root, project.build / "voices", memory)
         return kind.make(settings, home, tell)
 
-    engine = made(0)
+    engine = made(lambda: rows()[0])
     # of several that are called so, the one that its settings know
     for number in range(1, 0 if is_known(engine) else len(rows())):
-        if is_known(other := made(number)):
-            return other
-    return engine
+        if is_known(other := made(partial(rows().__getitem__, number))):
+            engine = other
+            break
+    # a draft is spoken in no time: it travels where it is told to
+    place = wish.place() if kind.travels and (wish.address or kind.model is not None) else None
+    return engine if place is None else _carried(engine, made, kind, settings, place)
+
+
+def _carried(
+    engine: Engine,
+    made: Callable[[Callable[[], object]], Engine],
+    kind: EngineKind,
+    settings: EngineSettings,
+    place: ClusterPlace,
+) -> Engine:
+    """An engine that a cluster speaks with. One whose model is not here is what it is there.
+
+    Raises EngineUnavailable.
+    """
+    from narrator.engines.cluster import credentials
+
+    credentials.require()
+    from narrator.engines.cluster import parcels
+    from narrator.engines.cluster.engine import ClusterEngine, memory_there
+
+    there = parcels.of_settings(settings, kind)
+    if not is_known(engine):
+        memory = memory_there(kind.name, there, place)
+        engine = made(lambda: memory)
+    return ClusterEngine(engine, there, place)
 
 
 def typed(

@@ -35,8 +35,11 @@ def _spell(loc: Loc, lines: Mapping[Loc, int], missing: bool = False) -> str:
     return text
 
 
-def problems_of(path: Path, lines: Mapping[Loc, int], error: ValidationError) -> list[Problem]:
-    """One problem a value: the alternatives of a union are joined by "or"."""
+def problems_of(
+    path: Path, lines: Mapping[Loc, int], error: ValidationError, of: type[BaseModel] = Manifest
+) -> list[Problem]:
+    """One problem a value, in a file that is `of` a model: the alternatives of a union are joined
+    by "or"."""
     said: dict[tuple[int | None, str], list[str]] = {}
     errors = error.errors()
     inside = Counter(item["loc"][:n] for item in errors for n in range(len(item["loc"]) + 1))
@@ -45,7 +48,7 @@ def problems_of(path: Path, lines: Mapping[Loc, int], error: ValidationError) ->
             continue  # its items are there, and wrong
         loc: Loc = tuple(part for part in item["loc"] if part != "[key]")
         where = _spell(loc, lines, item["type"] == "missing")
-        message = _message(loc, lines, item, guess=len(said) < GUESSES)
+        message = _message(loc, lines, item, of, guess=len(said) < GUESSES)
         messages = said.setdefault((line_of(lines, loc), where), [])
         if item["type"] in _WHOLE:
             said.setdefault((line_of(lines, loc), message), [""])
@@ -98,10 +101,12 @@ _SAID = {
 }
 
 
-def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> str:
+def _message(
+    loc: Loc, lines: Mapping[Loc, int], error: Any, of: type[BaseModel], *, guess: bool
+) -> str:
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
-        return _unknown_key(loc, lines, guess)
+        return _unknown_key(loc, lines, of, guess)
     if kind == "missing":
         return f"'{_spell(loc, lines, missing=True)}' is missing"
     if kind == "value_error":
@@ -124,9 +129,9 @@ def _message(loc: Loc, lines: Mapping[Loc, int], error: Any, *, guess: bool) -> 
     return f"{said[0].lower()}{said[1:]}{shown}"
 
 
-def _unknown_key(loc: Loc, lines: Mapping[Loc, int], guess: bool) -> str:
+def _unknown_key(loc: Loc, lines: Mapping[Loc, int], of: type[BaseModel], guess: bool) -> str:
     key, around = str(loc[-1]), _spell(loc[:-1], lines)
-    valid = _keys_at(loc[:-1])
+    valid = _keys_at(loc[:-1], of)
     if found := re.match(r"([\w-]+):\S", key):
         spaced = f"{found[1]}: {quoted(key[found.end(1) + 1 :])}"
         return f"a space is missing after the colon: write `{spaced}`"
@@ -141,9 +146,9 @@ def _short(value: object) -> str:
     return f"'{quoted(value)}'" if isinstance(value, str) else quoted(repr(value))
 
 
-def _keys_at(loc: Loc) -> list[str]:
-    """Valid keys of the model that stands at a location."""
-    kinds: list[Any] = [Manifest]
+def _keys_at(loc: Loc, of: type[BaseModel]) -> list[str]:
+    """Valid keys of the model that stands at a location of another."""
+    kinds: list[Any] = [of]
     for part in loc:
         inner: list[Any] = []
         for kind in kinds:

@@ -296,7 +296,8 @@ class _Loop:
                 continue
             job.tries += 1
             self.in_engine += 1
-            yield request_for(job, self.engine)
+            ahead = self.scheduler.ahead(job.step.key)
+            yield replace(request_for(job, self.engine), ahead=ahead)
 
     def _tick(self) -> None:
         self._collect(0.0 if self.in_engine else 0.5)

@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from narrator.engines import Ahead
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -30,6 +32,8 @@ class Scheduler:
         self._ready: list[tuple[float, int, str]] = []
         self._order = {key: i for i, key in enumerate(tasks)}
         self._left = set(tasks)
+        self._seconds = {key: task.seconds for key, task in tasks.items()}
+        self._unasked = sum(self._seconds.values())
         for task in tasks.values():
             if task.parent in tasks:
                 self._children.setdefault(task.parent or "", []).append(task.key)
@@ -42,11 +46,20 @@ class Scheduler:
 
     def take(self) -> str | None:
         """The next ready task, or None while all that is left waits for others."""
-        return heapq.heappop(self._ready)[2] if self._ready else None
+        if not self._ready:
+            return None
+        key = heapq.heappop(self._ready)[2]
+        self._unasked -= self._seconds[key]
+        return key
 
     def put_back(self, key: str) -> None:
         """A task that was given out and must be given out again, before others."""
+        self._unasked += self._seconds[key]
         heapq.heappush(self._ready, (float("-inf"), self._order[key], key))
+
+    def ahead(self, key: str) -> Ahead:
+        """What there is to do after a task that was given out."""
+        return Ahead(self._remaining[key] - self._seconds[key], max(0.0, self._unasked))
 
     def done(self, key: str) -> None:
         """A task has ended, well or given up: its children are ready."""

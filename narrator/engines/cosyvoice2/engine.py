@@ -100,7 +100,8 @@ class CosyVoice2Engine(ModelEngine):
     def _speakers(self) -> str:
         """Names the bytes of the stored speakers; "" where there are none."""
         if self._found.path is None:
-            same = self._remembered.get("model") == self.settings.model
+            spec = self.settings.model
+            same = self._remembered.get("model", spec) == spec
             return self._recalled("speakers", self.settings.model, same)
         path = self._found.path / SPEAKERS
         return models.weights_name([path]) if path.is_file() else ""

@@ -155,6 +155,9 @@ class DraftEngine:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
 
+    def precision(self) -> str:
+        return ""
+
     def wants(self) -> int:
         return 0
 

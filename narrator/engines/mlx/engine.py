@@ -105,6 +105,12 @@ class ModelEngine(ABC):
             return SessionApart(self._apart, tell)
         return ModelSession(self._load(tell), self._memory, tell)
 
+    def precision(self) -> str:
+        """As `Loading.dtype`, of the device that is here; MLX is asked elsewhere."""
+        if self._chosen.dtype != "auto":
+            return self._chosen.dtype
+        return "float32" if machine.device().kind == "CPU" else self._found.precision or "its own"
+
     def wants(self) -> int | None:
         """The weights, as they are computed with, and what work takes beside them."""
         if self._found.path is None or self._is_loaded:

@@ -102,5 +102,6 @@ KIND = EngineKind(
     make=_make,
     refused=_refused,
     unasked=_unasked,
+    travels=False,  # it speaks elsewhere already
     cost=_cost,
 )

@@ -103,6 +103,9 @@ class ServerEngine:
         server.recognise(server.met(tell), tell)
         return ServerSession(server, self.manner, tell)
 
+    def precision(self) -> str:
+        return ""
+
     def wants(self) -> int:
         return 0
 

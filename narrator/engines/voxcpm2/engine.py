@@ -87,7 +87,7 @@ class VoxCPM2Engine(ModelEngine):
         if found.path is not None:
             return found.weights
         spec = str(self.settings.lora)
-        return self._recalled("lora", spec, self._remembered.get("lora_spec") == spec)
+        return self._recalled("lora", spec, self._remembered.get("lora_spec", spec) == spec)
 
     def _loading(self, path: Path) -> LoadingVoxCPM2:
         lora = None if self._found_lora is None else path_of(self._found_lora, FAMILY)

@@ -18,7 +18,7 @@ from narrator.pipeline import auditioning, bookplan, retakes
 from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.bookplan import BookEngines, BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import STOPPED, Job
+from narrator.pipeline.owning.jobs import STOPPED, Job, wish_of
 from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.project.project import Project
 
@@ -245,7 +245,7 @@ class Beside:
     def _engines(self, project: Project, job: Job) -> BookEngines:
         if self._is_spoken_here(project, job):
             return self.engines
-        return bookplan.engines_for(project, draft=job.draft, tell=self.tell)
+        return bookplan.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
 
     def _ask(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.left += len(requests)

@@ -18,12 +18,13 @@ from narrator.pipeline.bookplan import BookEngines, Selection
 from narrator.pipeline.owning import beside, inputs
 from narrator.pipeline.owning.beside import Beside
 from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.owning.jobs import Job, wish_of
 from narrator.pipeline.owning.owner import Owner, Ticket
 from narrator.pipeline.owning.tally import Shown
 from narrator.pipeline.owning.telling import Telling
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
+from narrator.project.preferences import ClusterWish
 from narrator.project.project import Project
 from narrator.speech.store import Store
 
@@ -36,14 +37,16 @@ class BetweenJobs:
     same, and what was read of books."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Path, bool], BookEngines] = {}
+        self._engines: dict[tuple[Path, bool, ClusterWish], BookEngines] = {}
         self._readings: dict[Path, BookReading] = {}
 
-    def engines(self, project: Project, draft: bool) -> BookEngines:
+    def engines(self, project: Project, job: Job) -> BookEngines:
         """Raises EngineUnavailable."""
-        place = project.path, draft
+        place = project.path, job.draft, wish_of(job)
         known = self._engines.get(place)
-        found = bookplan.engines_for(project, draft=draft, known=known.settings if known else ())
+        found = bookplan.engines_for(
+            project, draft=job.draft, known=known.settings if known else (), wish=wish_of(job)
+        )
         self._engines[place] = found
         return found
 
@@ -126,7 +129,7 @@ def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown
         reading = kept.reading(root / job.book)
         manuscript = reading.manuscript
         selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
-        engines = kept.engines(manuscript.project, job.draft)
+        engines = kept.engines(manuscript.project, job)
         held.enter_context(locked(manuscript.project, GONE_SOON))
         if job.kind in ("render", "export"):
             render(owner, ticket, reading, selection, engines, shown)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from narrator.project.preferences import ClusterWish
 from narrator.settings import Strict
 
 Event = Mapping[str, Any]
@@ -51,8 +52,15 @@ class Job(Strict):
     """Of the try that is pinned."""
     line: AuditionLine | None = None
     """Of an audition."""
+    cluster: Name = ""
+    """Who is to speak, with `tls`: as `ClusterWish`."""
+    tls: Name = ""
     book: str = ""
     """Name of the manifest in the project's folder."""
+
+
+def wish_of(job: Job) -> ClusterWish:
+    return ClusterWish(job.cluster, job.tls)
 
 
 class Asked(Strict):

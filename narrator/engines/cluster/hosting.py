@@ -1,0 +1,214 @@
+"""The long-running halves of a cluster: its scheduler, and a machine that speaks.
+
+Thin fronts of Dask's own. What they listen at is reached from this machine alone, or by
+certificate; their HTTP servers are reached from this machine alone, always. A machine that loses
+its scheduler keeps what it has loaded, and comes back when the scheduler does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import dask
+from distributed import Scheduler, Worker
+from distributed.core import rpc
+from distributed.worker import DEFAULT_METRICS
+
+from narrator.engines.cluster import far
+from narrator.engines.cluster.credentials import ClusterPlace, security
+from narrator.engines.kind import EngineKind
+from narrator.engines.registry import ENGINES
+from narrator.errors import EngineUnavailable, StorageError, UsageError
+
+Tell = Callable[[str], None]
+
+DASK = version("distributed")
+MANY = 64
+"""Slots that an engine may find to be the best, where nobody says how many."""
+PATIENCE, PAUSE = 10.0, 2.0
+"""Seconds for a first word with a scheduler, and before the next attempt."""
+CONFIG: Mapping[str, object] = {
+    "distributed.scheduler.work-stealing": False,  # narrator says who speaks what
+    "distributed.scheduler.worker-ttl": "90s",
+    "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
+    "distributed.admin.large-graph-warning-threshold": "1GB",  # a clip is some megabytes
+    "distributed.worker.memory.spill": False,
+}
+
+
+def schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
+    """Bring clients and machines together at an address of this machine, until a signal; Dask's
+    dashboard at a port. Raises UsageError, EngineUnavailable."""
+    asyncio.run(_schedule(place, dashboard, tell))
+
+
+def work(place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell) -> None:
+    """Speak what a scheduler sends, until a signal; `engines` are those that can.
+
+    Raises UsageError, EngineUnavailable, StorageError.
+    """
+    asyncio.run(_work(place, name, slots, engines, tell))
+
+
+def can_speak() -> list[str]:
+    """The engines that a cluster's machine can have and that are installed here, by name."""
+    return [kind.name for kind in ENGINES.values() if kind.travels and _is_installed(kind)]
+
+
+def _is_installed(kind: EngineKind) -> bool:
+    if kind.model is not None:
+        return not kind.model.lacking()
+    try:
+        kind.speaks("en")
+    except EngineUnavailable:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _until_signal() -> Iterator[asyncio.Event]:
+    """Set by ctrl-C, or by who ends us."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        with dask.config.set(CONFIG):
+            # what concerns people is told here
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
+            yield stop
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
+    if dashboard is not None:
+        _require_dashboard()
+    with _until_signal() as stop:
+        try:
+            scheduler = Scheduler(
+                host=place.host,
+                port=place.port,
+                protocol=place.address.partition(":")[0],
+                security=security(place) or {},
+                dashboard=dashboard is not None,
+                dashboard_address=f"127.0.0.1:{dashboard or 0}",
+            )
+            async with scheduler:
+                tell(f"scheduler at {place.address}")
+                if dashboard is not None:
+                    tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
+                await stop.wait()
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen at {place.address}: {error.strerror or error}"
+            ) from None
+
+
+def _require_dashboard() -> None:
+    try:
+        import bokeh  # noqa: F401
+    except ImportError:
+        raise EngineUnavailable(
+            "Dask's dashboard wants bokeh: pip install 'narrator[dashboard]', or go without it"
+        ) from None
+
+
+async def _work(
+    place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
+) -> None:
+    threads = 2 * (slots or MANY) + 2  # some wait for a slot, and some are no speech
+    with _until_signal() as stop, _scratch() as scratch:
+        first = True
+        while not stop.is_set():
+            try:
+                await _agree(place)
+                worker = Worker(
+                    place.address,
+                    nthreads=threads,
+                    name=name,
+                    host="127.0.0.1" if place.is_local else None,
+                    security=security(place) or {},
+                    resources=dict.fromkeys(engines, threads),
+                    dashboard=False,
+                    dashboard_address="127.0.0.1:0",
+                    memory_limit=0,
+                    local_directory=scratch,
+                    metrics={**DEFAULT_METRICS, "narrator": _facts},
+                )
+                async with worker:
+                    tell(f"{name} at {place.address}: {', '.join(engines)}")
+                    await _either(worker.finished(), stop.wait())
+                if not stop.is_set():
+                    tell(f"{place.address} has gone: looking for it")
+            except (OSError, TimeoutError) as error:
+                if first:
+                    raise EngineUnavailable(unreached(place, error)) from None
+            first = False
+            await _either(asyncio.sleep(PAUSE), stop.wait())
+
+
+def _facts(worker: Worker) -> dict[str, Any]:
+    return far.MACHINE.facts()
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for Dask's own. Raises StorageError."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="narrator-", ignore_cleanup_errors=True) as folder:
+            yield folder
+    except OSError as error:
+        raise StorageError(f"{tempfile.gettempdir()}: {error.strerror}") from None
+
+
+async def _agree(place: ClusterPlace) -> None:
+    """Whether the scheduler has our Dask. Raises EngineUnavailable, OSError."""
+    kept = security(place)
+    arguments = {} if kept is None else kept.get_connection_args("worker")
+    async with rpc(place.address, connection_args=arguments, timeout=PATIENCE) as scheduler:
+        said = await scheduler.versions()
+    theirs = said["packages"]["distributed"]
+    if theirs != DASK:
+        raise EngineUnavailable(other_dask(place, theirs))
+
+
+def other_dask(place: ClusterPlace, theirs: str) -> str:
+    return (
+        f"{place.address} has Dask {theirs}, here is {DASK}: "
+        f"all machines need one: pip install 'distributed=={theirs}'"
+    )
+
+
+def unreached(place: ClusterPlace, error: BaseException) -> str:
+    """Why a scheduler cannot be reached, in words."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    if "CERTIFICATE" in said.upper() or "SSL" in said.upper() or "TLSV1" in said.upper():
+        return (
+            f"{place.address}: the certificates do not fit ({said[-120:]}): {place.tls} must hold "
+            "what the scheduler has"
+        )
+    if place.tls is not None:
+        return (
+            f"nothing lets us in at {place.address}: is `narrator scheduler` at work there, with "
+            f"the certificate that {place.tls} has?"
+        )
+    return f"nothing answers at {place.address}: is `narrator scheduler` at work there?"
+
+
+async def _either(*waits: Any) -> None:
+    """Until one of these has come."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

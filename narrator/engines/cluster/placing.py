@@ -1,0 +1,188 @@
+"""Which machine speaks which request, and when; no arrays, no network.
+
+Machines differ in speed. As long as there is much to do, every slot gets what most speech still
+hangs on; towards the end a slow machine gets nothing that a faster one, though it is busy, would
+have spoken sooner. Knows no Dask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+LEAD, SHARE = 1.0, 0.15
+"""Seconds before a slot is free that its next request may go out, as it travels meanwhile; and at
+most that share of what it takes."""
+_LEARN = 0.2
+"""Weight of the last take in what is known of a machine's pace."""
+_LATE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A request that no machine has."""
+
+    seconds: float
+    """Expected of it."""
+    chain: float
+    """Of all that goes on from it, one after another, itself included."""
+    first: bool = False
+    """Somebody waits for it."""
+    near: str | None = None
+    """The machine that has what it goes on from."""
+
+
+@dataclass(slots=True)
+class MachineLoad:
+    """What is known of a machine, and what it has to do."""
+
+    slots: int
+    pace: float | None = None
+    """Seconds that a second of speech takes in one of its slots; None before its first take."""
+    flying: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By request: when it went out, and the seconds expected of it."""
+
+    def learn(self, expected: float, took: float) -> None:
+        """A take of so many expected seconds was that long in its slot."""
+        if expected > 0 and took > 0:
+            pace = took / expected
+            self.pace = pace if self.pace is None else self.pace + _LEARN * (pace - self.pace)
+
+
+@dataclass(slots=True)
+class Placement:
+    """The machines that speak, and what waits for them."""
+
+    machines: dict[str, MachineLoad] = field(default_factory=dict)
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    """In the order in which they came."""
+
+    @property
+    def slots(self) -> int:
+        return sum(machine.slots for machine in self.machines.values())
+
+    def placed(self, now: float, unseen: float) -> Iterator[tuple[str, str]]:
+        """Requests and the machines that they go to now; each is flying then.
+
+        `unseen` are the seconds of speech of the whole render that are neither here nor flying.
+        """
+        if not self.waiting or not self.machines:
+            return
+        paces = self._paces()
+        fastest = min(paces.values())
+        order = sorted(self.waiting, key=self._rank)  # stable
+        end = now + self._least(now, unseen, paces)
+        free = self._free(now, paces)
+        later = _Later(self, now, paces, free)
+        for at, name in free:
+            key = self._for(at, paces[name], name, order, end, fastest)
+            if key is None:
+                key = self._sooner(at, paces[name], order, later)
+            if key is None:
+                continue
+            order.remove(key)
+            self.machines[name].flying[key] = now, self.waiting.pop(key).seconds
+            yield key, name
+
+    def _rank(self, key: str) -> tuple[bool, float]:
+        one = self.waiting[key]
+        return not one.first, -one.chain
+
+    def _paces(self) -> Mapping[str, float]:
+        known = [m.pace for m in self.machines.values() if m.pace is not None]
+        usual = sum(known) / len(known) if known else 1.0
+        return {name: usual if m.pace is None else m.pace for name, m in self.machines.items()}
+
+    def _least(self, now: float, unseen: float, paces: Mapping[str, float]) -> float:
+        """Seconds that all of it takes at least: spread over all slots, or its longest chain on the
+        fastest machine."""
+        left = unseen + sum(one.seconds for one in self.waiting.values())
+        for name, machine in self.machines.items():
+            for began, seconds in machine.flying.values():
+                left += max(0.0, seconds - (now - began) / paces[name])
+        speed = sum(machine.slots / paces[name] for name, machine in self.machines.items())
+        longest = max((one.chain for one in self.waiting.values()), default=0.0)
+        return max(left / max(speed, _LATE), longest * min(paces.values()))
+
+    def _ends(self, name: str, now: float, pace: float) -> list[float]:
+        """When each slot of a machine is free, as far as can be told."""
+        machine = self.machines[name]
+        ends = [now] * max(0, machine.slots - len(machine.flying))
+        flying = sorted(max(now, at + seconds * pace) for at, seconds in machine.flying.values())
+        # what is more than it has slots waits there for the first of them
+        more = max(0, len(flying) - machine.slots)
+        return sorted(ends + flying[more:]) if machine.slots else []
+
+    def _free(self, now: float, paces: Mapping[str, float]) -> list[tuple[float, str]]:
+        """Slots that are free, or about to be: of fast machines first."""
+        found: list[tuple[float, float, str]] = []
+        for name, pace in paces.items():
+            machine = self.machines[name]
+            room = 2 * machine.slots - len(machine.flying)
+            usual = sum(seconds for _, seconds in machine.flying.values()) / max(
+                1, len(machine.flying)
+            )
+            soon = now + min(LEAD, SHARE * usual * pace)
+            ends = [at for at in self._ends(name, now, pace) if at <= soon]
+            found += ((pace, at, name) for at in ends[: max(0, room)])
+        return [(at, name) for _, at, name in sorted(found)]
+
+    def _for(
+        self, at: float, pace: float, name: str, order: list[str], end: float, fastest: float
+    ) -> str | None:
+        """What a slot speaks: most hangs on it, and it is done before all could be; of equals what
+        this machine has the beginning of."""
+        found: str | None = None
+        for key in order:
+            one = self.waiting[key]
+            if at + one.seconds * pace + (one.chain - one.seconds) * fastest > end + _LATE:
+                continue
+            if found is None:
+                found = key
+            if one.near == name and one.chain >= 0.9 * self.waiting[found].chain:
+                return key
+            if one.chain < 0.9 * self.waiting[found].chain:
+                break
+        return found
+
+    def _sooner(self, at: float, pace: float, order: list[str], later: _Later) -> str | None:
+        """What no other machine would have spoken sooner, busy as it is."""
+        for key in order:
+            seconds = self.waiting[key].seconds
+            if at + seconds * pace <= later.end(key, seconds):
+                return key
+        return None
+
+
+class _Later:
+    """When requests would be spoken by machines that are busy yet."""
+
+    def __init__(
+        self,
+        places: Placement,
+        now: float,
+        paces: Mapping[str, float],
+        free: list[tuple[float, str]],
+    ) -> None:
+        taken = {name: sum(other == name for _, other in free) for _, name in free}
+        self._slots = [
+            (at, paces[name])
+            for name in places.machines
+            for at in places._ends(name, now, paces[name])[taken.get(name, 0) :]
+        ]
+        self._known: dict[str, float] = {}
+
+    def end(self, key: str, seconds: float) -> float:
+        """Booked, so that the next that asks comes after it."""
+        if key not in self._known:
+            best = min(
+                range(len(self._slots)),
+                key=lambda n: self._slots[n][0] + seconds * self._slots[n][1],
+                default=None,
+            )
+            if best is None:
+                return float("inf")
+            at, pace = self._slots[best]
+            self._known[key] = at + seconds * pace
+            self._slots[best] = (self._known[key], pace)
+        return self._known[key]

@@ -1,0 +1,497 @@
+"""Requests to a cluster: who speaks what, sent again where that is lost, refused where it must be.
+
+A machine is met before it speaks: what it would speak with must be what the plan was made for. The
+same request may be spoken twice, by one that was thought lost; the first take that comes is the
+take. Knows no Dask, no chapters and no store.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from narrator import __version__, keys
+from narrator.engines import Engine, Outcome, Request, quiet
+from narrator.engines.cluster import far, parcels
+from narrator.engines.cluster.placing import MachineLoad, Placement, Waiting
+from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, Sent
+from narrator.errors import EngineFailure, EngineUnavailable
+
+log = logging.getLogger("narrator")
+
+SLICE = 0.5
+"""Seconds that `advance` waits for takes."""
+_LISTED = 4
+"""Machines that a line names."""
+MOST_FAULTS = 3
+"""Answers in a row that a machine may fail to give, before it is refused."""
+_HEADS = 4096
+"""Takes of which it is known where they were made."""
+
+Phase = Literal["new", "met", "loading", "here", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPatience:
+    """How long a cluster is waited for, and a machine; seconds."""
+
+    nobody: float = 600.0
+    """Without any machine that speaks, or without a scheduler."""
+    silent: float = 45.0
+    """Without a word of a machine, or of its engine while it speaks."""
+    again: float = 60.0
+    """Before a machine that was refused is asked again."""
+    settle: float = 5.0
+    """For the first machines to say what they are, before any is taken."""
+    deaths: int = 8
+    """Machines that may go while they have one request."""
+
+
+USUAL = ClusterPatience()
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    """A machine, and how far we are with it."""
+
+    name: str
+    phase: Phase = "new"
+    why: str = ""
+    """It was refused for that."""
+    since: float = 0.0
+    precision: str = ""
+    beat: float = 0.0
+    heard: float = 0.0
+    """When the beat last changed, by our clock."""
+    silent: bool = False
+    held: dict[str, Sent] = field(default_factory=dict)
+    """References that it was given, by content."""
+    faults: int = 0
+    """In a row."""
+    takes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class _Flight:
+    """A request on its way."""
+
+    id: str
+    request: Request
+    sent: dict[str, Sent] = field(default_factory=dict)
+    """By the machine that has it; several where one fell silent."""
+    deaths: int = 0
+
+
+class ClusterSession:
+    """What waits, what is out and where, and what came home."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Mapping[str, Any],
+        cluster: Cluster,
+        tell: Callable[[str], None] = quiet,
+        patience: ClusterPatience = USUAL,
+    ) -> None:
+        """`engine` is the one that the plan was made for; nothing of it is loaded here."""
+        self._engine, self._settings, self._cluster = engine, dict(settings), cluster
+        self._tell, self._patience = tell, patience
+        self._identity = keys.key(engine.identity())
+        self._members: dict[str, _Member] = {}
+        self._places = Placement()
+        self._flights: dict[str, _Flight] = {}
+        self._by_sent: dict[Sent, tuple[str, str]] = {}
+        """Of what is out: the machine, and the flight or what else it is."""
+        self._heads: dict[str, tuple[str, str]] = {}
+        """What a take's state begins with -> the machine that made it, and its mark there."""
+        self._outcomes: list[Outcome] = []
+        self._numbers = 0
+        self._unasked = 0.0
+        self._precision: str | None = None
+        self._began = self._since = time.monotonic()
+        self._away = False
+        self._worked = self._could = 0.0
+        self._turn = self._began
+        self.again = 0
+        """Requests that went out once more, because who had them went."""
+        self.twice = 0
+        """Takes that came twice."""
+        self.slots = 2
+        self.busy = 0.0
+        self.note = "no machine yet"
+        self._look()
+
+    # -- what a render calls
+
+    def add(self, request: Request) -> None:
+        self._numbers += 1
+        flight = _Flight(str(self._numbers), request)
+        self._flights[flight.id] = flight
+        if request.ahead is not None:
+            self._unasked = request.ahead.unasked
+        self._wait(flight)
+
+    def advance(self) -> Sequence[Outcome]:
+        """What has come home, after at most half a second.
+
+        Raises EngineUnavailable where nobody has spoken for long: all takes that came are kept.
+        """
+        until = time.monotonic() + SLICE
+        self._look()
+        self._send()
+        while not self._outcomes:
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            self._hear(min(left, 0.1))
+            self._send()
+        outcomes, self._outcomes = self._outcomes, []
+        self._report()
+        return outcomes
+
+    def close(self) -> None:
+        """Drop what is out."""
+        for sent in self._by_sent:
+            self._cluster.drop(sent)
+        self._by_sent.clear()
+        self._flights.clear()
+        if self._members and self._places.machines:
+            log.info("cluster: %s; %d sent again, %d came twice", self._who(len(self._members)),
+                     self.again, self.twice)  # fmt: skip
+
+    # -- who is there
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        seen = self._cluster.machines()
+        if seen is None:
+            self._lost_scheduler()
+        else:
+            self._away = False
+            mine = {at: one for at, one in seen.items() if self._engine.name in one.engines}
+            for address in list(self._members):
+                if address not in mine:
+                    self._gone(address)
+            for address, one in mine.items():
+                self._met(address, one, now)
+            self._settle(now)
+        if self._places.machines:
+            self._since = now
+        elif now - self._since > self._patience.nobody:
+            raise EngineUnavailable(self._nobody())
+
+    def _lost_scheduler(self) -> None:
+        """Who was there may still be, behind it; that is asked when it is back."""
+        if not self._away:
+            self._away = True
+            self._tell("the cluster's scheduler does not answer: looking for it")
+        for address in list(self._members):
+            self._gone(address, told=False)
+
+    def _met(self, address: str, seen: MachineSeen, now: float) -> None:
+        member = self._members.get(address)
+        if member is None:
+            member = self._members[address] = _Member(seen.name, heard=now)
+            self._ask(address, far.meet)
+        if seen.beat != member.beat:
+            member.beat, member.heard = seen.beat, now
+        if member.phase == "refused" and now - member.since > self._patience.again:
+            member.phase, member.since = "new", now
+            self._ask(address, far.meet)
+        if member.phase != "here":
+            return
+        booth = seen.booth(self._engine.name)
+        quiet_for = max(now - member.heard, float(booth.get("silent", 0.0)))
+        if (quiet_for > self._patience.silent) != member.silent:
+            member.silent = not member.silent
+            self._fell_silent(address, member, quiet_for)
+        if not member.silent and booth.get("slots"):
+            self._places.machines[address].slots = int(booth["slots"])
+
+    def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
+        """What it has goes to others, too; whoever is first has spoken it."""
+        if not member.silent:
+            self._tell(f"{member.name} is back")
+            self._places.machines[address] = MachineLoad(1)
+            return
+        self._tell(f"{member.name} has said nothing for {seconds:.0f} s: others speak what it has")
+        self._places.machines.pop(address, None)
+        for flight in list(self._flights.values()):
+            if address in flight.sent and len(flight.sent) == 1:
+                self._once_more(flight)
+
+    def _gone(self, address: str, told: bool = True) -> None:
+        """A machine went, and with it what it had."""
+        member = self._members.pop(address)
+        self._places.machines.pop(address, None)
+        if told and member.phase == "here":
+            self._tell(f"{member.name} has gone")
+        for sent, (at, id) in list(self._by_sent.items()):
+            if at != address:
+                continue
+            del self._by_sent[sent]
+            self._cluster.drop(sent)
+            if flight := self._flights.get(id):
+                flight.sent.pop(address, None)
+                flight.deaths += told
+                self._lost(flight)
+
+    def _lost(self, flight: _Flight) -> None:
+        if flight.sent or flight.id in self._places.waiting:
+            return
+        if flight.deaths >= self._patience.deaths:
+            self._fail(flight, f"{flight.deaths} machines went while they spoke it")
+        else:
+            self._once_more(flight)
+
+    def _once_more(self, flight: _Flight) -> None:
+        self.again += 1
+        self._wait(flight)
+
+    # -- whether it may speak
+
+    def _ask(self, address: str, task: Callable[..., bytes]) -> None:
+        facts = {"settings": self._settings, "narrator": __version__, "form": parcels.FORM}
+        sent = self._cluster.send(address, task, parcels.packed(facts))
+        self._by_sent[sent] = address, task.__name__
+
+    def _unfit(self, facts: Mapping[str, Any]) -> str:
+        """Why a machine may not speak, by what it says of itself."""
+        if facts["narrator"] != __version__ or facts["form"] != parcels.FORM:
+            return f"it has narrator {facts['narrator']}, here is {__version__}: all need one"
+        theirs, ours = facts["identity"], self._engine.identity()
+        if keys.key(theirs) == self._identity:
+            if facts["rate"] == self._engine.sample_rate:
+                return ""
+            return (
+                f"it speaks at {facts['rate']} Hz, the book is planned for "
+                f"{self._engine.sample_rate}: fetch the model here, too"
+            )
+        other = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+        said = "; ".join(
+            f"{name} {str(theirs.get(name, 'none'))[:20]}, here {str(ours.get(name, 'none'))[:20]}"
+            for name in other
+        )
+        return f"it would speak otherwise ({said}): all need the same model"
+
+    def _settle(self, now: float) -> None:
+        """Who was met is taken, once it is known what most compute in."""
+        met = {at: one for at, one in self._members.items() if one.phase == "met"}
+        if not met:
+            return
+        if self._precision is None:
+            unknown = any(one.phase == "new" for one in self._members.values())
+            if unknown and now - self._began < self._patience.settle:
+                return
+            counts = Counter(one.precision for one in met.values())
+            # of equals not what is for want of a GPU
+            self._precision = max(counts, key=lambda name: (counts[name], name != "float32"))
+        for address, member in met.items():
+            if member.precision != self._precision:
+                self._refuse(
+                    address,
+                    member,
+                    f"it computes in {member.precision}, the others in {self._precision}: "
+                    "`engine: {dtype: …}` makes them one",
+                )
+            else:
+                member.phase = "loading"
+                self._ask(address, far.ready)
+
+    def _joined(self, address: str, member: _Member, slots: int) -> None:
+        member.phase, member.why, member.since = "here", "", time.monotonic()
+        self._places.machines[address] = MachineLoad(max(1, slots))
+        self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
+
+    def _refuse(self, address: str, member: _Member, why: str) -> None:
+        self._places.machines.pop(address, None)
+        if why != member.why:
+            self._tell(f"{member.name} is refused: {why}")
+        member.phase, member.why, member.since = "refused", why, time.monotonic()
+
+    def _nobody(self) -> str:
+        refused = [f"{one.name}: {one.why}" for one in self._members.values() if one.why]
+        waited = f"no machine of the cluster has spoken for {self._patience.nobody:.0f} s"
+        what = "; ".join(refused) if refused else (
+            "the scheduler does not answer" if self._away else
+            f"start `narrator worker` on one that has the engine {self._engine.name}"
+        )  # fmt: skip
+        return f"{waited} ({what}). All takes are kept: the same command goes on"
+
+    # -- out
+
+    def _wait(self, flight: _Flight) -> None:
+        request, ahead = flight.request, flight.request.ahead
+        chain = request.expected + (ahead.chain if ahead else 0.0)
+        near, _ = self._heads.get(_head(request), (None, ""))
+        self._places.waiting[flight.id] = Waiting(request.expected, chain, ahead is None, near)
+
+    def _send(self) -> None:
+        now = time.monotonic()
+        for id, address in list(self._places.placed(now, self._unasked)):
+            self._send_to(address, self._flights[id])
+
+    def _send_to(self, address: str, flight: _Flight) -> None:
+        member, request = self._members[address], flight.request
+        near, made = self._heads.get(_head(request), (None, ""))
+        held: Sent | None = None
+        if request.reference is not None:
+            content = request.reference.content
+            if content not in member.held:
+                parcel = parcels.of_reference(request.reference)
+                member.held[content] = self._cluster.send(address, far.hold, parcel)
+            held = member.held[content]
+        known = made if near == address else None
+        parcel = parcels.of_request(request, self._settings, known)
+        sent = self._cluster.send(address, far.say, parcel, held, resource=self._engine.name)
+        flight.sent[address] = sent
+        self._by_sent[sent] = address, flight.id
+
+    # -- home
+
+    def _hear(self, seconds: float) -> None:
+        """What arrives within so many seconds, and what has arrived with it."""
+        try:
+            self._land(self._cluster.arrived.get(timeout=seconds))
+            while True:
+                self._land(self._cluster.arrived.get_nowait())
+        except queue.Empty:
+            pass
+
+    def _land(self, arrival: Arrival) -> None:
+        known = self._by_sent.pop(arrival.sent, None)
+        if known is None:  # a reference is there, or nobody waits any more
+            return
+        address, id = known
+        member, flight = self._members.get(address), self._flights.get(id)
+        facts, arrays, error = _opened(arrival)
+        if member is not None:
+            member.faults = member.faults + 1 if error else 0
+            if member.faults >= MOST_FAULTS:
+                self._refuse(address, member, f"what it is asked fails: {error}")
+        if id in (far.meet.__name__, far.ready.__name__):
+            if member is not None:
+                self._answered(address, member, id, facts, error)
+        elif flight is None:
+            self.twice += facts.get("speech") is not None
+        else:
+            if machine := self._places.machines.get(address):
+                machine.flying.pop(id, None)
+            flight.sent.pop(address, None)
+            if error:
+                self._lost(flight)
+            else:
+                self._came(address, flight, facts, arrays)
+
+    def _answered(
+        self, address: str, member: _Member, what: str, facts: Mapping[str, Any], error: str
+    ) -> None:
+        """What a machine says of itself, or that it is ready."""
+        if error or "refused" in facts:
+            self._refuse(address, member, error or facts["refused"])
+        elif what == far.ready.__name__:
+            self._joined(address, member, int(facts["slots"]))
+        elif why := self._unfit(facts):
+            self._refuse(address, member, why)
+        else:
+            member.phase, member.precision = "met", str(facts["precision"])
+
+    def _came(
+        self, address: str, flight: _Flight, facts: Mapping[str, Any], arrays: parcels.Arrays
+    ) -> None:
+        member, request = self._members.get(address), flight.request
+        if "refused" in facts:
+            if member is not None:
+                self._refuse(address, member, facts["refused"])
+            self._lost(flight)
+            return
+        if "lacks" in facts:  # it keeps what it used last
+            if facts["lacks"] == "reference" and member and request.reference:
+                member.held.pop(request.reference.content, None)
+            self._heads.pop(_head(request), None)
+            self._wait(flight)
+            return
+        if facts["speech"] is None:
+            self._fail(flight, facts["failure"])
+            return
+        speech = parcels.to_speech(facts["speech"], arrays)
+        if speech.state is not None and len(speech.state):
+            self._heads[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
+            while len(self._heads) > _HEADS:
+                del self._heads[next(iter(self._heads))]
+        if member is not None:
+            member.takes += 1
+            member.seconds += request.expected
+            log.info("%s spoke %s, attempt %d, in %.1f s", member.name, request.key,
+                     request.attempt + 1, facts["took"])  # fmt: skip
+        if machine := self._places.machines.get(address):
+            machine.learn(request.expected, float(facts["took"]))
+            machine.slots = max(1, int(facts["slots"]))
+        self._end(flight, Outcome(request.key, request.attempt, speech=speech))
+
+    def _fail(self, flight: _Flight, why: str) -> None:
+        request = flight.request
+        self._end(flight, Outcome(request.key, request.attempt, failure=EngineFailure(why)))
+
+    def _end(self, flight: _Flight, outcome: Outcome) -> None:
+        del self._flights[flight.id]
+        self._places.waiting.pop(flight.id, None)
+        self._outcomes.append(outcome)
+
+    # -- how it goes
+
+    def _report(self) -> None:
+        now, slots = time.monotonic(), self._places.slots
+        flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
+        if self._flights:
+            self._worked += (now - self._turn) * flying
+            self._could += (now - self._turn) * slots
+        self._turn = now
+        self.busy = self._worked / self._could if self._could else 0.0
+        # as many wait here, so that machines of other speeds can be given other chains
+        self.slots = 2 * max(1, slots)
+        self.note = self._who(_LISTED)
+
+    def _who(self, most: int) -> str:
+        """Who speaks, and how fast: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
+        here = sorted(
+            (one for at, one in self._members.items() if at in self._places.machines),
+            key=lambda one: -one.seconds,
+        )
+        if not here:
+            return "the scheduler is away" if self._away else "no machine yet"
+        now = time.monotonic()
+        each = ", ".join(
+            f"{one.name} {one.seconds / max(1.0, now - one.since):.1f} x" for one in here[:most]
+        )
+        more = f" and {len(here) - most} more" if len(here) > most else ""
+        many = "1 machine" if len(here) == 1 else f"{len(here)} machines"
+        again = f"; {self.again} sent again" if self.again else ""
+        return f"{many}, {self._places.slots} slots: {each}{more}{again}"
+
+
+def _head(request: Request) -> str:
+    """Names what a prompt's state begins with, as the take does that it was cut from."""
+    prompt = request.prompt
+    if prompt is None or prompt.state is None or not len(prompt.state):
+        return ""
+    return parcels.state_mark(prompt.state[:1])
+
+
+def _opened(arrival: Arrival) -> tuple[dict[str, Any], parcels.Arrays, str]:
+    """Facts and arrays of an answer, or why there is none."""
+    if arrival.error:
+        return {}, {}, arrival.error
+    try:
+        facts, arrays = parcels.unpacked(arrival.answer)
+        if facts.get("speech") is not None:
+            parcels.to_speech(facts["speech"], arrays)
+    except parcels.Damaged as error:
+        return {}, {}, str(error)
+    return facts, arrays, ""

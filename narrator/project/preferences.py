@@ -1,0 +1,81 @@
+"""The user's own settings, which no project says: `settings.yaml` in the library.
+
+    cluster: tls://studio.local:8786
+
+What a manifest could name, a stranger's could, too: a cluster runs programs for whoever reaches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from narrator import files
+from narrator.engines.cluster.credentials import ClusterPlace, place_of
+from narrator.errors import ManifestError, Problem, UsageError
+from narrator.project.messages import problems_of
+from narrator.project.yaml import read_yaml
+from narrator.settings import Strict, Text
+
+NONE = "none"
+"""In place of an address: this machine."""
+
+
+class ClusterSettings(Strict):
+    address: Text
+    """tls://host:8786, or tcp://127.0.0.1:8786 for one on this machine."""
+    tls: Text | None = None
+    """The folder of cert.pem and key.pem, relative to the settings' file; without it `cluster`
+    beside them."""
+
+
+class Preferences(Strict):
+    cluster: Text | ClusterSettings | None = None
+    """Where models speak: an address, or an address with the folder of its certificate."""
+
+
+def path() -> Path:
+    return files.library() / "settings.yaml"
+
+
+def read() -> Preferences:
+    """What the user has set; nothing without a file. Raises ManifestError."""
+    where = path()
+    if not where.exists():
+        return Preferences()
+    reader, data = read_yaml(where)
+    try:
+        return Preferences.model_validate(data)
+    except ValidationError as error:
+        raise ManifestError(problems_of(where, reader.lines, error, Preferences)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWish:
+    """What a command says of a cluster, of what the user's settings say."""
+
+    address: str = ""
+    """An address, `none`, or "" where it is said nowhere but in the settings."""
+    tls: str = ""
+    """The folder of a certificate, or ""."""
+
+    def place(self) -> ClusterPlace | None:
+        """Where models speak; None for this machine. Raises UsageError, ManifestError."""
+        tls = Path(self.tls).expanduser() if self.tls else None
+        if self.address:
+            return None if self.address == NONE else place_of(self.address, tls)
+        found = read().cluster
+        if found is None:
+            return None
+        said = ClusterSettings(address=found) if isinstance(found, str) else found
+        own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
+        try:
+            return place_of(said.address, tls or own)
+        except UsageError as error:
+            raise ManifestError(Problem(path(), None, f"cluster: {error}")) from None
+
+
+AS_SET = ClusterWish()
+"""As the user's settings say."""
