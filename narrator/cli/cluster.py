@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, out
-from narrator.errors import UsageError, nearest
+from narrator.cli.shared import app, counted, err, out
+from narrator.errors import EngineUnavailable, UsageError, nearest
 
 if TYPE_CHECKING:
+    from narrator.engines import Engine
+    from narrator.engines.cluster.engine import ClusterEngine
+    from narrator.engines.cluster.reaching import MachineSeen
     from narrator.project.preferences import ClusterWish
 
 Tls = Annotated[
@@ -94,3 +100,88 @@ def wish_of(address: str | None, tls: Path | None) -> ClusterWish:
     from narrator.project.preferences import ClusterWish
 
     return ClusterWish(address or "", "" if tls is None else str(tls.absolute()))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterThere:
+    """A cluster that speaks for a book, as it is now."""
+
+    engine: ClusterEngine
+    machines: Sequence[MachineSeen]
+    """Those that have the engine."""
+    trouble: str = ""
+    """Why it is not known who is there."""
+
+    @property
+    def speed(self) -> float | None:
+        """Seconds of speech a second; None where not all of its machines know theirs."""
+        speeds = [one.booth(self.engine.name).get("speed") for one in self.machines]
+        known = [speed for speed in speeds if speed is not None]
+        return sum(known) if speeds and len(known) == len(speeds) else None
+
+
+def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
+    """Of the engines that a cluster speaks with."""
+    from narrator.engines.cluster.engine import ClusterEngine
+
+    found: list[ClusterThere] = []
+    for engine in engines:
+        if not isinstance(engine, ClusterEngine):
+            continue
+        from narrator.engines.cluster import meeting
+
+        try:
+            seen = meeting.machines(engine.place).values()
+        except EngineUnavailable as error:
+            found.append(ClusterThere(engine, (), str(error)))
+        else:
+            able = sorted((one for one in seen if engine.name in one.engines), key=_named)
+            found.append(ClusterThere(engine, able))
+    return found
+
+
+def print_machines(there: Iterable[ClusterThere]) -> None:
+    """Each machine with what it has and how fast it is."""
+    for one in there:
+        where, name = one.engine.place.address, one.engine.name
+        if one.trouble or not one.machines:
+            mend = f"no machine has the engine {name}: `narrator worker {where}` on each"
+            err.print(f"warning: {one.trouble or f'{where}: {mend}'}")
+            continue
+        table = Table(where, "", name, "speed", "at work", box=None)
+        for machine in one.machines:
+            booth = machine.booth(name)
+            slots, speed = booth.get("slots"), booth.get("speed")
+            table.add_row(
+                machine.name,
+                str(machine.facts["system"]),
+                counted(slots, "slot") if slots else "not loaded",
+                "not measured yet" if speed is None else f"{speed:.1f} x real time",
+                str(booth.get("at_work", 0)),
+            )
+        out.print(table)
+
+
+def machines_json(there: Iterable[ClusterThere]) -> list[dict[str, object]]:
+    return [
+        {
+            "cluster": one.engine.place.address,
+            "engine": one.engine.name,
+            "trouble": one.trouble or None,
+            "machines": [
+                {
+                    "name": machine.name,
+                    "system": machine.facts["system"],
+                    "slots": machine.booth(one.engine.name).get("slots", 0),
+                    "speed": machine.booth(one.engine.name).get("speed"),
+                    "at_work": machine.booth(one.engine.name).get("at_work", 0),
+                }
+                for machine in one.machines
+            ],
+        }
+        for one in there
+    ]
+
+
+def _named(machine: MachineSeen) -> str:
+    return machine.name

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from narrator.cli.cluster import OnCluster, Tls, wish_of
+from narrator.cli.cluster import (
+    OnCluster,
+    Tls,
+    machines_json,
+    print_machines,
+    who_is_there,
+    wish_of,
+)
 from narrator.cli.progress import stage
 from narrator.cli.shared import (
     AsJson,
@@ -90,10 +97,14 @@ def plan_of(
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     from narrator.pipeline import bookplan, estimate
 
-    costs = estimate.estimate(book)
+    there = who_is_there(book.speaking)
+    costs = estimate.estimate(
+        book, {estimate.kept_as(one.engine): one.speed for one in there if one.speed is not None}
+    )
     if as_json:
         rows = {"chunks": [asdict(row) for row in _chunk_rows(book)]} if chunks else {}
-        out.print_json(data={**_plan_json(book, costs), **rows})
+        whole = {**_plan_json(book, costs), "clusters": machines_json(there), **rows}
+        out.print_json(data=whole)
         return
     if chunks:
         _print_chunks(_chunk_rows(book))
@@ -110,6 +121,7 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     out.print(cast)
     _print_reasons(book)
     print_lost(book)
+    print_machines(there)
     wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "

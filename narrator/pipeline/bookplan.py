@@ -20,7 +20,9 @@ from narrator.cast.references import Voices
 from narrator.delivery import demands, layout
 from narrator.delivery.folders import Folders
 from narrator.engines import Engine, distinct, is_known, quiet
+from narrator.engines.cluster import credentials, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
+from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
@@ -401,7 +403,7 @@ def _made(
             break
     # a draft is spoken in no time: it travels where it is told to
     place = wish.place() if kind.travels and (wish.address or kind.model is not None) else None
-    return engine if place is None else _carried(engine, made, kind, settings, place)
+    return engine if place is None else _carried(engine, made, kind, settings, place, tell)
 
 
 def _carried(
@@ -410,21 +412,20 @@ def _carried(
     kind: EngineKind,
     settings: EngineSettings,
     place: ClusterPlace,
+    tell: Callable[[str], None],
 ) -> Engine:
-    """An engine that a cluster speaks with. One whose model is not here is what it is there.
-
-    Raises EngineUnavailable.
-    """
-    from narrator.engines.cluster import credentials
-
+    """An engine that a cluster speaks with. One whose model is not here is what it is there, as far
+    as anybody answers. Raises EngineUnavailable where Dask is not installed."""
     credentials.require()
-    from narrator.engines.cluster import parcels
-    from narrator.engines.cluster.engine import ClusterEngine, memory_there
+    from narrator.engines.cluster.meeting import memory_there
 
     there = parcels.of_settings(settings, kind)
     if not is_known(engine):
-        memory = memory_there(kind.name, there, place)
-        engine = made(lambda: memory)
+        try:
+            memory = memory_there(kind.name, there, place)
+            engine = made(lambda: memory)
+        except EngineUnavailable as error:
+            tell(str(error))
     return ClusterEngine(engine, there, place)
 
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from narrator import files
 from narrator.delivery import demands, layout
 from narrator.delivery.export import encode
+from narrator.engines import Engine
+from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
 from narrator.pipeline.bookplan import BookPlan
 from narrator.project.project import Project
 from narrator.speech.plan import Step
+
+
+def kept_as(engine: Engine) -> str:
+    """What an engine's speed is kept under: a cluster's is not this machine's."""
+    if isinstance(engine, ClusterEngine):
+        return f"{engine.name} at {engine.place.address}"
+    return engine.name
 
 
 def speeds_of(project: Project) -> dict[str, float]:
@@ -54,10 +64,11 @@ class Estimate:
     """What they cost there, in words, where the manifest says what a million does."""
 
 
-def estimate(book: BookPlan) -> Estimate:
-    """Time from the speed that this machine showed, disk from the takes that are there."""
+def estimate(book: BookPlan, there: Mapping[str, float] = MappingProxyType({})) -> Estimate:
+    """Time from the speed that this machine showed, or a cluster's that is `there`, by what it is
+    kept as; disk from the takes that are there."""
     seconds = sum(step.expected for step in book.todo)
-    shares = shares_of(book, book.todo)
+    shares = shares_of(book, book.todo, there)
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
     spoken = sum(r.samples / r.sample_rate for _, r in have if r)
     # FLAC of speech takes a little over half of 16-bit PCM
@@ -83,14 +94,18 @@ def estimate(book: BookPlan) -> Estimate:
     )
 
 
-def shares_of(book: BookPlan, steps: Iterable[Step]) -> tuple[EngineShare, ...]:
-    """What of these steps each engine of a book speaks, and how long that takes here."""
+def shares_of(
+    book: BookPlan, steps: Iterable[Step], there: Mapping[str, float] = MappingProxyType({})
+) -> tuple[EngineShare, ...]:
+    """What of these steps each engine of a book speaks, and how long that takes; `there` as in
+    `estimate`."""
     seconds = {engine.name: 0.0 for engine in book.speaking}
+    kept = {engine.name: kept_as(engine) for engine in book.speaking}
     for step in steps:
         seconds[step.engine] += step.expected
-    speeds = speeds_of(book.project)
+    speeds = {**speeds_of(book.project), **there}
     return tuple(
-        EngineShare(name, own, own / speeds[name] if name in speeds else None)
+        EngineShare(name, own, own / speeds[kept[name]] if kept[name] in speeds else None)
         for name, own in seconds.items()
     )
 

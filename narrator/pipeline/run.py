@@ -36,7 +36,7 @@ from narrator.pipeline.bookplan import (
     ledger_path,
     plan,
 )
-from narrator.pipeline.estimate import speed_path, speeds_of
+from narrator.pipeline.estimate import kept_as, speed_path, speeds_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
 from narrator.project import schema
@@ -268,11 +268,11 @@ def _render(
         ear=ear_of(checks),
         aside=aside,
     )
-    speeds = speeds_of(project)
+    speeds, kept = speeds_of(project), {one.name: kept_as(one) for one in used}
     for name, work in result.work.items():
         if work.rendered >= 5:  # fewer takes say nothing of the machine
             # against what was expected, so that estimates of the same measure come out right
-            speeds[name] = round(work.expected / work.wall, 3)
+            speeds[kept[name]] = round(work.expected / work.wall, 3)
             files.save_json(speed_path(project), speeds)
 
 

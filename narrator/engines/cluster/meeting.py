@@ -1,0 +1,98 @@
+"""What a cluster's machines are asked outside of a session: who they are, and to encode a clip."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator import __version__, keys
+from narrator.engines import quiet
+from narrator.engines.cluster import far, parcels
+from narrator.engines.cluster.credentials import ClusterPlace
+from narrator.engines.cluster.engine import ClusterEngine
+from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineSeen
+from narrator.engines.voice import Reference
+from narrator.errors import EngineUnavailable
+
+ANSWERS = 60.0
+"""Seconds for machines to say what they have: the first time a model's bytes are named."""
+ENCODES = 600.0
+"""Seconds for a model to be loaded, and a clip encoded."""
+
+Facts = dict[str, Any]
+
+
+def machines(place: ClusterPlace) -> Mapping[str, MachineSeen]:
+    """Who is there, by address. Raises EngineUnavailable."""
+    with closing(DaskCluster(place, quiet)) as cluster:
+        return cluster.machines() or {}
+
+
+def memory_there(name: str, settings: Mapping[str, Any], place: ClusterPlace) -> Mapping[str, Any]:
+    """What most machines of a cluster would have remembered of an engine of these settings; nothing
+    where none has it. Raises EngineUnavailable where no scheduler lets us in."""
+    with closing(DaskCluster(place, quiet)) as cluster:
+        met = _met(cluster, name, settings).values()
+    said = [one["memory"] for one in met if "memory" in one]
+    counts = Counter(map(keys.key, said))
+    return max(said, key=lambda one: counts[keys.key(one)], default={})
+
+
+def encoded_there(engine: ClusterEngine, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
+    """As `Engine.encoded`, by the first machine that would speak as the plan has it.
+
+    Raises EngineUnavailable.
+    """
+    where, wanted = engine.place.address, keys.key(engine.identity())
+    with closing(DaskCluster(engine.place, quiet)) as cluster:
+        met = _met(cluster, engine.name, engine.settings)
+        fit = [at for at, one in met.items()
+               if "identity" in one and keys.key(one["identity"]) == wanted]  # fmt: skip
+        if not fit:
+            raise EngineUnavailable(f"no machine of {where} has this model")
+        held = cluster.send(fit[0], far.hold, parcels.of_reference(reference))
+        cluster.send(fit[0], far.encode, parcels.packed({"settings": engine.settings}), held)
+        answers = _answers(cluster, far.encode.__name__, 1, ENCODES)
+    facts, arrays = answers.get(fit[0], ({}, {}))
+    if "names" not in facts:
+        why = facts.get("refused", "it gave no answer")
+        raise EngineUnavailable(f"a voice is not encoded at {where}: {why}")
+    return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
+
+
+def _met(
+    cluster: Cluster, name: str, settings: Mapping[str, Any]
+) -> Mapping[str, Mapping[str, Any]]:
+    """What machines with an engine say of themselves, by address."""
+    there = [at for at, one in (cluster.machines() or {}).items() if name in one.engines]
+    asked = parcels.packed({"settings": settings, "narrator": __version__, "form": parcels.FORM})
+    for address in there:
+        cluster.send(address, far.meet, asked)
+    found = _answers(cluster, far.meet.__name__, len(there), ANSWERS)
+    return {address: facts for address, (facts, _) in found.items()}
+
+
+def _answers(
+    cluster: Cluster, task: str, count: int, seconds: float
+) -> dict[str, tuple[Facts, dict[str, NDArray[Any]]]]:
+    """As many answers to a task as come in so many seconds, by address; the rest has none."""
+    found: dict[str, tuple[Facts, dict[str, NDArray[Any]]]] = {}
+    until = time.monotonic() + seconds
+    while count and (left := until - time.monotonic()) > 0:
+        try:
+            arrival = cluster.arrived.get(timeout=left)
+        except queue.Empty:
+            break
+        if arrival.sent.what != task:
+            continue
+        count -= 1
+        if not arrival.error:
+            found[arrival.sent.address] = parcels.unpacked(arrival.answer)
+    return found
