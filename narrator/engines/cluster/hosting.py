@@ -103,7 +103,7 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 dashboard_address=f"127.0.0.1:{dashboard or 0}",
             )
             async with scheduler:
-                tell(f"scheduler at {place.address}")
+                tell(f"scheduler at {scheduler.address}")
                 if dashboard is not None:
                     tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
                 await stop.wait()
@@ -193,15 +193,17 @@ def unreached(place: ClusterPlace, error: BaseException) -> str:
     said = " ".join(str(error).split()) or type(error).__name__
     if "CERTIFICATE" in said.upper() or "SSL" in said.upper() or "TLSV1" in said.upper():
         return (
-            f"{place.address}: the certificates do not fit ({said[-120:]}): {place.tls} must hold "
-            "what the scheduler has"
+            f"{place.address} does not let us in: {place.tls} must hold the scheduler's certificate"
         )
     if place.tls is not None:
         return (
             f"nothing lets us in at {place.address}: is `narrator scheduler` at work there, with "
             f"the certificate that {place.tls} has?"
         )
-    return f"nothing answers at {place.address}: is `narrator scheduler` at work there?"
+    return (
+        f"nothing answers at {place.address}: is `narrator scheduler` at work there? "
+        "One with certificates is tls://…"
+    )
 
 
 async def _either(*waits: Any) -> None:

@@ -6,20 +6,22 @@ gone is looked for again, and what was on its way then is said to be lost. Knows
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import Future as Fetched
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 import dask
 from distributed import Client, Future
+from distributed.scheduler import KilledWorker
 
 from narrator.engines.cluster.credentials import ClusterPlace, security
 from narrator.engines.cluster.hosting import CONFIG, DASK, PATIENCE, other_dask, unreached
@@ -32,6 +34,10 @@ ANSWER = 30.0
 FETCH = 60.0
 """Seconds for a take to come home."""
 FETCHERS = 16
+LEAVING = 5.0
+"""Seconds to say goodbye."""
+_CUT_OFF = (CancelledError, asyncio.CancelledError, KilledWorker, OSError, TimeoutError)
+"""What a future ends with whose task did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,9 @@ class Arrival:
     sent: Sent
     answer: Any = None
     error: str = ""
+    """The task failed."""
+    lost: str = ""
+    """Nobody knows what came of it: who had it went, or we were cut off."""
 
 
 class Cluster(Protocol):
@@ -113,6 +122,7 @@ class DaskCluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what concerns people is told
         self._fetchers = ThreadPoolExecutor(FETCHERS, "cluster-home")
         self._client: Client | None = None
+        self._watcher: threading.Thread | None = None
         try:
             self._connect()
             self._look()
@@ -133,7 +143,7 @@ class DaskCluster:
         with self._lock:
             client = self._client
             if client is None:
-                self.arrived.put(Arrival(sent, error="the scheduler is away"))
+                self.arrived.put(Arrival(sent, lost="the scheduler is away"))
                 return sent
             self._out.add(sent)
         try:
@@ -147,7 +157,7 @@ class DaskCluster:
                 pure=False,
             )
         except (OSError, RuntimeError, TimeoutError) as error:  # it goes away meanwhile
-            self._landed(sent, Arrival(sent, error=_said(error)))
+            self._landed(Arrival(sent, lost=_said(error)))
             return sent
         sent.future.add_done_callback(partial(self._bring, sent))
         return sent
@@ -166,7 +176,9 @@ class DaskCluster:
         with self._lock:
             client, self._client = self._client, None
             self._out.clear()
-        self._leave(client)
+        _leave(client).join(LEAVING)
+        if self._watcher is not None:
+            self._watcher.join(LEAVING)
         self._fetchers.shutdown(wait=False, cancel_futures=True)
         self._config.close()
 
@@ -174,6 +186,9 @@ class DaskCluster:
 
     def _bring(self, sent: Sent, future: Future[Any]) -> None:
         """In a thread of Dask's: the future has ended."""
+        if future.status not in ("finished", "error"):
+            self._landed(Arrival(sent, lost=future.status))
+            return
         with contextlib.suppress(RuntimeError):  # we have left meanwhile
             fetched: Fetched[Any] = self._fetchers.submit(future.result, FETCH)
             fetched.add_done_callback(partial(self._brought, sent))
@@ -182,16 +197,18 @@ class DaskCluster:
         if fetched.cancelled():
             return
         error = fetched.exception()
-        if error is not None:
-            self._landed(sent, Arrival(sent, error=_said(error)))
+        if error is None:
+            self._landed(Arrival(sent, fetched.result()))
+        elif isinstance(error, _CUT_OFF):
+            self._landed(Arrival(sent, lost=_said(error)))
         else:
-            self._landed(sent, Arrival(sent, fetched.result()))
+            self._landed(Arrival(sent, error=_said(error)))
 
-    def _landed(self, sent: Sent, arrival: Arrival) -> None:
+    def _landed(self, arrival: Arrival) -> None:
         with self._lock:
-            if sent not in self._out:
+            if arrival.sent not in self._out:
                 return
-            self._out.discard(sent)
+            self._out.discard(arrival.sent)
         self.arrived.put(arrival)
 
     # -- the scheduler
@@ -212,7 +229,7 @@ class DaskCluster:
         client: Client = made.result()
         theirs = _dask_of(client)
         if theirs != DASK:
-            self._leave(client)
+            _leave(client)
             raise EngineUnavailable(other_dask(self.place, theirs))
         with self._lock:
             self._client = client
@@ -233,14 +250,15 @@ class DaskCluster:
         self._seen = _seen(asked.result())
 
     def _watch(self) -> None:
-        while not self._end.wait(LOOK):
-            try:
-                if self._client is None:
-                    self._connect()
-                    self._tell(f"{self.place.address} is back")
-                self._look()
-            except EngineUnavailable:
-                self._lose()
+        with contextlib.suppress(RuntimeError):  # we have left meanwhile
+            while not self._end.wait(LOOK):
+                try:
+                    if self._client is None:
+                        self._connect()
+                        self._tell(f"{self.place.address} is back")
+                    self._look()
+                except EngineUnavailable:
+                    self._lose()
 
     def _lose(self) -> None:
         """The scheduler is away, and with it what was on its way."""
@@ -248,14 +266,21 @@ class DaskCluster:
             client, self._client = self._client, None
             out, self._out = self._out, set()
             self._seen = None
-        self._leave(client)
+        _leave(client)
         for sent in out:
-            self.arrived.put(Arrival(sent, error="the scheduler went away"))
+            self.arrived.put(Arrival(sent, lost="the scheduler went away"))
 
-    def _leave(self, client: Client | None) -> None:
+
+def _leave(client: Client | None) -> threading.Thread:
+    """Beside us: it may wait for a scheduler that is no more."""
+
+    def close() -> None:
         if client is not None:
-            # it may wait for a scheduler that is no more
-            self._fetchers.submit(client.close, timeout=2)
+            client.close(timeout=2)
+
+    leaving = threading.Thread(target=close, name="cluster-leave", daemon=True)
+    leaving.start()
+    return leaving
 
 
 def _dask_of(client: Client) -> str:

@@ -8,6 +8,7 @@ take. Knows no Dask, no chapters and no store.
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import time
 from collections import Counter
@@ -33,7 +34,7 @@ MOST_FAULTS = 3
 _HEADS = 4096
 """Takes of which it is known where they were made."""
 
-Phase = Literal["new", "met", "loading", "here", "refused"]
+Phase = Literal["new", "met", "loading", "here", "doubted", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class ClusterPatience:
     """Without a word of a machine, or of its engine while it speaks."""
     again: float = 60.0
     """Before a machine that was refused is asked again."""
+    doubted: float = 2.0
+    """Likewise, where something was lost on the way."""
     settle: float = 5.0
     """For the first machines to say what they are, before any is taken."""
     deaths: int = 8
@@ -69,6 +72,8 @@ class _Member:
     heard: float = 0.0
     """When the beat last changed, by our clock."""
     silent: bool = False
+    joined: float = 0.0
+    """When it first spoke, and that was said."""
     held: dict[str, Sent] = field(default_factory=dict)
     """References that it was given, by content."""
     faults: int = 0
@@ -201,7 +206,8 @@ class ClusterSession:
             self._ask(address, far.meet)
         if seen.beat != member.beat:
             member.beat, member.heard = seen.beat, now
-        if member.phase == "refused" and now - member.since > self._patience.again:
+        patience = {"refused": self._patience.again, "doubted": self._patience.doubted}
+        if now - member.since > patience.get(member.phase, math.inf):
             member.phase, member.since = "new", now
             self._ask(address, far.meet)
         if member.phase != "here":
@@ -218,7 +224,7 @@ class ClusterSession:
         """What it has goes to others, too; whoever is first has spoken it."""
         if not member.silent:
             self._tell(f"{member.name} is back")
-            self._places.machines[address] = MachineLoad(1)
+            self._places.machines[address] = self._load(address, 1)
             return
         self._tell(f"{member.name} has said nothing for {seconds:.0f} s: others speak what it has")
         self._places.machines.pop(address, None)
@@ -305,9 +311,24 @@ class ClusterSession:
                 self._ask(address, far.ready)
 
     def _joined(self, address: str, member: _Member, slots: int) -> None:
-        member.phase, member.why, member.since = "here", "", time.monotonic()
-        self._places.machines[address] = MachineLoad(max(1, slots))
-        self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
+        member.phase, member.why = "here", ""
+        self._places.machines[address] = self._load(address, slots)
+        if not member.joined:
+            member.joined = time.monotonic()
+            self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
+
+    def _load(self, address: str, slots: int) -> MachineLoad:
+        """Of a machine that may have something of ours already."""
+        load, now = MachineLoad(max(1, slots)), time.monotonic()
+        for flight in self._flights.values():
+            if address in flight.sent:
+                load.flying[flight.id] = now, flight.request.expected
+        return load
+
+    def _doubt(self, address: str, member: _Member) -> None:
+        """Something was lost on the way to a machine or from it: it is met again, if it is there."""
+        self._places.machines.pop(address, None)
+        member.phase, member.since = "doubted", time.monotonic()
 
     def _refuse(self, address: str, member: _Member, why: str) -> None:
         self._places.machines.pop(address, None)
@@ -371,12 +392,15 @@ class ClusterSession:
         address, id = known
         member, flight = self._members.get(address), self._flights.get(id)
         facts, arrays, error = _opened(arrival)
-        if member is not None:
+        if arrival.lost:
+            if member is not None:
+                self._doubt(address, member)
+        elif member is not None:
             member.faults = member.faults + 1 if error else 0
             if member.faults >= MOST_FAULTS:
                 self._refuse(address, member, f"what it is asked fails: {error}")
         if id in (far.meet.__name__, far.ready.__name__):
-            if member is not None:
+            if member is not None and not arrival.lost:
                 self._answered(address, member, id, facts, error)
         elif flight is None:
             self.twice += facts.get("speech") is not None
@@ -384,7 +408,7 @@ class ClusterSession:
             if machine := self._places.machines.get(address):
                 machine.flying.pop(id, None)
             flight.sent.pop(address, None)
-            if error:
+            if error or arrival.lost:
                 self._lost(flight)
             else:
                 self._came(address, flight, facts, arrays)
@@ -468,7 +492,7 @@ class ClusterSession:
             return "the scheduler is away" if self._away else "no machine yet"
         now = time.monotonic()
         each = ", ".join(
-            f"{one.name} {one.seconds / max(1.0, now - one.since):.1f} x" for one in here[:most]
+            f"{one.name} {one.seconds / max(1.0, now - one.joined):.1f} x" for one in here[:most]
         )
         more = f" and {len(here) - most} more" if len(here) > most else ""
         many = "1 machine" if len(here) == 1 else f"{len(here)} machines"
@@ -486,7 +510,7 @@ def _head(request: Request) -> str:
 
 def _opened(arrival: Arrival) -> tuple[dict[str, Any], parcels.Arrays, str]:
     """Facts and arrays of an answer, or why there is none."""
-    if arrival.error:
+    if arrival.error or arrival.lost:
         return {}, {}, arrival.error
     try:
         facts, arrays = parcels.unpacked(arrival.answer)
