@@ -22,6 +22,7 @@ from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
+    from narrator.engines.cluster.credentials import ClusterPlace
     from narrator.engines.kind import EngineModel, EngineSettings
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
-SERVER, ENGINE = "speech server", "engine"
+SERVER, CLUSTER, ENGINE = "speech server", "cluster", "engine"
 
 State = Literal["ok", "warn", "fail"]
 Tell = Callable[[str], None]
@@ -73,8 +74,8 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine, or the server that a book names, for a render; exit code 0 when one can
-    run, else 3."""
+    """Check this machine, or the server or cluster that speaks, for a render; exit code 0 when one
+    can run, else 3."""
     checks = []
     for check in examine(book or root_of(None), _unsaid if as_json else err.print):
         checks.append(check)
@@ -86,10 +87,11 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
+        others = {SERVER: "a speech server", CLUSTER: "a cluster"}
         names = (
-            "a speech server" if check.name == SERVER else check.said
+            others.get(check.name, check.said)
             for check in checks
-            if check.name in (SERVER, ENGINE)
+            if check.name in (*others, ENGINE)
         )
         what = " and ".join(dict.fromkeys(names))
         out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
@@ -125,7 +127,13 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     for settings in servers:
         tell("asking the speech server")
         yield _server(settings)
-    if models or not servers:
+    place = _cluster_of(models)
+    if isinstance(place, Diagnosis):
+        yield place
+    elif place is not None:
+        tell("asking the cluster who is there")
+        yield _cluster(place, models)
+    elif models or not servers:
         tell("asking MLX for its device")
         device = machine.device()
         yield from _model_here(device, manuscript, models, tell)
@@ -167,6 +175,38 @@ def _server(settings: EngineSettings) -> Diagnosis:
     except EngineUnavailable as error:
         todo = "start it, or mend `engine` in the manifest; --draft needs no server"
         return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)
+
+
+def _cluster_of(models: Sequence[EngineSettings]) -> ClusterPlace | Diagnosis | None:
+    """Where the user's settings have models speak, or what is wrong with these settings."""
+    from narrator.project.preferences import AS_SET
+
+    try:
+        return AS_SET.place() if models else None
+    except NarratorError as error:
+        said, _, todo = str(error.problems[0]).partition("\n")
+        return Diagnosis(CLUSTER, "fail", said, todo)
+
+
+def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Diagnosis:
+    from narrator.engines.cluster import credentials
+
+    try:
+        credentials.require()
+        from narrator.engines.cluster import meeting
+
+        there = meeting.machines(place).values()
+    except EngineUnavailable as error:
+        return Diagnosis(CLUSTER, "fail", str(error), "without it: `--cluster none`")
+    lacking = [one.name for one in models if not any(one.name in seen.engines for seen in there)]
+    said = ", ".join(sorted(seen.name for seen in there)) or "no machine"
+    todo = f"`narrator worker {place.address}` on a machine that has {', '.join(lacking)}"
+    return Diagnosis(
+        CLUSTER,
+        "fail" if lacking else "ok",
+        f"{place.address}: {said}",
+        todo if lacking else "",
+    )
 
 
 def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:

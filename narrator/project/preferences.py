@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ValidationError
 
 from narrator import files
 from narrator.engines.cluster.credentials import ClusterPlace, place_of
@@ -31,8 +32,12 @@ class ClusterSettings(Strict):
     beside them."""
 
 
+def _as_address(value: object) -> object:
+    return {"address": value} if isinstance(value, str) else value
+
+
 class Preferences(Strict):
-    cluster: Text | ClusterSettings | None = None
+    cluster: Annotated[ClusterSettings, BeforeValidator(_as_address)] | None = None
     """Where models speak: an address, or an address with the folder of its certificate."""
 
 
@@ -66,10 +71,9 @@ class ClusterWish:
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
             return None if self.address == NONE else place_of(self.address, tls)
-        found = read().cluster
-        if found is None:
+        said = read().cluster
+        if said is None:
             return None
-        said = ClusterSettings(address=found) if isinstance(found, str) else found
         own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
         try:
             return place_of(said.address, tls or own)

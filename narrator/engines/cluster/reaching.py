@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import logging
 import queue
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -187,7 +188,7 @@ class DaskCluster:
     def _bring(self, sent: Sent, future: Future[Any]) -> None:
         """In a thread of Dask's: the future has ended."""
         if future.status not in ("finished", "error"):
-            self._landed(Arrival(sent, lost=future.status))
+            self._landed(Arrival(sent, lost=str(future.status)))
             return
         with contextlib.suppress(RuntimeError):  # we have left meanwhile
             fetched: Fetched[Any] = self._fetchers.submit(future.result, FETCH)
@@ -215,6 +216,10 @@ class DaskCluster:
 
     def _connect(self) -> None:
         """Raises EngineUnavailable."""
+        try:  # Dask tries for long where nobody listens
+            socket.create_connection((self.place.host, self.place.port), timeout=PATIENCE).close()
+        except OSError as refused:
+            raise EngineUnavailable(unreached(self.place, refused)) from None
         made = self._fetchers.submit(
             Client,
             self.place.address,

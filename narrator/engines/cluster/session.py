@@ -326,7 +326,7 @@ class ClusterSession:
         return load
 
     def _doubt(self, address: str, member: _Member) -> None:
-        """Something was lost on the way to a machine or from it: it is met again, if it is there."""
+        """Something was lost on the way to or from a machine: it is met again."""
         self._places.machines.pop(address, None)
         member.phase, member.since = "doubted", time.monotonic()
 
