@@ -419,7 +419,7 @@ def _carried(
     credentials.require()
     from narrator.engines.cluster.meeting import memory_there
 
-    there = parcels.of_settings(settings, kind)
+    there = parcels.of_settings(settings, kind, engine.uses)
     if not is_known(engine):
         try:
             memory = memory_there(kind.name, there, place)

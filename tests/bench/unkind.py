@@ -45,7 +45,7 @@ from tests import books
 
 NAME = "mumble"
 RATE = 8000
-PACE = 0.25
+PACE = float(os.environ.get("UNKIND_PACE", "0.25"))
 """Seconds that a second of speech takes in a slot."""
 SLOTS = 4
 MACHINES = ("a", "b", "c")
@@ -95,7 +95,9 @@ class MumbleEngine:
         draw = np.random.default_rng(seed)
         sound = draw.normal(0, 0.05, round(max(0.3, request.expected) * RATE)).astype(np.float32)
         edge = np.zeros(RATE // 10, np.float32)
-        return Speech(np.concatenate([edge, sound, edge]), draw.normal(size=(20, 4, 3)).astype("f4"))
+        return Speech(
+            np.concatenate([edge, sound, edge]), draw.normal(size=(20, 4, 3)).astype("f4")
+        )
 
     def identity(self) -> Mapping[str, Any]:
         return {"name": NAME}
@@ -152,7 +154,10 @@ def machine(port: int, name: str, log: Path) -> None:
 
 def client(port: int, book: Path) -> None:
     engine: Engine = ClusterEngine(MumbleEngine(), {"name": NAME}, place(port))
-    books.speak(book, engine, books.Watcher())
+    watcher = books.Watcher()
+    watcher.starting = print
+    report, _ = books.speak(book, engine, watcher)
+    print(report.result.note, flush=True)
 
 
 def place(port: int) -> credentials.ClusterPlace:

@@ -28,6 +28,8 @@ KEPT = 256_000_000
 """Bytes of each that a machine keeps: references, answers, states."""
 IDLE = 30.0
 """Seconds without a request after which a session is closed; what is loaded stays."""
+RESTS = 5.0
+"""Seconds in which a session is closed that has nothing to do."""
 ENOUGH, RECENT = 60.0, 1200.0
 """Seconds with all slots full before a machine's speed is known, and those that count most."""
 _SPECS = ("model", "lora_spec")
@@ -100,13 +102,17 @@ class _Commission:
     error: NarratorError | None = None
 
 
+_NOTHING = _Commission("")
+"""Whoever waits for more waits no longer."""
+
+
 class Booth:
     """An engine at work: what many threads ask of it is one batch.
 
     A parcel that comes again, because whoever sent it was cut off, is not spoken again.
     """
 
-    def __init__(self, engine: Engine, others: Callable[[], Sequence[Engine]]) -> None:
+    def __init__(self, engine: Engine, others: Callable[[Engine], Sequence[Engine]]) -> None:
         self.engine, self._others = engine, others
         self._lock = threading.Lock()
         self._new: queue.SimpleQueue[_Commission] = queue.SimpleQueue()
@@ -149,6 +155,18 @@ class Booth:
         self._ready.wait()
         if self._trouble is not None:
             raise self._trouble
+
+    def rest(self) -> Engine | None:
+        """The engine, once its session is closed; None where it is at work."""
+        with self._lock:
+            if self.busy:
+                return None
+            driver = self._driver
+            if driver is not None:
+                self._new.put(_NOTHING)
+        if driver is not None:
+            driver.join(RESTS)
+        return self.engine if driver is None or not driver.is_alive() else None
 
     def speak(self, mark: str, request: Request) -> bytes:
         """The answer to a request, after as long as it takes. Raises NarratorError where this
@@ -209,7 +227,7 @@ class Booth:
     def _attend(self) -> None:
         """A session, as long as there is anything to do."""
         try:
-            make_room(self.engine, self._others())
+            make_room(self.engine, self._others(self.engine))
             with contextlib.closing(self.engine.start(self._tell)) as session:
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
@@ -235,6 +253,10 @@ class Booth:
                     if not speaking:
                         return
                     yield None
+                    continue
+                if commission is _NOTHING:
+                    if not speaking:
+                        return
                     continue
                 self._turn = commission.began = time.monotonic()
                 if commission.request is None:
@@ -314,7 +336,7 @@ class Machine:
         name = keys.key(said)
         with self._lock:
             if name not in self._booths:
-                self._booths[name] = Booth(self._engine(said), self._idle)
+                self._booths[name] = Booth(self._engine(said), self._others)
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
@@ -334,8 +356,10 @@ class Machine:
         home = EngineHome(root=None, cache=files.library() / "encoded")
         return kind.make(settings, home, lambda what: None)
 
-    def _idle(self) -> list[Engine]:
-        return [booth.engine for booth in list(self._booths.values()) if not booth.busy]
+    def _others(self, engine: Engine) -> list[Engine]:
+        """Engines that are not at work, none of their sessions open."""
+        others = [one for one in list(self._booths.values()) if one.engine is not engine]
+        return [resting for one in others if (resting := one.rest()) is not None]
 
 
 MACHINE = Machine()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from narrator.errors import DamagedTake
 from narrator.sound import audio
 
 _COUNTS = ("patches", "tokens", "seed")
+_MACHINES_OWN = {"slots", "process"}
 FORM = 1
 """Raised when parcels of an older narrator would be read otherwise."""
 
@@ -189,7 +190,9 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
 # -- engines ---------------------------------------------------------------------------------------
 
 
-def of_settings(settings: EngineSettings, kind: EngineKind) -> dict[str, Any]:
-    """Settings of an engine, as far as they are its own."""
-    names = set(kind.settings.model_fields)
-    return settings.model_dump(mode="json", include=names, exclude_unset=True) | {"name": kind.name}
+def of_settings(settings: EngineSettings, kind: EngineKind, uses: Iterable[str]) -> dict[str, Any]:
+    """What makes an engine on another machine: neither what it `uses` of each request nor what a
+    machine decides for itself."""
+    names = kind.settings.model_fields.keys() - {*uses} - _MACHINES_OWN
+    said = settings.model_dump(mode="json", include=names, exclude_unset=True)
+    return {**said, "name": kind.name}
