@@ -109,13 +109,15 @@ class Booth:
     def __init__(self, engine: Engine, others: Callable[[], Sequence[Engine]]) -> None:
         self.engine, self._others = engine, others
         self._lock = threading.Lock()
-        self._new: queue.SimpleQueue[_Commission] = queue.SimpleQueue()
+        self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
         self._commissions: dict[str, _Commission] = {}
         self._answers = _Recent()
         self._states = _Recent()
         self._session: Session | None = None
         self._driver: threading.Thread | None = None
         self._ready = threading.Event()
+        self._closed = threading.Event()
+        self._closed.set()
         self._trouble: NarratorError | None = None
         self._told = ""
         self._turn = time.monotonic()
@@ -149,6 +151,17 @@ class Booth:
         self._ready.wait()
         if self._trouble is not None:
             raise self._trouble
+
+    def rest(self) -> bool:
+        """Close a session that nobody uses; whether the engine may give back what it holds."""
+        with self._lock:
+            begins = self._driver is not None and self._session is None
+            if self._commissions or begins:
+                return False
+            if self._session is not None:
+                self._new.put(None)
+        self._closed.wait()
+        return True
 
     def speak(self, mark: str, request: Request) -> bytes:
         """The answer to a request, after as long as it takes. Raises NarratorError where this
@@ -211,12 +224,15 @@ class Booth:
         try:
             make_room(self.engine, self._others())
             with contextlib.closing(self.engine.start(self._tell)) as session:
+                self._closed.clear()
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
                 self._serve(session)
         except NarratorError as error:
             self._give_up(error)
-        self._session = None
+        finally:
+            self._session = None
+            self._closed.set()
         self._ready.set()
         self._speed.keep()
 
@@ -225,9 +241,10 @@ class Booth:
 
     def _serve(self, session: Session) -> None:
         speaking: dict[str, _Commission] = {}
-        full, turn = False, time.monotonic()
+        turn, spoken, ended = time.monotonic(), 0.0, 0
 
         def asked() -> Iterator[Request | None]:
+            nonlocal turn
             while True:
                 try:
                     commission = self._new.get(timeout=0.0 if speaking else IDLE)
@@ -236,7 +253,11 @@ class Booth:
                         return
                     yield None
                     continue
+                if commission is None:  # somebody wants its memory
+                    return
                 self._turn = commission.began = time.monotonic()
+                if not speaking:
+                    turn = self._turn
                 if commission.request is None:
                     self._end(commission, self._worked(commission))
                     continue
@@ -244,16 +265,16 @@ class Booth:
                 yield commission.request
 
         def tick() -> None:
-            nonlocal full, turn
+            nonlocal turn, spoken, ended
             self._turn = now = time.monotonic()
-            if full:
-                self._speed.add(0.0, now - turn)
-            full, turn = len(speaking) >= session.slots, now
+            if len(speaking) + ended >= session.slots:
+                self._speed.add(spoken, now - turn)
+            turn, spoken, ended = now, 0.0, 0
 
         for request, outcome in speak(session, asked(), tick=tick):
             self._turn = time.monotonic()
             commission = speaking.pop(request.key)
-            self._speed.add(request.expected if full and outcome.speech else 0.0, 0.0)
+            spoken, ended = spoken + (request.expected if outcome.speech else 0.0), ended + 1
             self._end(commission, self._answer(commission, outcome, session.slots))
 
     def _answer(self, commission: _Commission, outcome: Outcome, slots: int) -> bytes:
@@ -335,7 +356,8 @@ class Machine:
         return kind.make(settings, home, lambda what: None)
 
     def _idle(self) -> list[Engine]:
-        return [booth.engine for booth in list(self._booths.values()) if not booth.busy]
+        """Engines that may give back what they hold."""
+        return [booth.engine for booth in list(self._booths.values()) if booth.rest()]
 
 
 MACHINE = Machine()
