@@ -6,6 +6,7 @@ import queue
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from narrator.errors import EngineFailure
 from tests.fakes import RATE, HumEngine, hum
 
 Facts = dict[str, Any]
+CERTIFICATES = Path(__file__).parent / "engines" / "cluster" / "certificates"
 
 
 def request(key: str = "1", text: str = "The ferry left at seven.", **more: Any) -> Request:

@@ -21,6 +21,7 @@ from narrator.settings import Strict, Text
 
 NONE = "none"
 """In place of an address: this machine."""
+_BEGINS = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
 
 class ClusterSettings(Strict):
@@ -45,7 +46,7 @@ def read() -> Preferences:
     where = path()
     if not where.exists():
         return Preferences()
-    reader, data = read_yaml(where)
+    reader, data = read_yaml(where, begins=_BEGINS, may_be_empty=True)
     try:
         return Preferences.model_validate(data)
     except ValidationError as error:
@@ -70,6 +71,8 @@ class ClusterWish:
         if found is None:
             return None
         said = ClusterSettings(address=found) if isinstance(found, str) else found
+        if said.address == NONE:
+            return None
         own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
         try:
             return place_of(said.address, tls or own)
