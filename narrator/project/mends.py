@@ -55,14 +55,14 @@ def explain(text: str, error: yaml.MarkedYAMLError) -> tuple[int | None, str]:
     return _in_words(lines, error, mark)
 
 
-def explain_text(text: str) -> tuple[int, str]:
-    """The same of a file that can be read, but as one long text."""
+def explain_text(text: str, otherwise: str) -> tuple[int, str]:
+    """The same of a file that can be read, but as one long text: a mend, or what else is said."""
     lines = text.splitlines()
     first = next((n for n, line in enumerate(lines) if _has_content(line)), 0)
     for mend in _mends(lines, [first]):
         if mend.number == first and _reads([mend.line]):
             return first + 1, str(mend)
-    return first + 1, "no manifest: it has no keys with values, as `title: The Ferry`"
+    return first + 1, otherwise
 
 
 def _suspects(lines: list[str], error: yaml.MarkedYAMLError, place: int) -> list[int]:

@@ -22,6 +22,7 @@ from narrator.settings import Strict, Text
 
 NONE = "none"
 """In place of an address: this machine."""
+_BEGINS = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
 
 class ClusterSettings(Strict):
@@ -50,7 +51,7 @@ def read() -> Preferences:
     where = path()
     if not where.exists():
         return Preferences()
-    reader, data = read_yaml(where)
+    reader, data = read_yaml(where, begins=_BEGINS, may_be_empty=True)
     try:
         return Preferences.model_validate(data)
     except ValidationError as error:
@@ -73,6 +74,8 @@ class ClusterWish:
             return None if self.address == NONE else place_of(self.address, tls)
         said = read().cluster
         if said is None:
+            return None
+        if said.address == NONE:
             return None
         own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
         try:

@@ -52,8 +52,16 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def read_yaml(path: Path, text: str | None = None) -> tuple[_Nodes, Any]:
-    """What a file says, or would say with this text. Raises ManifestError."""
+BEGINS = "a manifest begins with keys, as `title: The Ferry`"
+
+
+def read_yaml(
+    path: Path, text: str | None = None, begins: str = BEGINS, *, may_be_empty: bool = False
+) -> tuple[_Nodes, Any]:
+    """What a file says, or would say with this text; `begins` says how one of its kind does.
+
+    Raises ManifestError.
+    """
     text = _text_of(path) if text is None else text.removeprefix("\ufeff")
     at = 0
     try:
@@ -61,7 +69,8 @@ def read_yaml(path: Path, text: str | None = None) -> tuple[_Nodes, Any]:
         try:
             node = loader.get_single_node()
             reader = _Nodes(path, loader)
-            data = None if node is None else reader.value(node, ())
+            nothing: object = {} if may_be_empty else None
+            data = nothing if node is None else reader.value(node, ())
         finally:
             at = loader.line + 1
             loader.dispose()
@@ -81,7 +90,7 @@ def read_yaml(path: Path, text: str | None = None) -> tuple[_Nodes, Any]:
         message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
         raise ManifestError(Problem(path, at, message)) from None
     if not isinstance(data, dict):
-        raise ManifestError(_no_mapping(path, text, data))
+        raise ManifestError(_no_mapping(path, text, data, begins))
     for name, line in loader.idle.items():
         what = f"`&{quoted(name)}` names what follows, for `*{quoted(name)}`, which nowhere stands"
         reader.remarks.append(Problem(path, line, f"{what}: {_MEANT_AS_TEXT}"))
@@ -91,12 +100,13 @@ def read_yaml(path: Path, text: str | None = None) -> tuple[_Nodes, Any]:
 _MEANT_AS_TEXT = "if it is text, put all of it in quotes"
 
 
-def _no_mapping(path: Path, text: str, data: object) -> Problem:
+def _no_mapping(path: Path, text: str, data: object, begins: str) -> Problem:
     if isinstance(data, str):
-        line, message = explain_text(text)
+        what = "no manifest: it has no keys with values, as `title: The Ferry`"
+        line, message = explain_text(text, what if begins is BEGINS else begins)
         return Problem(path, line, quoted(message, 400))
     what = "empty" if data is None else "not a mapping of keys to values"
-    return Problem(path, 1, f"{what}: a manifest begins with keys, as `title: The Ferry`")
+    return Problem(path, 1, f"{what}: {begins}")
 
 
 def _text_of(path: Path) -> str:

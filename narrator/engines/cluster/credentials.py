@@ -28,7 +28,7 @@ MAKE = (
     "-keyout key.pem -out cert.pem"
 )
 """Makes a certificate that is its own authority: all machines have the same one."""
-_ADDRESS = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?/?")
+_ADDRESS = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+)(?::([0-9]{1,5}))?/?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,6 @@ KEPT = 256_000_000
 """Bytes of each that a machine keeps: references, answers, states."""
 IDLE = 30.0
 """Seconds without a request after which a session is closed; what is loaded stays."""
-RESTS = 5.0
-"""Seconds in which a session is closed that has nothing to do."""
 ENOUGH, RECENT = 60.0, 1200.0
 """Seconds with all slots full before a machine's speed is known, and those that count most."""
 _SPECS = ("model", "lora_spec")
@@ -102,26 +100,24 @@ class _Commission:
     error: NarratorError | None = None
 
 
-_NOTHING = _Commission("")
-"""Whoever waits for more waits no longer."""
-
-
 class Booth:
     """An engine at work: what many threads ask of it is one batch.
 
     A parcel that comes again, because whoever sent it was cut off, is not spoken again.
     """
 
-    def __init__(self, engine: Engine, others: Callable[[Engine], Sequence[Engine]]) -> None:
+    def __init__(self, engine: Engine, others: Callable[[], Sequence[Engine]]) -> None:
         self.engine, self._others = engine, others
         self._lock = threading.Lock()
-        self._new: queue.SimpleQueue[_Commission] = queue.SimpleQueue()
+        self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
         self._commissions: dict[str, _Commission] = {}
         self._answers = _Recent()
         self._states = _Recent()
         self._session: Session | None = None
         self._driver: threading.Thread | None = None
         self._ready = threading.Event()
+        self._closed = threading.Event()
+        self._closed.set()
         self._trouble: NarratorError | None = None
         self._told = ""
         self._turn = time.monotonic()
@@ -156,17 +152,16 @@ class Booth:
         if self._trouble is not None:
             raise self._trouble
 
-    def rest(self) -> Engine | None:
-        """The engine, once its session is closed; None where it is at work."""
+    def rest(self) -> bool:
+        """Close a session that nobody uses; whether the engine may give back what it holds."""
         with self._lock:
-            if self.busy:
-                return None
-            driver = self._driver
-            if driver is not None:
-                self._new.put(_NOTHING)
-        if driver is not None:
-            driver.join(RESTS)
-        return self.engine if driver is None or not driver.is_alive() else None
+            begins = self._driver is not None and self._session is None
+            if self._commissions or begins:
+                return False
+            if self._session is not None:
+                self._new.put(None)
+        self._closed.wait()
+        return True
 
     def speak(self, mark: str, request: Request) -> bytes:
         """The answer to a request, after as long as it takes. Raises NarratorError where this
@@ -227,14 +222,17 @@ class Booth:
     def _attend(self) -> None:
         """A session, as long as there is anything to do."""
         try:
-            make_room(self.engine, self._others(self.engine))
+            make_room(self.engine, self._others())
             with contextlib.closing(self.engine.start(self._tell)) as session:
+                self._closed.clear()
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
                 self._serve(session)
         except NarratorError as error:
             self._give_up(error)
-        self._session = None
+        finally:
+            self._session = None
+            self._closed.set()
         self._ready.set()
         self._speed.keep()
 
@@ -243,9 +241,10 @@ class Booth:
 
     def _serve(self, session: Session) -> None:
         speaking: dict[str, _Commission] = {}
-        full, turn = False, time.monotonic()
+        turn, spoken, ended = time.monotonic(), 0.0, 0
 
         def asked() -> Iterator[Request | None]:
+            nonlocal turn
             while True:
                 try:
                     commission = self._new.get(timeout=0.0 if speaking else IDLE)
@@ -254,11 +253,11 @@ class Booth:
                         return
                     yield None
                     continue
-                if commission is _NOTHING:
-                    if not speaking:
-                        return
-                    continue
+                if commission is None:  # somebody wants its memory
+                    return
                 self._turn = commission.began = time.monotonic()
+                if not speaking:
+                    turn = self._turn
                 if commission.request is None:
                     self._end(commission, self._worked(commission))
                     continue
@@ -266,16 +265,16 @@ class Booth:
                 yield commission.request
 
         def tick() -> None:
-            nonlocal full, turn
+            nonlocal turn, spoken, ended
             self._turn = now = time.monotonic()
-            if full:
-                self._speed.add(0.0, now - turn)
-            full, turn = len(speaking) >= session.slots, now
+            if len(speaking) + ended >= session.slots:
+                self._speed.add(spoken, now - turn)
+            turn, spoken, ended = now, 0.0, 0
 
         for request, outcome in speak(session, asked(), tick=tick):
             self._turn = time.monotonic()
             commission = speaking.pop(request.key)
-            self._speed.add(request.expected if full and outcome.speech else 0.0, 0.0)
+            spoken, ended = spoken + (request.expected if outcome.speech else 0.0), ended + 1
             self._end(commission, self._answer(commission, outcome, session.slots))
 
     def _answer(self, commission: _Commission, outcome: Outcome, slots: int) -> bytes:
@@ -336,7 +335,7 @@ class Machine:
         name = keys.key(said)
         with self._lock:
             if name not in self._booths:
-                self._booths[name] = Booth(self._engine(said), self._others)
+                self._booths[name] = Booth(self._engine(said), self._idle)
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
@@ -356,10 +355,9 @@ class Machine:
         home = EngineHome(root=None, cache=files.library() / "encoded")
         return kind.make(settings, home, lambda what: None)
 
-    def _others(self, engine: Engine) -> list[Engine]:
-        """Engines that are not at work, none of their sessions open."""
-        others = [one for one in list(self._booths.values()) if one.engine is not engine]
-        return [resting for one in others if (resting := one.rest()) is not None]
+    def _idle(self) -> list[Engine]:
+        """Engines that may give back what they hold."""
+        return [booth.engine for booth in list(self._booths.values()) if booth.rest()]
 
 
 MACHINE = Machine()

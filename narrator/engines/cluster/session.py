@@ -103,10 +103,12 @@ class ClusterSession:
         cluster: Cluster,
         tell: Callable[[str], None] = quiet,
         patience: ClusterPatience = USUAL,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`engine` is the one that the plan was made for; nothing of it is loaded here."""
+        """`engine` is the one that the plan was made for; nothing of it is loaded here. The session
+        closes its cluster."""
         self._engine, self._settings, self._cluster = engine, dict(settings), cluster
-        self._tell, self._patience = tell, patience
+        self._tell, self._patience, self._now = tell, patience, now
         self._identity = keys.key(engine.identity())
         self._members: dict[str, _Member] = {}
         self._places = Placement()
@@ -119,7 +121,7 @@ class ClusterSession:
         self._numbers = 0
         self._unasked = 0.0
         self._precision: str | None = None
-        self._began = self._since = time.monotonic()
+        self._began = self._since = self._now()
         self._away = False
         self._worked = self._could = 0.0
         self._turn = self._began
@@ -147,11 +149,11 @@ class ClusterSession:
 
         Raises EngineUnavailable where nobody has spoken for long: all takes that came are kept.
         """
-        until = time.monotonic() + SLICE
+        until = self._now() + SLICE
         self._look()
         self._send()
         while not self._outcomes:
-            left = until - time.monotonic()
+            left = until - self._now()
             if left <= 0:
                 break
             self._hear(min(left, 0.1))
@@ -161,7 +163,7 @@ class ClusterSession:
         return outcomes
 
     def close(self) -> None:
-        """Drop what is out."""
+        """Drop what is out, and leave the cluster."""
         for sent in self._by_sent:
             self._cluster.drop(sent)
         self._by_sent.clear()
@@ -169,11 +171,12 @@ class ClusterSession:
         if self._members and self._places.machines:
             log.info("cluster: %s; %d sent again, %d came twice", self._who(len(self._members)),
                      self.again, self.twice)  # fmt: skip
+        self._cluster.close()
 
     # -- who is there
 
     def _look(self) -> None:
-        now = time.monotonic()
+        now = self._now()
         seen = self._cluster.machines()
         if seen is None:
             self._lost_scheduler()
@@ -314,12 +317,12 @@ class ClusterSession:
         member.phase, member.why = "here", ""
         self._places.machines[address] = self._load(address, slots)
         if not member.joined:
-            member.joined = time.monotonic()
+            member.joined = self._now()
             self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
 
     def _load(self, address: str, slots: int) -> MachineLoad:
         """Of a machine that may have something of ours already."""
-        load, now = MachineLoad(max(1, slots)), time.monotonic()
+        load, now = MachineLoad(max(1, slots)), self._now()
         for flight in self._flights.values():
             if address in flight.sent:
                 load.flying[flight.id] = now, flight.request.expected
@@ -328,13 +331,13 @@ class ClusterSession:
     def _doubt(self, address: str, member: _Member) -> None:
         """Something was lost on the way to or from a machine: it is met again."""
         self._places.machines.pop(address, None)
-        member.phase, member.since = "doubted", time.monotonic()
+        member.phase, member.since = "doubted", self._now()
 
     def _refuse(self, address: str, member: _Member, why: str) -> None:
         self._places.machines.pop(address, None)
         if why != member.why:
             self._tell(f"{member.name} is refused: {why}")
-        member.phase, member.why, member.since = "refused", why, time.monotonic()
+        member.phase, member.why, member.since = "refused", why, self._now()
 
     def _nobody(self) -> str:
         refused = [f"{one.name}: {one.why}" for one in self._members.values() if one.why]
@@ -354,7 +357,7 @@ class ClusterSession:
         self._places.waiting[flight.id] = Waiting(request.expected, chain, ahead is None, near)
 
     def _send(self) -> None:
-        now = time.monotonic()
+        now = self._now()
         for id, address in list(self._places.placed(now, self._unasked)):
             self._send_to(address, self._flights[id])
 
@@ -386,6 +389,8 @@ class ClusterSession:
             pass
 
     def _land(self, arrival: Arrival) -> None:
+        if arrival.error and self._cluster.machines() is None:
+            self._lost_scheduler()  # no fault of a machine's
         known = self._by_sent.pop(arrival.sent, None)
         if known is None:  # a reference is there, or nobody waits any more
             return
@@ -399,16 +404,19 @@ class ClusterSession:
             member.faults = member.faults + 1 if error else 0
             if member.faults >= MOST_FAULTS:
                 self._refuse(address, member, f"what it is asked fails: {error}")
+        if machine := self._places.machines.get(address):
+            machine.flying.pop(id, None)
         if id in (far.meet.__name__, far.ready.__name__):
             if member is not None and not arrival.lost:
                 self._answered(address, member, id, facts, error)
         elif flight is None:
             self.twice += facts.get("speech") is not None
         else:
-            if machine := self._places.machines.get(address):
-                machine.flying.pop(id, None)
             flight.sent.pop(address, None)
             if error or arrival.lost:
+                if member is not None and flight.request.reference is not None:
+                    # it may be that which it never got
+                    member.held.pop(flight.request.reference.content, None)
                 self._lost(flight)
             else:
                 self._came(address, flight, facts, arrays)
@@ -471,7 +479,7 @@ class ClusterSession:
     # -- how it goes
 
     def _report(self) -> None:
-        now, slots = time.monotonic(), self._places.slots
+        now, slots = self._now(), self._places.slots
         flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
         if self._flights:
             self._worked += (now - self._turn) * flying
@@ -490,7 +498,7 @@ class ClusterSession:
         )
         if not here:
             return "the scheduler is away" if self._away else "no machine yet"
-        now = time.monotonic()
+        now = self._now()
         each = ", ".join(
             f"{one.name} {one.seconds / max(1.0, now - one.joined):.1f} x" for one in here[:most]
         )

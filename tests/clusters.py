@@ -1,0 +1,247 @@
+"""Requests for tests of clusters, and a cluster in one thread, by a clock of its own."""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from narrator import __version__
+from narrator.engines import Request, State
+from narrator.engines.cluster import parcels
+from narrator.engines.cluster.reaching import Arrival, MachineSeen, Sent
+from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Reference, Voice
+from narrator.errors import EngineFailure
+from tests.fakes import RATE, HumEngine, hum
+
+Facts = dict[str, Any]
+CERTIFICATES = Path(__file__).parent / "engines" / "cluster" / "certificates"
+
+
+def request(key: str = "1", text: str = "The ferry left at seven.", **more: Any) -> Request:
+    made = Request(
+        key=key,
+        text=text,
+        language="en-GB",
+        voice=Voice("narrator", description="An old ferryman", seed=3),
+        style=None,
+        parameters={"cfg": 2.0, "seed": 7},
+        seed=7,
+        attempt=0,
+        expected=1.5,
+    )
+    return replace(made, **more)
+
+
+def reference(content: str = "clip", seconds: float = 0.5) -> Reference:
+    samples = np.random.default_rng(len(content)).normal(0, 0.1, round(seconds * RATE))
+    latents = {"encoder": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    return Reference(content, samples.astype(np.float32), RATE, "I was a ferryman.", latents)
+
+
+# -- a cluster that is none ------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes when somebody waits for an answer."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+class Answers:
+    """What `Cluster.arrived` is, by a clock: whoever waits in vain has waited."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._there: deque[Arrival] = deque()
+
+    def put(self, arrival: Arrival) -> None:
+        self._there.append(arrival)
+
+    def get(self, timeout: float) -> Arrival:
+        if not self._there:
+            self._clock.time += timeout
+        return self.get_nowait()
+
+    def get_nowait(self) -> Arrival:
+        if not self._there:
+            raise queue.Empty
+        return self._there.popleft()
+
+
+@dataclass
+class FakeMachine:
+    """Answers as `far` does, with an engine that hums; or as a test has it."""
+
+    name: str
+    engine: HumEngine = field(default_factory=HumEngine)
+    engines: frozenset[str] = frozenset({"hum"})
+    slots: int = 2
+    precision: str = "float32"
+    version: str = __version__
+    beat: float = 0.0
+    beats: bool = True
+    """Whether it still says that it is there."""
+    silent: float = 0.0
+    """As its booth says."""
+    works: bool = True
+    """Whether it does what it is asked, or keeps it for later."""
+    keeps: bool = True
+    """Whether it keeps references and takes."""
+    answers: list[bytes | str] = field(default_factory=list)
+    """To the next requests: bytes of its own, or an error's text."""
+    torn: int = 0
+    """References that it does not get."""
+    refuses: str = ""
+    """To be ready, in words."""
+    asked: list[tuple[str, Facts]] = field(default_factory=list)
+    """Tasks, and what their parcels said."""
+    states: list[bool] = field(default_factory=list)
+    """For each request, whether a prompt's state came with it."""
+    waiting: list[tuple[Sent, Callable[[], Arrival]]] = field(default_factory=list)
+    held: dict[str, Reference] = field(default_factory=dict)
+    made: dict[str, State] = field(default_factory=dict)
+
+    def tasks(self, name: str) -> list[Facts]:
+        return [facts for task, facts in self.asked if task == name]
+
+    @property
+    def texts(self) -> list[str]:
+        return [facts["text"] for facts in self.tasks("say")]
+
+    def seen(self, address: str) -> MachineSeen:
+        booth = {"engine": self.engine.name, "slots": self.slots, "silent": self.silent,
+                 "at_work": len(self.waiting)}  # fmt: skip
+        facts = {"narrator": self.version, "system": "Linux", "booths": [booth]}
+        return MachineSeen(address, self.name, self.engines, self.beat, facts)
+
+    def meet(self, facts: Facts) -> bytes:
+        said: Facts = {"narrator": self.version, "form": parcels.FORM}
+        if self.version == facts["narrator"]:
+            said |= {"identity": dict(self.engine.identity()), "memory": {},
+                     "precision": self.precision, "rate": self.engine.sample_rate}  # fmt: skip
+        return parcels.packed(said)
+
+    def ready(self, facts: Facts) -> bytes:
+        return parcels.packed({"refused": self.refuses} if self.refuses else {"slots": self.slots})
+
+    def say(self, facts: Facts, arrays: parcels.Arrays, held: Reference | None) -> bytes:
+        if facts["reference"] and held is None:
+            return parcels.packed({"lacks": "reference"})
+        made = self.made.get if self.keeps else {}.get
+        asked = parcels.to_request(facts, arrays, ENGINES["draft"], held, made)
+        if asked is None:
+            return parcels.packed({"lacks": "prompt"})
+        said = self.engine.fault(asked) or hum(asked)
+        plain = {"took": 0.5, "slots": self.slots, "mark": facts["mark"]}
+        if isinstance(said, EngineFailure):
+            return parcels.packed({**plain, "speech": None, "failure": str(said)})
+        self.made[facts["mark"]] = said.state
+        speech, found = parcels.of_speech(said, RATE)
+        return parcels.packed({**plain, "speech": speech, "failure": None}, found)
+
+
+class FakeCluster:
+    """`reaching.Cluster` in one thread: a machine answers when it is asked, or is let to."""
+
+    def __init__(self, *machines: FakeMachine) -> None:
+        self.clock = Clock()
+        self.arrived: Any = Answers(self.clock)
+        self.there: dict[str, FakeMachine] = {}
+        self.away = self.closed = False
+        self._torn: list[Sent] = []
+        for one in machines:
+            self.come(one)
+
+    def come(self, machine: FakeMachine) -> None:
+        self.there[f"tcp://{machine.name}"] = machine
+
+    def go(self, machine: FakeMachine) -> None:
+        """It dies: what it had never comes."""
+        del self.there[f"tcp://{machine.name}"]
+        machine.waiting.clear()
+
+    def leave(self) -> None:
+        """The scheduler goes away, and with it what was out."""
+        self.away = True
+        for machine in self.there.values():
+            for sent, _ in machine.waiting:
+                self.arrived.put(Arrival(sent, error="the scheduler went away"))
+            machine.waiting.clear()
+
+    def work(self, machine: FakeMachine, most: int = 1000) -> None:
+        """Have it do what it was asked."""
+        doing, machine.waiting = machine.waiting[:most], machine.waiting[most:]
+        for _, work in doing:
+            self.arrived.put(work())
+
+    # -- what a session asks
+
+    def machines(self) -> Mapping[str, MachineSeen] | None:
+        if self.away:
+            return None
+        for one in self.there.values():
+            if one.beats:
+                one.beat = self.clock.time
+        return {at: one.seen(at) for at, one in self.there.items()}
+
+    def send(
+        self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
+        resource: str | None = None,
+    ) -> Sent:  # fmt: skip
+        sent = Sent(address, task.__name__)
+        machine = None if self.away else self.there.get(address)
+        if machine is None:
+            self.arrived.put(Arrival(sent, error="gone"))
+            return sent
+        name, (parcel, *more) = task.__name__, given
+        assert isinstance(parcel, bytes)
+        facts, arrays = parcels.unpacked(parcel)
+        machine.asked.append((name, facts))
+
+        def work() -> Arrival:
+            if name == "hold":
+                if machine.torn:
+                    machine.torn -= 1
+                    self._torn.append(sent)
+                    return Arrival(sent, error="Damaged: a parcel came altered")
+                clip = parcels.to_reference(parcel)
+                machine.held[clip.content] = clip
+                return Arrival(sent, clip.content)
+            if name != "say":
+                return Arrival(sent, getattr(machine, name)(facts))
+            assert resource == machine.engine.name
+            if any(one is more[0] for one in self._torn):  # what it wants has failed
+                return Arrival(sent, error="Damaged: a parcel came altered")
+            machine.states.append("state" in arrays)
+            if machine.answers:
+                answer = machine.answers.pop(0)
+                is_error = isinstance(answer, str)
+                return Arrival(sent, error=answer) if is_error else Arrival(sent, answer)
+            held = more[0] is not None and machine.held.get(facts["reference"])
+            if not machine.keeps:
+                machine.held.clear()
+            return Arrival(sent, machine.say(facts, arrays, held or None))
+
+        if machine.works or name != "say":
+            self.arrived.put(work())
+        else:
+            machine.waiting.append((sent, work))
+        return sent
+
+    def drop(self, sent: Sent) -> None:
+        for machine in self.there.values():
+            machine.waiting = [(one, work) for one, work in machine.waiting if one is not sent]
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,549 @@
+"""What a machine does: many threads' requests are one batch, and whoever asks is answered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from narrator import __version__
+from narrator.engines import Engine, Outcome, Prompt, Request, Speech, machine, quiet
+from narrator.engines.cluster import far, parcels
+from narrator.engines.cluster.far import Booth, Machine
+from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
+from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
+from narrator.settings import Strict
+from tests.clusters import RATE, reference, request
+from tests.fakes import HumEngine, HumSession, hum
+
+SETTINGS = {"name": "hum"}
+
+
+class Gated(HumSession):
+    """Speaks while its engine's gate is open."""
+
+    most = 0
+
+    def add(self, request: Request) -> None:
+        super().add(request)
+        self.most = max(self.most, len(self.waiting))
+
+    def advance(self) -> Sequence[Outcome]:
+        return super().advance() if self.engine.gate.wait(0.01) else []
+
+
+@dataclass
+class GatedEngine(HumEngine):
+    gate: threading.Event = field(default_factory=threading.Event)
+    troubles: list[Exception] = field(default_factory=list)
+    """Of the next starts; each waits for the gate."""
+    encodes: list[str] = field(default_factory=list)
+    precisely: str = "float32"
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
+        if self.troubles:
+            assert self.gate.wait(30)
+            raise self.troubles.pop(0)
+        super().start()
+        self.sessions[-1] = Gated(self, self.slots)
+        return self.sessions[-1]
+
+    def encoded(self, reference: Any) -> dict[str, np.ndarray]:
+        assert not any(session.waiting for session in self.sessions)
+        self.encodes.append(reference.content)
+        return {"encoder": reference.samples[:3]}
+
+    def precision(self) -> str:
+        return self.precisely
+
+
+def until(done: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+
+
+@pytest.fixture(autouse=True)
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What one test learns of speed is not another's."""
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def threads_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far, "IDLE", 3.0)
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that nobody asks is closed at once."""
+    monkeypatch.setattr(far, "IDLE", 0.02)
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(32) as pool:
+        yield pool
+
+
+def booth_of(engine: Engine) -> Booth:
+    return Booth(engine, list)
+
+
+def opened(answer: bytes) -> tuple[dict[str, Any], Speech | None]:
+    facts, arrays = parcels.unpacked(answer)
+    speech = facts.get("speech")
+    return facts, speech and parcels.to_speech(speech, arrays)
+
+
+def at_work(booth: Booth) -> int:
+    return int(booth.facts()["at_work"])
+
+
+# -- a booth ---------------------------------------------------------------------------------------
+
+
+def test_what_many_threads_ask_is_one_batch(threads: ThreadPoolExecutor):
+    engine = GatedEngine()
+    engine.gate.clear()
+    booth = booth_of(engine)
+    asked = [threads.submit(booth.speak, f"mark {n}", request(str(n), f"{n}.")) for n in range(12)]
+    until(lambda: at_work(booth) == 12 and engine.sessions and engine.sessions[0].most == 3)
+    engine.gate.set()
+    for n, one in enumerate(asked):
+        facts, speech = opened(one.result(30))
+        assert (facts["mark"], facts["slots"], facts["failure"]) == (f"mark {n}", 3, None)
+        assert speech is not None
+        wanted = hum(request(f"mark {n}", f"{n}."))  # by its parcel, not by the caller's key
+        np.testing.assert_allclose(speech.samples, wanted.samples, atol=2.0**-23)
+    assert len(engine.sessions) == 1
+    assert engine.sessions[0].most == 3
+
+
+def test_a_parcel_that_comes_twice_is_spoken_once(threads: ThreadPoolExecutor):
+    engine = GatedEngine()
+    engine.gate.clear()
+    booth = booth_of(engine)
+    asked = [threads.submit(booth.speak, "mark", request()) for _ in range(5)]
+    until(lambda: engine.requests)
+    engine.gate.set()
+    answers = {one.result(30) for one in asked}
+    answers.add(booth.speak("mark", request()))  # after its answer, too
+    assert len(answers) == 1
+    assert len(engine.requests) == 1
+
+
+def test_two_of_one_key_are_two_takes(threads: ThreadPoolExecutor):
+    """Other clients may ask for the same step."""
+    engine = GatedEngine()
+    engine.gate.clear()
+    booth = booth_of(engine)
+    asked = [threads.submit(booth.speak, mark, request("1")) for mark in ("mine", "theirs")]
+    until(lambda: len(engine.requests) == 2)
+    engine.gate.set()
+    assert asked[0].result(30) != asked[1].result(30)
+
+
+def test_a_failure_of_the_engine_is_an_answer():
+    booth = booth_of(HumEngine(fault=lambda asked: EngineFailure("it lost its voice")))
+    facts, speech = opened(booth.speak("mark", request()))
+    assert speech is None
+    assert facts["failure"] == "it lost its voice"
+
+
+def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
+    threads: ThreadPoolExecutor,
+):
+    engine = GatedEngine(troubles=[EngineUnavailable("no room for the model")])
+    engine.gate.clear()
+    booth = booth_of(engine)
+    asked = [threads.submit(booth.speak, f"mark {n}", request()) for n in range(5)]
+    until(lambda: at_work(booth) == 5)
+    engine.gate.set()
+    for one in asked:
+        with pytest.raises(EngineUnavailable, match="no room for the model"):
+            one.result(30)
+    assert not booth.busy
+    assert opened(booth.speak("mark 0", request()))[1] is not None
+
+
+def test_who_asks_whether_it_is_ready_hears_why_not():
+    engine = GatedEngine(troubles=[EngineUnavailable("no room for the model")])
+    booth = booth_of(engine)
+    with pytest.raises(EngineUnavailable, match="no room for the model"):
+        booth.ready()
+    booth.ready()
+    assert booth.facts()["slots"] == 3
+
+
+def test_an_engine_that_dies_leaves_nobody_waiting(
+    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+):
+    heard: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", heard.append)
+
+    def fault(asked: Request) -> EngineFailure | None:
+        if asked.text == "Die.":
+            raise ZeroDivisionError("a fault of the engine's own")
+        return None
+
+    engine = GatedEngine(fault=fault)
+    engine.gate.clear()
+    booth = booth_of(engine)
+    asked = [threads.submit(booth.speak, f"mark {n}", request(text="Die.")) for n in range(5)]
+    until(lambda: at_work(booth) == 5 and len(engine.requests) == 3)
+    engine.gate.set()
+    for one in asked:
+        with pytest.raises(EngineUnavailable, match="its engine's thread ended"):
+            one.result(30)
+    until(lambda: heard)
+    assert [one.exc_type for one in heard] == [ZeroDivisionError]
+    assert booth.facts()["slots"] == 0
+    assert opened(booth.speak("mark", request()))[1] is not None
+    assert engine.sessions[0].closed
+
+
+def test_an_idle_session_is_closed_and_opened_again(idle: None):
+    engine = HumEngine()
+    booth = booth_of(engine)
+    booth.speak("1", request())
+    until(lambda: engine.sessions[0].closed)
+    until(lambda: booth.facts()["slots"] == 0)
+    assert engine.loaded
+    booth.speak("2", request())
+    assert len(engine.sessions) == 2
+
+
+def test_a_session_that_is_asked_again_and_again_is_not_opened_anew():
+    engine = HumEngine()
+    booth = booth_of(engine)
+    for n in range(5):
+        booth.speak(str(n), request())
+    assert len(engine.sessions) == 1
+    assert booth.rest()
+
+
+def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
+    engine = GatedEngine()
+    engine.gate.clear()
+    booth = booth_of(engine)
+    assert (booth.facts()["slots"], booth.facts()["silent"]) == (0, 0.0)
+    asked = threads.submit(booth.speak, "mark", request())
+    until(lambda: engine.requests)
+    facts = booth.facts()
+    assert (facts["engine"], facts["slots"], facts["at_work"]) == ("hum", 3, 1)
+    engine.gate.set()
+    asked.result(30)
+    until(lambda: at_work(booth) == 0)
+
+
+def test_an_engine_that_does_not_come_back_is_silent(threads: ThreadPoolExecutor):
+    stuck, free = threading.Event(), threading.Event()
+
+    def fault(asked: Request) -> EngineFailure | None:
+        stuck.set()
+        assert free.wait(30)
+        return None
+
+    booth = booth_of(HumEngine(fault=fault))
+    asked = threads.submit(booth.speak, "mark", request())
+    assert stuck.wait(30)
+    until(lambda: booth.facts()["silent"] > 0.1)
+    free.set()
+    asked.result(30)
+
+
+# -- speed -----------------------------------------------------------------------------------------
+
+
+def test_speed_is_learnt_with_all_slots_full_and_kept(
+    idle: None, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(far, "ENOUGH", 1e-4)
+    booth = booth_of(HumEngine())
+    assert booth.facts()["speed"] is None
+    list(threads.map(lambda n: booth.speak(f"{n}", request(str(n))), range(60)))
+    until(lambda: booth.facts()["slots"] == 0)  # it has left its session, and kept it
+    known = booth.facts()["speed"]
+    assert known > 0
+    until(lambda: booth_of(HumEngine()).facts()["speed"] == known)
+    assert booth_of(HumEngine(version=2)).facts()["speed"] is None
+
+
+def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(far, "ENOUGH", 1e-9)
+    booth = booth_of(HumEngine())
+    for n in range(5):
+        booth.speak(str(n), request())
+    assert booth.facts()["speed"] is None
+
+
+@pytest.mark.parametrize("kept", ["[]", '{"x": true}', "no JSON", '{"x": -1}'])
+def test_a_file_of_speeds_that_is_none_is_no_trouble(library: Path, kept: str):
+    (library / "speeds.json").write_text(kept)
+    assert booth_of(HumEngine()).facts()["speed"] is None
+
+
+# -- a machine -------------------------------------------------------------------------------------
+
+
+class HumSettings(EngineSettings):
+    slots: int = 3
+    model: str = "auto"
+    version: int = 1
+
+
+class LoudSettings(HumSettings):
+    process: str = "auto"
+
+
+@dataclass
+class There:
+    """This machine, with engines that hum."""
+
+    machine: Machine
+    engines: list[GatedEngine] = field(default_factory=list)
+    made: list[EngineSettings] = field(default_factory=list)
+
+    def make(
+        self, settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]
+    ) -> Engine:
+        assert isinstance(settings, HumSettings)
+        if settings.version > 90:
+            raise EngineUnavailable("no such model here")
+        self.made.append(settings)
+        self.engines.append(
+            GatedEngine(name=settings.name, slots=settings.slots, version=settings.version)
+        )
+        return self.engines[-1]
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> There:
+    found = There(Machine())
+
+    def kind(name: str, settings: type[EngineSettings]) -> EngineKind:
+        return EngineKind(
+            name=name, settings=settings, overrides=Strict, voice=None,
+            sample_rate=lambda settings: RATE, speaks=lambda language: True,
+            spells=frozenset(), make=found.make,
+        )  # fmt: skip
+
+    kinds = {"hum": kind("hum", HumSettings), "loud": kind("loud", LoudSettings)}
+    monkeypatch.setattr(far, "ENGINES", kinds)
+    monkeypatch.setattr(far, "MACHINE", found.machine)
+    return found
+
+
+def asked(task: Callable[..., bytes], *given: Any, **facts: Any) -> dict[str, Any]:
+    parcel = {"settings": SETTINGS, "narrator": __version__, "form": parcels.FORM, **facts}
+    return opened(task(parcels.packed(parcel), *given))[0]
+
+
+def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
+    said = asked(far.meet)
+    assert said == {
+        "narrator": __version__, "form": parcels.FORM, "identity": {"name": "hum", "version": 1},
+        "memory": {}, "precision": "float32", "rate": RATE,
+    }  # fmt: skip
+    assert not there.engines[0].sessions
+
+
+def test_it_refuses_nobody_for_what_another_would_not_have(there: There):
+    there.machine.here = {"version": 7}
+    said = asked(far.meet)
+    assert said["identity"] == {"name": "hum", "version": 7}
+
+
+@pytest.mark.parametrize("other", [{"narrator": "0.1"}, {"form": 0}])
+def test_another_narrator_gets_no_more_than_the_version(there: There, other: dict[str, Any]):
+    assert asked(far.meet, **other) == {"narrator": __version__, "form": parcels.FORM}
+    assert not there.made
+
+
+@pytest.mark.parametrize("task", [far.meet, far.ready])
+def test_an_engine_that_is_not_here_is_refused_in_words(there: There, task: Callable[..., bytes]):
+    assert asked(task, settings={"name": "sing"}) == {"refused": "no engine sing here"}
+    said = asked(task, settings={"name": "hum", "version": 99})
+    assert said == {"refused": "no such model here"}
+
+
+def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There):
+    there.machine.here = {"model": "/models/mine", "slots": 5, "unheard": 1}
+    settings = {"name": "hum", "model": "org/model", "slots": 2, "version": 4}
+    assert asked(far.ready, settings=settings) == {"slots": 5}
+    (made,) = there.made
+    assert isinstance(made, HumSettings)
+    assert (made.model, made.slots, made.version) == ("/models/mine", 5, 4)
+
+
+def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
+    asked(far.meet, settings={"name": "loud", "process": "here"})
+    there.machine.here = {"process": "here"}
+    asked(far.meet, settings={"name": "loud", "process": "own", "version": 2})
+    assert [made.process for made in there.made if isinstance(made, LoudSettings)] == [
+        "own",
+        "here",
+    ]
+
+
+def test_engines_of_the_same_settings_are_one(there: There):
+    asked(far.meet)
+    asked(far.ready)
+    asked(far.meet, settings={"name": "hum", "version": 2})
+    assert len(there.engines) == 2
+
+
+def test_an_engine_gives_back_memory_for_another_with_its_session_closed(
+    there: There, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
+    asked(far.ready)
+    (first,) = there.engines
+    second = {"name": "hum", "version": 2}
+    asked(far.meet, settings=second)
+    there.engines[1].size = 4
+    asked(far.ready, settings=second)
+    assert first.sessions[0].closed
+    assert not first.loaded
+    asked(far.ready)
+    assert first.loaded
+    assert all(booth.rest() for booth in there.machine._booths.values())
+
+
+def test_an_engine_that_is_at_work_keeps_its_memory(
+    there: There, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
+    asked(far.meet)
+    (first,) = there.engines
+    first.gate.clear()
+    saying = say(threads, request())
+    until(lambda: first.requests)
+    second = {"name": "hum", "version": 2}
+    asked(far.meet, settings=second)
+    there.engines[1].size = 4
+    asked(far.ready, settings=second)
+    assert first.loaded
+    assert not first.sessions[0].closed
+    first.gate.set()
+    assert opened(saying.result(30))[1] is not None
+
+
+def say(
+    threads: ThreadPoolExecutor, one: Request, made: str | None = None, held: str | None = None
+) -> Future[bytes]:
+    return threads.submit(far.say, parcels.of_request(one, SETTINGS, made), held)
+
+
+def test_a_request_is_spoken(there: There, threads: ThreadPoolExecutor):
+    facts, speech = opened(say(threads, request()).result(30))
+    assert speech is not None
+    assert len(speech.samples) > RATE
+    assert facts["took"] >= 0
+
+
+def test_a_request_that_its_engine_cannot_speak_is_refused(
+    there: There, threads: ThreadPoolExecutor
+):
+    asked(far.meet)
+    there.engines[0].troubles = [EngineUnavailable("no room for the model")]
+    facts, _ = opened(say(threads, request()).result(30))
+    assert facts == {"refused": "no room for the model"}
+
+
+def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: ThreadPoolExecutor):
+    clip = reference()
+    assert far.hold(parcels.of_reference(clip)) == clip.content
+    say(threads, request(reference=clip), held=clip.content).result(30)
+    (spoken,) = there.engines[0].requests
+    assert spoken.reference is not None
+    assert np.array_equal(spoken.reference.samples, clip.samples)
+
+
+def test_a_reference_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
+    facts, _ = opened(say(threads, request(reference=reference()), held="clip").result(30))
+    assert facts == {"lacks": "reference"}
+
+
+def test_references_that_were_used_last_are_kept(there: There, monkeypatch: pytest.MonkeyPatch):
+    parcel = parcels.of_reference(reference("1"))
+    there.machine.held = far._Recent(int(2.5 * len(parcel)))
+    for content in ("1", "2"):
+        far.hold(parcels.of_reference(reference(content)))
+    assert there.machine.held.get("1")
+    far.hold(parcels.of_reference(reference("3")))
+    assert [content for content in "123" if there.machine.held.get(content)] == ["1", "3"]
+
+
+def after(speech: Speech) -> Request:
+    return request("2", prompt=Prompt("Before that.", lambda: speech.samples, speech.state))
+
+
+def test_a_request_goes_on_from_a_take_that_was_made_here(
+    there: There, threads: ThreadPoolExecutor
+):
+    facts, speech = opened(say(threads, request()).result(30))
+    assert speech is not None
+    assert opened(say(threads, after(speech), facts["mark"]).result(30))[1] is not None
+    prompt = there.engines[0].requests[-1].prompt
+    assert prompt is not None
+    assert np.array_equal(prompt.state, speech.state)
+
+
+def test_a_prompt_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
+    facts, _ = opened(say(threads, after(hum(request())), "nobody's mark").result(30))
+    assert facts == {"lacks": "prompt"}
+    assert not there.engines[0].requests
+
+
+def test_a_clip_is_encoded_in_the_engines_own_thread(there: There, threads: ThreadPoolExecutor):
+    clip = reference()
+    held = far.hold(parcels.of_reference(clip))
+    parcel = parcels.packed({"settings": SETTINGS})
+    answers = list(threads.map(lambda _: far.encode(parcel, held), range(3)))
+    facts, arrays = parcels.unpacked(answers[0])
+    assert facts == {"names": ["encoder"]}
+    assert np.array_equal(arrays["latents0"], clip.samples[:3])
+    assert there.engines[0].encodes == [clip.content]
+
+
+def test_a_clip_that_is_not_here_is_not_encoded(there: There):
+    assert asked(far.encode, "clip") == {"lacks": "reference"}
+
+
+def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
+    there: There, monkeypatch: pytest.MonkeyPatch
+):
+    def encoded(engine: GatedEngine, clip: Any) -> dict[str, np.ndarray]:
+        raise EngineFailure("the clip is too short")
+
+    monkeypatch.setattr(GatedEngine, "encoded", encoded)
+    held = far.hold(parcels.of_reference(reference()))
+    assert asked(far.encode, held) == {"refused": "the clip is too short"}
+
+
+def test_a_machine_says_who_it_is(there: There):
+    asked(far.ready)
+    facts = there.machine.facts()
+    assert facts["narrator"] == __version__
+    assert facts["system"]
+    assert [booth["engine"] for booth in facts["booths"]] == ["hum"]
+
+
+def test_a_damaged_parcel_is_not_answered(there: There):
+    with pytest.raises(parcels.Damaged):
+        far.say(parcels.of_request(request(), SETTINGS)[:-1], None)
+    assert not issubclass(parcels.Damaged, NarratorError)
