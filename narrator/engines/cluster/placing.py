@@ -7,6 +7,7 @@ have spoken sooner. Knows no Dask.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -40,7 +41,18 @@ class MachineLoad:
     pace: float | None = None
     """Seconds that a second of speech takes in one of its slots; None before its first take."""
     flying: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By request: when it went out, and the seconds expected of it."""
+    """By request, as they went out: when it began, and the seconds expected of it. What is more
+    than there are slots has not begun."""
+
+    def ended(self, key: str, now: float) -> None:
+        """A request has left it; what waited there has its slot."""
+        before = list(self.flying)
+        if key not in before:
+            return
+        del self.flying[key]
+        if before.index(key) < self.slots < len(before):
+            waited = before[self.slots]
+            self.flying[waited] = now, self.flying[waited][1]
 
     def learn(self, expected: float, took: float) -> None:
         """A take of so many expected seconds was that long in its slot."""
@@ -98,8 +110,9 @@ class Placement:
         fastest machine."""
         left = unseen + sum(one.seconds for one in self.waiting.values())
         for name, machine in self.machines.items():
-            for began, seconds in machine.flying.values():
-                left += max(0.0, seconds - (now - began) / paces[name])
+            for number, (began, seconds) in enumerate(machine.flying.values()):
+                spoken = (now - began) / paces[name] if number < machine.slots else 0.0
+                left += max(0.0, seconds - spoken)
         speed = sum(machine.slots / paces[name] for name, machine in self.machines.items())
         longest = max((one.chain for one in self.waiting.values()), default=0.0)
         return max(left / max(speed, _LATE), longest * min(paces.values()))
@@ -107,11 +120,13 @@ class Placement:
     def _ends(self, name: str, now: float, pace: float) -> list[float]:
         """When each slot of a machine is free, as far as can be told."""
         machine = self.machines[name]
-        ends = [now] * max(0, machine.slots - len(machine.flying))
-        flying = sorted(max(now, at + seconds * pace) for at, seconds in machine.flying.values())
-        # what is more than it has slots waits there for the first of them
-        more = max(0, len(flying) - machine.slots)
-        return sorted(ends + flying[more:]) if machine.slots else []
+        flying = list(machine.flying.values())
+        ends = [max(now, began + seconds * pace) for began, seconds in flying[: machine.slots]]
+        ends += [now] * (machine.slots - len(ends))
+        heapq.heapify(ends)
+        for _, seconds in flying[machine.slots :]:  # waits there for the first that is free
+            heapq.heapreplace(ends, ends[0] + seconds * pace)
+        return sorted(ends)
 
     def _free(self, now: float, paces: Mapping[str, float]) -> list[tuple[float, str]]:
         """Slots that are free, or about to be: of fast machines first."""

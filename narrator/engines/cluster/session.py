@@ -382,7 +382,7 @@ class ClusterSession:
             self.twice += facts.get("speech") is not None
         else:
             if machine := self._places.machines.get(address):
-                machine.flying.pop(id, None)
+                machine.ended(id, time.monotonic())
             flight.sent.pop(address, None)
             if error:
                 self._lost(flight)
