@@ -1,6 +1,6 @@
 """What a cluster gives and costs: real processes, virtual time, and the way of a take.
 
-    python -m tests.bench.cluster [BOOK.epub] [--only processes virtual way thousand]
+python -m tests.bench.cluster [BOOK.epub] [--only processes virtual way thousand]
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ def processes(
     started: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
-            process = subprocess.Popen(
-                [sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE
-            )
+            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE)
             started.append(process)
             assert process.stdout is not None and process.stdout.readline()
         yield started

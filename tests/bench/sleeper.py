@@ -138,9 +138,7 @@ class SleeperEngine:
 
 
 def kind(tempo: float) -> EngineKind:
-    def make(
-        settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]
-    ) -> Engine:
+    def make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
         return SleeperEngine(tempo)
 
     return EngineKind(

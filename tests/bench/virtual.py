@@ -4,6 +4,7 @@ for. Behind it stand the real session, its placing, its parcels and the render's
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import queue
@@ -12,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -57,10 +59,16 @@ class _VirtualMachine:
 
 
 class VirtualCluster:
-    """Machines of speeds; a slot of one of speed 1 speaks in real time, give or take `jitter`."""
+    """Machines of speeds; a slot of one of speed 1 speaks in real time, give or take `jitter`.
 
-    def __init__(self, speeds: Sequence[float], slots: int, jitter: float, seed: int) -> None:
+    Where it is `thinking`, what the session computes takes its time, too.
+    """
+
+    def __init__(
+        self, speeds: Sequence[float], slots: int, jitter: float, seed: int, *, thinking: bool
+    ) -> None:
         self.now = 0.0
+        self._thinking, self._left = thinking, 0.0
         self.worked = 0.0
         """Seconds of slots that spoke."""
         self.done = 0.0
@@ -79,35 +87,47 @@ class VirtualCluster:
         self._seen: Mapping[str, MachineSeen] = {}
         self._looked = -LOOK
 
+    def time(self) -> float:
+        return self.now + (time.thread_time() - self._left if self._thinking else 0.0)
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        """What is done meanwhile is no session's, and takes no time."""
+        began, self.now = time.thread_time(), self.time()
+        try:
+            yield
+        finally:
+            self._left = time.thread_time()
+            self.cpu += self._left - began
+
     def machines(self) -> Mapping[str, MachineSeen]:
         if self.now >= self._looked + LOOK:
-            began, self._looked = time.thread_time(), self.now
-            booths = [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0}]
-            self._seen = {
-                at: MachineSeen(at, one.name, ENGINES, self.now, {"booths": booths})
-                for at, one in self._machines.items()
-            }
-            self.cpu += time.thread_time() - began
+            with self._inside():
+                self._looked = self.now
+                booths = [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0}]
+                self._seen = {
+                    at: MachineSeen(at, one.name, ENGINES, self.now, {"booths": booths})
+                    for at, one in self._machines.items()
+                }
         return self._seen
 
     def send(
         self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
         resource: str | None = None,
     ) -> Sent:  # fmt: skip
-        began = time.thread_time()
         sent = Sent(address, task.__name__)
-        if task is far.say:
-            parcel = given[0]
-            assert isinstance(parcel, bytes)
-            facts, _ = parcels.unpacked(parcel)
-            self._at(self.now + OUT, lambda: self._asked(sent, facts))
-        else:
-            answer = parcels.packed({
-                "narrator": __version__, "form": parcels.FORM, "precision": "", "rate": RATE,
-                "identity": SleeperEngine().identity(), "slots": self._slots,
-            })  # fmt: skip
-            self._at(self.now + HOME, lambda: Arrival(sent, answer))
-        self.cpu += time.thread_time() - began
+        with self._inside():
+            if task is far.say:
+                parcel = given[0]
+                assert isinstance(parcel, bytes)
+                facts, _ = parcels.unpacked(parcel)
+                self._at(self.now + OUT, lambda: self._asked(sent, facts))
+            else:
+                answer = parcels.packed({
+                    "narrator": __version__, "form": parcels.FORM, "precision": "", "rate": RATE,
+                    "identity": SleeperEngine().identity(), "slots": self._slots,
+                })  # fmt: skip
+                self._at(self.now + HOME, lambda: Arrival(sent, answer))
         return sent
 
     def drop(self, sent: Sent) -> None:
@@ -118,16 +138,15 @@ class VirtualCluster:
 
     def next(self, seconds: float) -> Arrival:
         """What arrives within so many seconds. Raises queue.Empty."""
-        began, until = time.thread_time(), self.now + seconds
-        try:
+        with self._inside():
+            until = self.now + seconds
             while self._events and self._events[0][0] <= until:
-                self.now, _, event = heapq.heappop(self._events)
+                when, _, event = heapq.heappop(self._events)
+                self.now = max(self.now, when)
                 if arrival := event():
                     return arrival
             self.now = until
             raise queue.Empty
-        finally:
-            self.cpu += time.thread_time() - began
 
     def _at(self, when: float, event: Callable[[], Arrival | None]) -> None:
         heapq.heappush(self._events, (when, next(self._numbers), event))
@@ -142,7 +161,7 @@ class VirtualCluster:
         while machine.slots and machine.queued:
             machine.slots -= 1
             sent, facts, took = machine.queued.popleft()
-            self._at(self.now + took, lambda: self._spoken(machine, sent, facts, took))
+            self._at(self.now + took, partial(self._spoken, machine, sent, facts, took))
 
     def _spoken(
         self, machine: _VirtualMachine, sent: Sent, facts: Mapping[str, Any], took: float
@@ -176,11 +195,17 @@ def request_of(task: Task, scheduler: Scheduler) -> Request:
 
 
 def simulate(
-    tasks: Mapping[str, Task], speeds: Sequence[float], slots: int, jitter: float, seed: int
+    tasks: Mapping[str, Task],
+    speeds: Sequence[float],
+    slots: int,
+    jitter: float,
+    seed: int,
+    *,
+    thinking: bool = False,
 ) -> VirtualRun:
     """All of a book's chunks by machines of speeds."""
-    cluster = VirtualCluster(speeds, slots, jitter, seed)
-    with mock.patch.object(session, "time", SimpleNamespace(monotonic=lambda: cluster.now)):
+    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking)
+    with mock.patch.object(session, "time", SimpleNamespace(monotonic=cluster.time)):
         ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster)
         while ours.slots < 2 * slots * len(speeds):
             ours.advance()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from narrator import __version__, keys
-from narrator.engines import Engine, Outcome, Request, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.placing import MachineLoad, Placement, Waiting
 from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, Sent
@@ -88,6 +88,19 @@ class _Flight:
     deaths: int = 0
 
 
+class _Sparing:
+    """What takes long with many machines, done so seldom that it is a tenth of the time."""
+
+    def __init__(self) -> None:
+        self._again = 0.0
+
+    def due(self, now: float) -> bool:
+        return now >= self._again
+
+    def did(self, began: float, now: float) -> None:
+        self._again = now + 9 * (now - began)
+
+
 class ClusterSession:
     """What waits, what is out and where, and what came home."""
 
@@ -125,6 +138,7 @@ class ClusterSession:
         self.slots = 2
         self.busy = 0.0
         self.note = "no machine yet"
+        self._looking, self._placing, self._noting = _Sparing(), _Sparing(), _Sparing()
         self._look()
 
     # -- what a render calls
@@ -169,6 +183,8 @@ class ClusterSession:
 
     def _look(self) -> None:
         now = time.monotonic()
+        if not self._looking.due(now):
+            return
         seen = self._cluster.machines()
         if seen is None:
             self._lost_scheduler()
@@ -185,6 +201,7 @@ class ClusterSession:
             self._since = now
         elif now - self._since > self._patience.nobody:
             raise EngineUnavailable(self._nobody())
+        self._looking.did(now, time.monotonic())
 
     def _lost_scheduler(self) -> None:
         """Who was there may still be, behind it; that is asked when it is back."""
@@ -334,7 +351,11 @@ class ClusterSession:
 
     def _send(self) -> None:
         now = time.monotonic()
-        for id, address in list(self._places.placed(now, self._unasked)):
+        if not self._placing.due(now):
+            return
+        placed = list(self._places.placed(now, self._unasked))
+        self._placing.did(now, time.monotonic())
+        for id, address in placed:
             self._send_to(address, self._flights[id])
 
     def _send_to(self, address: str, flight: _Flight) -> None:
@@ -370,7 +391,7 @@ class ClusterSession:
             return
         address, id = known
         member, flight = self._members.get(address), self._flights.get(id)
-        facts, arrays, error = _opened(arrival)
+        facts, speech, error = _opened(arrival)
         if member is not None:
             member.faults = member.faults + 1 if error else 0
             if member.faults >= MOST_FAULTS:
@@ -387,7 +408,7 @@ class ClusterSession:
             if error:
                 self._lost(flight)
             else:
-                self._came(address, flight, facts, arrays)
+                self._came(address, flight, facts, speech)
 
     def _answered(
         self, address: str, member: _Member, what: str, facts: Mapping[str, Any], error: str
@@ -403,7 +424,7 @@ class ClusterSession:
             member.phase, member.precision = "met", str(facts["precision"])
 
     def _came(
-        self, address: str, flight: _Flight, facts: Mapping[str, Any], arrays: parcels.Arrays
+        self, address: str, flight: _Flight, facts: Mapping[str, Any], speech: Speech | None
     ) -> None:
         member, request = self._members.get(address), flight.request
         if "refused" in facts:
@@ -417,10 +438,9 @@ class ClusterSession:
             self._heads.pop(_head(request), None)
             self._wait(flight)
             return
-        if facts["speech"] is None:
+        if speech is None:
             self._fail(flight, facts["failure"])
             return
-        speech = parcels.to_speech(facts["speech"], arrays)
         if speech.state is not None and len(speech.state):
             self._heads[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
             while len(self._heads) > _HEADS:
@@ -448,15 +468,18 @@ class ClusterSession:
 
     def _report(self) -> None:
         now, slots = time.monotonic(), self._places.slots
+        # as many wait here, so that machines of other speeds can be given other chains
+        self.slots = 2 * max(1, slots)
+        if not self._noting.due(now):
+            return
         flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
         if self._flights:
             self._worked += (now - self._turn) * flying
             self._could += (now - self._turn) * slots
         self._turn = now
         self.busy = self._worked / self._could if self._could else 0.0
-        # as many wait here, so that machines of other speeds can be given other chains
-        self.slots = 2 * max(1, slots)
         self.note = self._who(_LISTED)
+        self._noting.did(now, time.monotonic())
 
     def _who(self, most: int) -> str:
         """Who speaks, and how fast: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
@@ -484,14 +507,13 @@ def _head(request: Request) -> str:
     return parcels.state_mark(prompt.state[:1])
 
 
-def _opened(arrival: Arrival) -> tuple[dict[str, Any], parcels.Arrays, str]:
-    """Facts and arrays of an answer, or why there is none."""
+def _opened(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]:
+    """What an answer says, and the take in it; or why there is no answer."""
     if arrival.error:
-        return {}, {}, arrival.error
+        return {}, None, arrival.error
     try:
         facts, arrays = parcels.unpacked(arrival.answer)
-        if facts.get("speech") is not None:
-            parcels.to_speech(facts["speech"], arrays)
+        said = facts.get("speech")
+        return facts, None if said is None else parcels.to_speech(said, arrays), ""
     except parcels.Damaged as error:
-        return {}, {}, str(error)
-    return facts, arrays, ""
+        return {}, None, str(error)
