@@ -7,6 +7,8 @@ have spoken sooner. Knows no Dask.
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +17,10 @@ LEAD, SHARE = 1.0, 0.15
 most that share of what it takes."""
 _LEARN = 0.2
 """Weight of the last take in what is known of a machine's pace."""
+SURE = 1.2
+"""Times what a chain should take yet from a slot on, that is there for it if it is not urgent."""
+ALIKE = 0.9
+"""Share of the longest chain that another may have to be as good."""
 _LATE = 1e-6
 
 
@@ -40,7 +46,22 @@ class MachineLoad:
     pace: float | None = None
     """Seconds that a second of speech takes in one of its slots; None before its first take."""
     flying: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By request: when it went out, and the seconds expected of it."""
+    """By request, as they went out: when it began, and the seconds expected of it. What is more
+    than there are slots has not begun."""
+
+    def least(self, now: float) -> float:
+        """What its pace is at least, as its first takes have not come."""
+        return max(((now - at) / seconds for at, seconds in self.flying.values()), default=0.0)
+
+    def ended(self, key: str, now: float) -> None:
+        """A request has left it; what waited there has its slot."""
+        before = list(self.flying)
+        if key not in before:
+            return
+        del self.flying[key]
+        if before.index(key) < self.slots < len(before):
+            waited = before[self.slots]
+            self.flying[waited] = now, self.flying[waited][1]
 
     def learn(self, expected: float, took: float) -> None:
         """A take of so many expected seconds was that long in its slot."""
@@ -68,16 +89,17 @@ class Placement:
         """
         if not self.waiting or not self.machines:
             return
-        paces = self._paces()
+        paces = self._paces(now)
+        ends = {name: self._ends(name, now, pace) for name, pace in paces.items()}
+        free = self._free(now, paces, ends)
+        if not free:
+            return
         fastest = min(paces.values())
         order = sorted(self.waiting, key=self._rank)  # stable
         end = now + self._least(now, unseen, paces)
-        free = self._free(now, paces)
-        later = _Later(self, now, paces, free)
+        later = _Later(paces, ends, free)
         for at, name in free:
-            key = self._for(at, paces[name], name, order, end, fastest)
-            if key is None:
-                key = self._sooner(at, paces[name], order, later)
+            key = self._for(at, paces[name], name, order, end, fastest, later)
             if key is None:
                 continue
             order.remove(key)
@@ -88,18 +110,22 @@ class Placement:
         one = self.waiting[key]
         return not one.first, -one.chain
 
-    def _paces(self) -> Mapping[str, float]:
+    def _paces(self, now: float) -> Mapping[str, float]:
         known = [m.pace for m in self.machines.values() if m.pace is not None]
         usual = sum(known) / len(known) if known else 1.0
-        return {name: usual if m.pace is None else m.pace for name, m in self.machines.items()}
+        return {
+            name: max(usual, m.least(now)) if m.pace is None else m.pace
+            for name, m in self.machines.items()
+        }
 
     def _least(self, now: float, unseen: float, paces: Mapping[str, float]) -> float:
         """Seconds that all of it takes at least: spread over all slots, or its longest chain on the
         fastest machine."""
         left = unseen + sum(one.seconds for one in self.waiting.values())
         for name, machine in self.machines.items():
-            for began, seconds in machine.flying.values():
-                left += max(0.0, seconds - (now - began) / paces[name])
+            for number, (began, seconds) in enumerate(machine.flying.values()):
+                spoken = (now - began) / paces[name] if number < machine.slots else 0.0
+                left += max(0.0, seconds - spoken)
         speed = sum(machine.slots / paces[name] for name, machine in self.machines.items())
         longest = max((one.chain for one in self.waiting.values()), default=0.0)
         return max(left / max(speed, _LATE), longest * min(paces.values()))
@@ -107,51 +133,57 @@ class Placement:
     def _ends(self, name: str, now: float, pace: float) -> list[float]:
         """When each slot of a machine is free, as far as can be told."""
         machine = self.machines[name]
-        ends = [now] * max(0, machine.slots - len(machine.flying))
-        flying = sorted(max(now, at + seconds * pace) for at, seconds in machine.flying.values())
-        # what is more than it has slots waits there for the first of them
-        more = max(0, len(flying) - machine.slots)
-        return sorted(ends + flying[more:]) if machine.slots else []
+        flying = list(machine.flying.values())
+        ends = [max(now, began + seconds * pace) for began, seconds in flying[: machine.slots]]
+        ends += [now] * (machine.slots - len(ends))
+        heapq.heapify(ends)
+        for _, seconds in flying[machine.slots :]:  # waits there for the first that is free
+            heapq.heapreplace(ends, ends[0] + seconds * pace)
+        return sorted(ends)
 
-    def _free(self, now: float, paces: Mapping[str, float]) -> list[tuple[float, str]]:
+    def _free(
+        self, now: float, paces: Mapping[str, float], ends: Mapping[str, list[float]]
+    ) -> list[tuple[float, str]]:
         """Slots that are free, or about to be: of fast machines first."""
         found: list[tuple[float, float, str]] = []
-        for name, pace in paces.items():
-            machine = self.machines[name]
-            room = 2 * machine.slots - len(machine.flying)
-            usual = sum(seconds for _, seconds in machine.flying.values()) / max(
-                1, len(machine.flying)
-            )
+        for name, machine in self.machines.items():
+            if not ends[name] or ends[name][0] > now + LEAD:
+                continue
+            pace, flying = paces[name], len(machine.flying)
+            # of one that is new nobody knows when it will be free
+            room = (1 if machine.pace is None else 2) * machine.slots - flying
+            usual = sum(seconds for _, seconds in machine.flying.values()) / max(1, flying)
             soon = now + min(LEAD, SHARE * usual * pace)
-            ends = [at for at in self._ends(name, now, pace) if at <= soon]
-            found += ((pace, at, name) for at in ends[: max(0, room)])
+            found += ((pace, at, name) for at in ends[name][: max(0, room)] if at <= soon)
         return [(at, name) for _, at, name in sorted(found)]
 
     def _for(
-        self, at: float, pace: float, name: str, order: list[str], end: float, fastest: float
+        self,
+        at: float,
+        pace: float,
+        name: str,
+        order: list[str],
+        end: float,
+        fastest: float,
+        later: _Later,
     ) -> str | None:
-        """What a slot speaks: most hangs on it, and it is done before all could be; of equals what
-        this machine has the beginning of."""
+        """What a slot speaks: most hangs on it, and it is done here before all could be, or sooner
+        than by a busy machine; of equals what this machine has the beginning of."""
         found: str | None = None
         for key in order:
             one = self.waiting[key]
-            if at + one.seconds * pace + (one.chain - one.seconds) * fastest > end + _LATE:
-                continue
-            if found is None:
-                found = key
-            if one.near == name and one.chain >= 0.9 * self.waiting[found].chain:
-                return key
-            if one.chain < 0.9 * self.waiting[found].chain:
+            if found is not None and one.chain < ALIKE * self.waiting[found].chain:
                 break
-        return found
-
-    def _sooner(self, at: float, pace: float, order: list[str], later: _Later) -> str | None:
-        """What no other machine would have spoken sooner, busy as it is."""
-        for key in order:
-            seconds = self.waiting[key].seconds
-            if at + seconds * pace <= later.end(key, seconds):
+            if found is not None and one.near != name:
+                continue
+            done = at + one.seconds * pace
+            whole = one.seconds * pace + (one.chain - one.seconds) * fastest
+            if at + SURE * whole > end and later.sooner(key, one, done):
+                continue
+            if one.near == name:
                 return key
-        return None
+            found = key
+        return found
 
 
 class _Later:
@@ -159,30 +191,32 @@ class _Later:
 
     def __init__(
         self,
-        places: Placement,
-        now: float,
         paces: Mapping[str, float],
+        ends: Mapping[str, list[float]],
         free: list[tuple[float, str]],
     ) -> None:
-        taken = {name: sum(other == name for _, other in free) for _, name in free}
-        self._slots = [
-            (at, paces[name])
-            for name in places.machines
-            for at in places._ends(name, now, paces[name])[taken.get(name, 0) :]
-        ]
+        taken = Counter(name for _, name in free)
+        self._slots = {
+            name: (slots[taken[name] :], paces[name])
+            for name, slots in ends.items()
+            if len(slots) > taken[name]
+        }
+        """By machine: when each is free, soonest first, and its pace."""
         self._known: dict[str, float] = {}
 
-    def end(self, key: str, seconds: float) -> float:
-        """Booked, so that the next that asks comes after it."""
-        if key not in self._known:
-            best = min(
-                range(len(self._slots)),
-                key=lambda n: self._slots[n][0] + seconds * self._slots[n][1],
-                default=None,
-            )
-            if best is None:
-                return float("inf")
-            at, pace = self._slots[best]
-            self._known[key] = at + seconds * pace
-            self._slots[best] = (self._known[key], pace)
-        return self._known[key]
+    def sooner(self, key: str, one: Waiting, done: float) -> bool:
+        """Whether one of them has it done before; then that one is to have it, and what asks next
+        comes after it."""
+        if key in self._known:
+            return self._known[key] < done
+        seconds = one.seconds
+        soonest = min(
+            ((slots[0] + seconds * pace, name) for name, (slots, pace) in self._slots.items()),
+            default=None,
+        )
+        if soonest is None or soonest[0] >= done:
+            return False
+        ends, name = soonest
+        heapq.heapreplace(self._slots[name][0], ends)
+        self._known[key] = ends
+        return True

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from narrator import __version__, keys
-from narrator.engines import Engine, Outcome, Request, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.placing import MachineLoad, Placement, Waiting
 from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, Sent
@@ -93,6 +93,19 @@ class _Flight:
     deaths: int = 0
 
 
+class _Sparing:
+    """What takes long with many machines, done so seldom that it is a tenth of the time."""
+
+    def __init__(self) -> None:
+        self._again = 0.0
+
+    def due(self, now: float) -> bool:
+        return now >= self._again
+
+    def did(self, began: float, now: float) -> None:
+        self._again = now + 9 * (now - began)
+
+
 class ClusterSession:
     """What waits, what is out and where, and what came home."""
 
@@ -132,6 +145,7 @@ class ClusterSession:
         self.slots = 2
         self.busy = 0.0
         self.note = "no machine yet"
+        self._looking, self._placing, self._noting = _Sparing(), _Sparing(), _Sparing()
         self._look()
 
     # -- what a render calls
@@ -177,6 +191,8 @@ class ClusterSession:
 
     def _look(self) -> None:
         now = self._now()
+        if not self._looking.due(now):
+            return
         seen = self._cluster.machines()
         if seen is None:
             self._lost_scheduler()
@@ -193,6 +209,7 @@ class ClusterSession:
             self._since = now
         elif now - self._since > self._patience.nobody:
             raise EngineUnavailable(self._nobody())
+        self._looking.did(now, self._now())
 
     def _lost_scheduler(self) -> None:
         """Who was there may still be, behind it; that is asked when it is back."""
@@ -213,26 +230,29 @@ class ClusterSession:
         if now - member.since > patience.get(member.phase, math.inf):
             member.phase, member.since = "new", now
             self._ask(address, far.meet)
-        if member.phase != "here":
-            return
         booth = seen.booth(self._engine.name)
         quiet_for = max(now - member.heard, float(booth.get("silent", 0.0)))
         if (quiet_for > self._patience.silent) != member.silent:
             member.silent = not member.silent
             self._fell_silent(address, member, quiet_for)
-        if not member.silent and booth.get("slots"):
-            self._places.machines[address].slots = int(booth["slots"])
+        if (load := self._places.machines.get(address)) and booth.get("slots"):
+            load.slots = int(booth["slots"])
 
     def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
         """What it has goes to others, too; whoever is first has spoken it."""
-        if not member.silent:
-            self._tell(f"{member.name} is back")
+        if member.phase == "here":
+            said = f"has said nothing for {seconds:.0f} s: others speak what it has"
+            self._tell(f"{member.name} {said if member.silent else 'is back'}")
+        if member.silent:
+            self._leave_alone(address)
+        elif member.phase == "here":
             self._places.machines[address] = self._load(address, 1)
-            return
-        self._tell(f"{member.name} has said nothing for {seconds:.0f} s: others speak what it has")
+
+    def _leave_alone(self, address: str) -> None:
+        """A machine is given nothing, and others speak what it has."""
         self._places.machines.pop(address, None)
         for flight in list(self._flights.values()):
-            if address in flight.sent and len(flight.sent) == 1:
+            if [*flight.sent] == [address] and flight.id not in self._places.waiting:
                 self._once_more(flight)
 
     def _gone(self, address: str, told: bool = True) -> None:
@@ -334,7 +354,7 @@ class ClusterSession:
         member.phase, member.since = "doubted", self._now()
 
     def _refuse(self, address: str, member: _Member, why: str) -> None:
-        self._places.machines.pop(address, None)
+        self._leave_alone(address)
         if why != member.why:
             self._tell(f"{member.name} is refused: {why}")
         member.phase, member.why, member.since = "refused", why, self._now()
@@ -358,7 +378,11 @@ class ClusterSession:
 
     def _send(self) -> None:
         now = self._now()
-        for id, address in list(self._places.placed(now, self._unasked)):
+        if not self._placing.due(now):
+            return
+        placed = list(self._places.placed(now, self._unasked))
+        self._placing.did(now, self._now())
+        for id, address in placed:
             self._send_to(address, self._flights[id])
 
     def _send_to(self, address: str, flight: _Flight) -> None:
@@ -396,7 +420,7 @@ class ClusterSession:
             return
         address, id = known
         member, flight = self._members.get(address), self._flights.get(id)
-        facts, arrays, error = _opened(arrival)
+        facts, speech, error = _opened(arrival)
         if arrival.lost:
             if member is not None:
                 self._doubt(address, member)
@@ -405,7 +429,7 @@ class ClusterSession:
             if member.faults >= MOST_FAULTS:
                 self._refuse(address, member, f"what it is asked fails: {error}")
         if machine := self._places.machines.get(address):
-            machine.flying.pop(id, None)
+            machine.ended(id, self._now())
         if id in (far.meet.__name__, far.ready.__name__):
             if member is not None and not arrival.lost:
                 self._answered(address, member, id, facts, error)
@@ -419,7 +443,7 @@ class ClusterSession:
                     member.held.pop(flight.request.reference.content, None)
                 self._lost(flight)
             else:
-                self._came(address, flight, facts, arrays)
+                self._came(address, flight, facts, speech)
 
     def _answered(
         self, address: str, member: _Member, what: str, facts: Mapping[str, Any], error: str
@@ -435,7 +459,7 @@ class ClusterSession:
             member.phase, member.precision = "met", str(facts["precision"])
 
     def _came(
-        self, address: str, flight: _Flight, facts: Mapping[str, Any], arrays: parcels.Arrays
+        self, address: str, flight: _Flight, facts: Mapping[str, Any], speech: Speech | None
     ) -> None:
         member, request = self._members.get(address), flight.request
         if "refused" in facts:
@@ -449,10 +473,9 @@ class ClusterSession:
             self._heads.pop(_head(request), None)
             self._wait(flight)
             return
-        if facts["speech"] is None:
+        if speech is None:
             self._fail(flight, facts["failure"])
             return
-        speech = parcels.to_speech(facts["speech"], arrays)
         if speech.state is not None and len(speech.state):
             self._heads[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
             while len(self._heads) > _HEADS:
@@ -480,15 +503,18 @@ class ClusterSession:
 
     def _report(self) -> None:
         now, slots = self._now(), self._places.slots
+        # as many wait here, so that machines of other speeds can be given other chains
+        self.slots = 2 * max(1, slots)
+        if not self._noting.due(now):
+            return
         flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
         if self._flights:
             self._worked += (now - self._turn) * flying
             self._could += (now - self._turn) * slots
         self._turn = now
         self.busy = self._worked / self._could if self._could else 0.0
-        # as many wait here, so that machines of other speeds can be given other chains
-        self.slots = 2 * max(1, slots)
         self.note = self._who(_LISTED)
+        self._noting.did(now, self._now())
 
     def _who(self, most: int) -> str:
         """Who speaks, and how fast: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
@@ -516,14 +542,13 @@ def _head(request: Request) -> str:
     return parcels.state_mark(prompt.state[:1])
 
 
-def _opened(arrival: Arrival) -> tuple[dict[str, Any], parcels.Arrays, str]:
-    """Facts and arrays of an answer, or why there is none."""
+def _opened(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]:
+    """What an answer says, and the take in it; or why there is no answer."""
     if arrival.error or arrival.lost:
-        return {}, {}, arrival.error
+        return {}, None, arrival.error
     try:
         facts, arrays = parcels.unpacked(arrival.answer)
-        if facts.get("speech") is not None:
-            parcels.to_speech(facts["speech"], arrays)
+        said = facts.get("speech")
+        return facts, None if said is None else parcels.to_speech(said, arrays), ""
     except parcels.Damaged as error:
-        return {}, {}, str(error)
-    return facts, arrays, ""
+        return {}, None, str(error)

@@ -269,7 +269,7 @@ def test_a_silent_machine_may_be_first_all_the_same():
 
 def test_a_take_that_came_second_leaves_no_slot_taken():
     client, mini, studio = silent_with(2)
-    studio.works, studio.slots = False, 1
+    studio.works, studio.slots = False, 2
     mini.silent = 30.0
     client.until(lambda: len(studio.waiting) == 2)
     client.cluster.work(mini)
