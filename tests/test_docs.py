@@ -16,6 +16,7 @@ import yaml
 
 from narrator.cli import app
 from narrator.project.load import load
+from narrator.project.preferences import Preferences
 from narrator.project.schema import schema
 from tests import manifest_page
 
@@ -25,7 +26,16 @@ PAGES = [
     ROOT / "README.md",
     *(
         ROOT / f"docs/{name}.md"
-        for name in ("first-book", "script", "cast", "voices", "cosyvoice2", "servers", "studio")
+        for name in (
+            "first-book",
+            "script",
+            "cast",
+            "voices",
+            "cosyvoice2",
+            "servers",
+            "cluster",
+            "studio",
+        )
     ),
     *(
         ROOT / f"docs/{name}.md"
@@ -34,6 +44,8 @@ PAGES = [
 ]
 OF_ENGINES = {ROOT / "docs/servers.md": "server", ROOT / "docs/cosyvoice2.md": "cosyvoice2"}
 """Pages that have parts of manifests, with the engine that these name."""
+CLUSTER = ROOT / "docs/cluster.md"
+"""Has settings of the user's own."""
 RULES = schema()
 
 
@@ -154,9 +166,17 @@ def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
     assert {word for word in rest if word.startswith("--")} <= known
 
 
+def test_settings_of_the_users_own_are_valid() -> None:
+    said = [Preferences.model_validate(yaml.safe_load(one)) for one in blocks(CLUSTER, "yaml")]
+    assert [one.cluster.address for one in said if one.cluster] == ["tls://studio.local:8786"] * 2
+
+
 def test_the_manifest_is_valid(narrator, tmp_path) -> None:
     (manifest,) = [
-        block for page in PAGES if page not in OF_ENGINES for block in blocks(page, "yaml")
+        block
+        for page in PAGES
+        if page not in (*OF_ENGINES, CLUSTER)
+        for block in blocks(page, "yaml")
     ]
     (tmp_path / "book.yaml").write_text(manifest, "utf-8")
     shutil.copy(ROOT / "projects/small-machines/cover.png", tmp_path / "cover.jpg")
