@@ -19,7 +19,7 @@ from narrator.engines.asking import lengths, noise_seed, there
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, unknown, worded
-from narrator.engines.mlx.loaded import ON_LINUX, Encoded, LoadedModel, Loading, Tell, keep, kept
+from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell, keep, kept
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
@@ -49,15 +49,10 @@ class LoadingCosyVoice2(Loading):
         "or make chunks shorter"
     )
 
-    def load(self, tell: Tell = quiet) -> LoadedCosyVoice2:
-        tell(f"loading {TITLE} ({self.spec}) …")
-        try:
-            import cosyvoice2  # first: it sets what MLX reads of its environment
-        except ImportError as error:
-            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
-        with self.in_words():
-            model = cosyvoice2.load(self.path, dtype=self.dtype)
-        return LoadedCosyVoice2(self, model)
+    def _loaded(self) -> LoadedCosyVoice2:
+        import cosyvoice2
+
+        return LoadedCosyVoice2(self, cosyvoice2.load(self.path, dtype=self.dtype))
 
 
 class LoadedCosyVoice2(LoadedModel):

@@ -55,9 +55,20 @@ class Loading(ABC):
     less: ClassVar[str]
     """What to do where it takes too much memory."""
 
-    @abstractmethod
     def load(self, tell: Tell = quiet) -> LoadedModel:
         """The model in this process. Raises EngineUnavailable."""
+        tell(f"loading {self.name} ({self.spec}) …")
+        try:
+            from speechbase import environment  # noqa: F401  # before MLX, which reads it
+
+            with self.in_words():
+                return self._loaded()
+        except ImportError as error:
+            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
+
+    @abstractmethod
+    def _loaded(self) -> LoadedModel:
+        """Likewise, by the model's own package."""
 
     @property
     def dtype(self) -> str | None:

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from narrator.engines import Request, Speech, quiet
 from narrator.engines.asking import closed, lengths, noise_seed, there
-from narrator.engines.mlx.loaded import ON_LINUX, Encoded, LoadedModel, Loading, Tell, keep, kept
+from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell, keep, kept
 from narrator.engines.voice import Reference
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import before, description
-from narrator.errors import EngineUnavailable
 from speechbase.errors import ModelError
 
 if TYPE_CHECKING:
@@ -49,15 +48,10 @@ class LoadingVoxCPM2(Loading):
         "or make chunks shorter"
     )
 
-    def load(self, tell: Tell = quiet) -> LoadedVoxCPM2:
-        tell(f"loading VoxCPM2 ({self.spec}) …")
-        try:
-            import voxcpm2  # first: it sets what MLX reads of its environment
-        except ImportError as error:
-            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
-        with self.in_words():
-            model = voxcpm2.load(self.path, dtype=self.dtype, lora=self.lora)
-        return LoadedVoxCPM2(self, model)
+    def _loaded(self) -> LoadedVoxCPM2:
+        import voxcpm2
+
+        return LoadedVoxCPM2(self, voxcpm2.load(self.path, dtype=self.dtype, lora=self.lora))
 
 
 class LoadedVoxCPM2(LoadedModel):
