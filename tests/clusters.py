@@ -176,7 +176,7 @@ class FakeCluster:
         self.away = True
         for machine in self.there.values():
             for sent, _ in machine.waiting:
-                self.arrived.put(Arrival(sent, error="the scheduler went away"))
+                self.arrived.put(Arrival(sent, lost="the scheduler went away"))
             machine.waiting.clear()
 
     def work(self, machine: FakeMachine, most: int = 1000) -> None:
@@ -202,7 +202,7 @@ class FakeCluster:
         sent = Sent(address, task.__name__)
         machine = None if self.away else self.there.get(address)
         if machine is None:
-            self.arrived.put(Arrival(sent, error="gone"))
+            self.arrived.put(Arrival(sent, lost="gone"))
             return sent
         name, (parcel, *more) = task.__name__, given
         assert isinstance(parcel, bytes)

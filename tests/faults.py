@@ -24,7 +24,7 @@ import av
 
 from narrator import cli
 from narrator.engines import Engine
-from narrator.pipeline import bookplan
+from narrator.pipeline import bookengines
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 _CHANGING = ("replace", "rename", "mkdir", "unlink", "remove", "rmdir", "truncate", "link")
@@ -167,7 +167,7 @@ def command(engine: Engine | None, *arguments: str | Path) -> tuple[int, str]:
     """What `narrator` with these arguments ends with and says, maybe with another engine in the
     place of its own."""
     said = io.StringIO()
-    other = mock.patch.object(bookplan, "engine_for", return_value=engine)
+    other = mock.patch.object(bookengines, "engine_for", return_value=engine)
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
         other if engine else nullcontext(),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator.engines import Engine, Outcome, quiet
-from narrator.pipeline import bookplan
+from narrator.pipeline import bookengines, bookplan
 from narrator.pipeline.owning import doing, inputs, joining
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.owning.joining import Answer, Link
@@ -129,7 +129,7 @@ class Rendering:
             assert not isinstance(owner, Answer)
             self.ticket = owner.own(job, self.cancel)
             with owner.doing(self.ticket):
-                engines = bookplan.BookEngines(self.engine, self.own)
+                engines = bookengines.BookEngines(self.engine, self.own)
                 return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from narrator.pipeline import bookplan, run
+from narrator.pipeline import bookengines, run
 from narrator.pipeline.bookplan import Selection
 from narrator.pipeline.manuscript import read
 from narrator.report import pickups
@@ -66,7 +66,7 @@ def rendered(folder: Path) -> Path:
 
 def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = frozenset()) -> None:
     manuscript = read(folder)
-    engine = bookplan.engine_for(manuscript.project, draft=True)
+    engine = bookengines.engine_for(manuscript.project, draft=True)
     selection = Selection(chapters)
     run.run(
         manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak

@@ -16,7 +16,7 @@ import pytest
 
 import cosyvoice2
 from narrator.errors import ManifestError
-from narrator.pipeline import bookplan, manuscript, run
+from narrator.pipeline import bookengines, bookplan, checking, manuscript, run
 from narrator.speech.plan import Step
 from narrator.speech.store import Store
 from tests import books, small_model
@@ -185,7 +185,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
     path.write_text(path.read_text().replace(str(CHECKPOINT), str(gone)))
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = bookplan.engine_for(manuscript.read(path).project, draft=False)
+    engine = bookengines.engine_for(manuscript.read(path).project, draft=False)
     assert not books.todo(path, engine)
 
 
@@ -195,8 +195,8 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
     path.write_text(text)
     read = manuscript.read(path)
     with pytest.raises(ManifestError, match=r"'bob' has none: give one .*cosyvoice2: {speaker:"):
-        bookplan.check(read, lambda _: None)
-    engine = bookplan.engine_for(read.project, draft=False)
+        checking.check(read, lambda _: None)
+    engine = bookengines.engine_for(read.project, draft=False)
     with pytest.raises(ManifestError, match="speaks after a clip"):
         bookplan.plan(read, engine, bookplan.Selection())
 

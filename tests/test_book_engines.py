@@ -19,8 +19,8 @@ import soundfile
 from narrator.engines.mlx.memory import WORK
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.pipeline import bookplan, manuscript, run
-from narrator.pipeline.bookplan import BookEngines
+from narrator.pipeline import bookengines, manuscript, run
+from narrator.pipeline.bookengines import BookEngines
 from narrator.speech.store import Store
 from tests import books, small_model
 from tests.engines.server.standins import StandIn, serving
@@ -104,7 +104,7 @@ def edited(path: Path, old: str, new: str) -> None:
 
 
 def engines_of(path: Path) -> BookEngines:
-    return bookplan.engines_for(manuscript.read(path).project, draft=False)
+    return bookengines.engines_for(manuscript.read(path).project, draft=False)
 
 
 def todo(path: Path) -> set[str]:
@@ -181,7 +181,7 @@ def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone
     rendered: run.Report, tmp_path: Path
 ):
     path = copy(rendered, tmp_path / "book")
-    engines = bookplan.engines_for(manuscript.read(path).project, draft=True)
+    engines = bookengines.engines_for(manuscript.read(path).project, draft=True)
     plan = books.plan(path, engines.main, engines.own)
     assert {step.engine for step in plan.steps} == {"draft"}
     assert plan.folders.draft

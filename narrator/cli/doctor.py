@@ -213,11 +213,11 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
     """What a book is spoken by, each once: engines that differ in nothing but what goes with each
     request would load the same."""
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines
 
     found: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
-        for own in bookplan.settings_of(manuscript.project, draft=False).values():
+        for own in bookengines.settings_of(manuscript.project, draft=False).values():
             plain = dict.fromkeys(ENGINES[own.name].overrides.model_fields)
             found.setdefault(own.model_copy(update=plain), own)
     return list(found.values())
@@ -417,11 +417,11 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
 
 def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline import bookplan, estimate
+    from narrator.pipeline import bookengines, bookplan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engines = bookplan.engines_for(manuscript.project, draft=False)
+        engines = bookengines.engines_for(manuscript.project, draft=False)
         book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
         costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk

@@ -83,19 +83,19 @@ def plan_of(
     force: bool = False,
     wish: ClusterWish | None = None,
 ) -> BookPlan:
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines, bookplan
     from narrator.pipeline.manuscript import read
 
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
     wish = wish or wish_of(None, None)
-    engines = bookplan.engines_for(manuscript.project, draft=draft, wish=wish)
+    engines = bookengines.engines_for(manuscript.project, draft=draft, wish=wish)
     return bookplan.plan(manuscript, engines.main, selection, engines=engines.own)
 
 
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
-    from narrator.pipeline import bookplan, estimate
+    from narrator.pipeline import checking, estimate
 
     there = who_is_there(book.speaking)
     costs = estimate.estimate(
@@ -135,7 +135,7 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
                   "sent again")  # fmt: skip
     warn_of_unspoken(book)
     warn_of_unasked(book)
-    if cost := bookplan.stereo_cost(book.manuscript, book.sample_rate):
+    if cost := checking.stereo_cost(book.manuscript, book.sample_rate):
         err.print(f"warning: {cost}")
 
 
@@ -381,9 +381,9 @@ def warn_of_unspoken(book: BookPlan) -> None:
 
 def warn_of_unasked(book: BookPlan) -> None:
     """Say what the manifest asks for that its engines cannot be asked."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import checking
 
-    tell("warning", list(bookplan.not_asked(book.manuscript, draft=book.folders.draft)))
+    tell("warning", list(checking.not_asked(book.manuscript, draft=book.folders.draft)))
 
 
 def print_lost(book: BookPlan) -> None:

@@ -121,7 +121,7 @@ def _run(
     as_json: bool,
     wish: ClusterWish,
 ) -> None:
-    from narrator.pipeline import bookplan, run
+    from narrator.pipeline import bookengines, bookplan, checking, run
     from narrator.pipeline.owning import doing, inputs, joining
     from narrator.pipeline.owning.jobs import Job
 
@@ -132,9 +132,9 @@ def _run(
         reading = inputs.read(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engines = bookplan.engines_for(project, draft=draft, tell=err.print, wish=wish)
+        engines = bookengines.engines_for(project, draft=draft, tell=err.print, wish=wish)
     if kind == "render" and not as_json:
-        tell("warning", list(bookplan.not_asked(reading.manuscript, draft=draft)))
+        tell("warning", list(checking.not_asked(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force, cluster=wish.address, tls=wish.tls)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress

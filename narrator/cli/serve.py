@@ -99,7 +99,7 @@ def _server(
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline.bookplan import engine_for as engine_of
+    from narrator.pipeline.bookengines import engine_for as engine_of
     from narrator.pipeline.manuscript import lexicon_of
     from narrator.project.schema import SpeechSettings
     from narrator.serve.answering import Hall

@@ -121,7 +121,7 @@ def retake(
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines
     from narrator.pipeline.owning import doing, inputs
     from narrator.pipeline.owning.jobs import Job
 
@@ -132,8 +132,8 @@ def retake(
     stop_on_signals(cancel)
     reading = inputs.read(where)
     project = reading.manuscript.project
-    parameters = bookplan.typed(reading.manuscript, names, settings or (), draft=draft)
-    engines = bookplan.engines_for(project, draft=draft)
+    parameters = bookengines.typed(reading.manuscript, names, settings or (), draft=draft)
+    engines = bookengines.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
     rows = _done(
@@ -210,13 +210,13 @@ def pin(
 
 
 def _marked(job: Job, where: Path) -> Mapping[str, Any]:
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines
     from narrator.pipeline.owning import doing, inputs
 
     with stage(err, "reading the manuscript"):
         reading = inputs.read(where)
     project = reading.manuscript.project
-    engines = bookplan.engines_for(project, draft=job.draft)
+    engines = bookengines.engines_for(project, draft=job.draft)
     cancel = threading.Event()
     stop_on_signals(cancel)
     return _done(

@@ -217,14 +217,14 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import checking
     from narrator.pipeline.manuscript import read
 
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
     warnings: list[str] = []
     try:
-        manuscript = bookplan.check(manuscript, warnings.append)
+        manuscript = checking.check(manuscript, warnings.append)
     finally:
         tell("warning", warnings)
     left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
@@ -243,7 +243,7 @@ def check(
 
 def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines
     from narrator.pipeline.manuscript import characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
@@ -263,10 +263,10 @@ def _print_counts(manuscript: Manuscript) -> None:
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
-    kinds = bookplan.kinds_of(manuscript.project, draft=False)
+    kinds = bookengines.kinds_of(manuscript.project, draft=False)
     if len({kinds[name].name for name in speakers}) > 1:
         own = {name: kind for name, kind in kinds.items() if name in speakers}
-        out.print(f"spoken by {bookplan.engines_in_words(own)}")
+        out.print(f"spoken by {bookengines.engines_in_words(own)}")
 
 
 def _print_left_out(items: Sequence[LeftOut]) -> None:
@@ -354,9 +354,9 @@ def _has_words(change: Change) -> bool:
 
 
 def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str, object]:
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import bookengines
 
-    kinds = bookplan.kinds_of(manuscript.project, draft=False)
+    kinds = bookengines.kinds_of(manuscript.project, draft=False)
     return {
         "title": manuscript.project.manifest.title,
         "engines": {name: kind.name for name, kind in kinds.items()},

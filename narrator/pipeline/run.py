@@ -28,11 +28,10 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.pipeline.accounting import Accounting, account
+from narrator.pipeline.bookengines import engines_in_words, identity_path
 from narrator.pipeline.bookplan import (
     BookPlan,
     Selection,
-    engines_in_words,
-    identity_path,
     ledger_path,
     plan,
 )

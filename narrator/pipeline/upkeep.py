@@ -14,7 +14,7 @@ from narrator import files
 from narrator.delivery import shelf
 from narrator.engines import distinct, is_known
 from narrator.errors import EngineUnavailable, StorageError
-from narrator.pipeline import bookplan, session
+from narrator.pipeline import bookengines, bookplan, session
 from narrator.pipeline import manuscript as manuscripts
 from narrator.project import load
 from narrator.project.project import Project
@@ -71,9 +71,9 @@ def _plans(path: Path, unknown: set[str]) -> Iterator[bookplan.BookPlan]:
     project, cast = manuscript.project, manuscript.cast
     for draft in (False, True):
         try:
-            engines = bookplan.engines_for(project, draft=draft)
+            engines = bookengines.engines_for(project, draft=draft)
         except EngineUnavailable:
-            names = {one.name for one in bookplan.settings_of(project, draft=draft).values()}
+            names = {one.name for one in bookengines.settings_of(project, draft=draft).values()}
             unknown |= names
             continue
         used = distinct({name: engines.of(name) for name in cast})

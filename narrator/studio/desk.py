@@ -24,7 +24,7 @@ from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
 from narrator.delivery.layout import BookSound
 from narrator.errors import DamagedTake, NarratorError
-from narrator.pipeline import bookplan, edits, pickups, reviews
+from narrator.pipeline import bookengines, bookplan, edits, pickups, reviews
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript, Readings, read
 from narrator.pipeline.pickups import Pickup
@@ -264,7 +264,7 @@ class Desk:
 
     def _plan(self, manuscript: Manuscript) -> None:
         works = _stamps(_works(manuscript.project))
-        engines = bookplan.engines_for(manuscript.project, draft=self.draft)
+        engines = bookengines.engines_for(manuscript.project, draft=self.draft)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
             store = Store.open(manuscript.project.takes)
@@ -414,7 +414,7 @@ def _can(project: Project) -> Mapping[str, object]:
     why = "the book's own engine is the draft voice" if not found["model"] else ""
     if found["model"]:
         try:
-            bookplan.engines_for(project, draft=False)
+            bookengines.engines_for(project, draft=False)
         except NarratorError as error:
             found["model"], why = False, str(error)
     return {**found, "why_not": why}

@@ -5,19 +5,14 @@ python -m tests.bench.cluster [BOOK.epub] [--only processes virtual way thousand
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil

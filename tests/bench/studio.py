@@ -24,7 +24,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from narrator.pipeline import bookplan  # noqa: E402
+from narrator.pipeline import bookengines, bookplan  # noqa: E402
 from narrator.pipeline.bookplan import Selection  # noqa: E402
 from narrator.pipeline.manuscript import read  # noqa: E402
 from narrator.speech.store import Record, Store  # noqa: E402
@@ -70,7 +70,7 @@ def fill(path: Path) -> dict[str, Any]:
     manuscript = read(path)
     reading = time.perf_counter() - began
     began = time.perf_counter()
-    engine = bookplan.engine_for(manuscript.project, draft=False)
+    engine = bookengines.engine_for(manuscript.project, draft=False)
     book = bookplan.plan(manuscript, engine, Selection())
     planning = time.perf_counter() - began
     store = Store.open(manuscript.project.build / "store", writing=True)

@@ -12,7 +12,7 @@ from narrator.engines import cosyvoice2, machine, models, reader
 from narrator.engines.voxcpm2 import FLOOR
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
-from narrator.pipeline import bookplan, estimate
+from narrator.pipeline import bookengines, estimate
 from tests import books, fakes, hubs
 from voxcpm2 import rehearsal
 
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
 
 def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
     engine = fakes.HumEngine()
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: engine)
+    monkeypatch.setattr(bookengines, "engine_for", lambda project, *, draft, tell: engine)
     monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["basis"] == "measured"
@@ -178,7 +178,9 @@ def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch
 
 
 def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
+    monkeypatch.setattr(
+        bookengines, "engine_for", lambda project, *, draft, tell: fakes.HumEngine()
+    )
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
@@ -186,7 +188,9 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
+    monkeypatch.setattr(
+        bookengines, "engine_for", lambda project, *, draft, tell: fakes.HumEngine()
+    )
     cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
     monkeypatch.setattr(machine, "device", lambda: cpu)
     found = checks(narrator, book)[1]["book"]
@@ -198,7 +202,7 @@ def test_without_an_engine_a_book_still_has_its_length(narrator, fit, book, monk
     def none(project, *, draft, tell):
         raise EngineUnavailable("no engine")
 
-    monkeypatch.setattr(bookplan, "engine_for", none)
+    monkeypatch.setattr(bookengines, "engine_for", none)
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["speech"] > 30
     assert cost["disk"] is None
@@ -237,7 +241,7 @@ def test_a_folder_is_named_once(narrator, fit, book, source):
 
 
 def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "_made", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
     server = '{name: server, url: "http://127.0.0.1:1", model: x}'
     book.write_text(
         books.MANIFEST.replace("narrator: {", "narrator: {engine: {model: ./mine, seed: 3}, ")
@@ -251,7 +255,9 @@ def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypat
 
 
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookplan, "engine_for", lambda project, *, draft, tell: fakes.HumEngine())
+    monkeypatch.setattr(
+        bookengines, "engine_for", lambda project, *, draft, tell: fakes.HumEngine()
+    )
     book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
     code, found = checks(narrator, book)
     assert code == 3

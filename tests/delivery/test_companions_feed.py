@@ -20,7 +20,7 @@ from narrator.delivery import companions, export
 from narrator.delivery.companions import SpokenChapter, feed
 from narrator.delivery.export import BookAudio
 from narrator.errors import UserError
-from narrator.pipeline import bookplan
+from narrator.pipeline import bookengines
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN
 from tests import books
@@ -377,7 +377,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rendered project with subtitles, and sound in it that is not the book."""
     monkeypatch.setattr(
-        bookplan, "engine_for", lambda _, draft, tell: HumEngine("draft" if draft else "hum")
+        bookengines, "engine_for", lambda _, draft, tell: HumEngine("draft" if draft else "hum")
     )
     return Path(shutil.copytree(rendered, tmp_path / "show")) / "book.yaml"
 

@@ -14,7 +14,7 @@ from narrator.delivery import demands, products
 from narrator.delivery.finish import Finished
 from narrator.delivery.verify import checks
 from narrator.errors import ManifestError
-from narrator.pipeline import bookplan, estimate, manuscript, run
+from narrator.pipeline import checking, estimate, manuscript, run
 from narrator.project.profiles import PROFILES
 from narrator.sound.probe import figures
 from tests import books
@@ -240,7 +240,7 @@ def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
         said: list[str] = []
         path = stereo(tmp_path, output)
         plan = books.plan(path, HumEngine())
-        bookplan.check(plan.manuscript, said.append)
+        checking.check(plan.manuscript, said.append)
         sizes.append(estimate.estimate(plan).files)
         return said
 

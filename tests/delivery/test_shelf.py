@@ -17,7 +17,7 @@ from narrator.delivery import export, products, shelf
 from narrator.delivery.companions import feed
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import StorageError
-from narrator.pipeline import bookplan, manuscript
+from narrator.pipeline import bookengines, manuscript
 from tests import books
 from tests.fakes import HumEngine
 
@@ -238,7 +238,7 @@ def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(
 def test_a_feed_goes_with_the_files_that_it_names(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bookplan, "engine_for", lambda *_, **__: HumEngine())
+    monkeypatch.setattr(bookengines, "engine_for", lambda *_, **__: HumEngine())
     path = rendered()
     folder = tmp_path / "build" / "book"
     result = CliRunner().invoke(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.importers import Book, doubts_of, import_book, write_project
-from narrator.pipeline import bookplan
+from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
 from tests.effort import quick
 from tests.importers import corpus
@@ -52,5 +52,5 @@ def test_check_takes_every_import(
     path = written[name].path
     project = write_project(imported(path), tmp_path / "book")
     manuscript = read(project.manifest)
-    bookplan.check(manuscript, lambda said: None)
+    checking.check(manuscript, lambda said: None)
     assert len(manuscript.chapters) == written[name].chapters

@@ -12,7 +12,7 @@ import soundfile
 from narrator.cast import auditions, presets
 from narrator.engines import Speech, quiet
 from narrator.errors import NarratorError, UserError
-from narrator.pipeline import auditioning, bookplan
+from narrator.pipeline import auditioning, bookengines
 from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.manuscript import read
 from narrator.pipeline.owning import beside, doing, inputs
@@ -142,7 +142,7 @@ def test_a_stopped_audition_ends_as_stopped(path):
         ticket.cancel.set()
         with owner.doing(ticket):
             doing.audition(
-                owner, ticket, inputs.read(path), bookplan.BookEngines(StageEngine()), Screen()
+                owner, ticket, inputs.read(path), bookengines.BookEngines(StageEngine()), Screen()
             )
     finally:
         owner.close()
@@ -151,6 +151,6 @@ def test_a_stopped_audition_ends_as_stopped(path):
 
 def test_an_audition_without_a_line_is_refused(path):
     reading = inputs.read(path)
-    engines = bookplan.engines_for(reading.manuscript.project, draft=True)
+    engines = bookengines.engines_for(reading.manuscript.project, draft=True)
     with pytest.raises(NarratorError, match="of a line"):
         beside.begun(Job(kind="audition"), reading, engines, quiet)

@@ -18,7 +18,7 @@ import pytest
 
 from narrator import files
 from narrator.engines import Request, Speech
-from narrator.pipeline import bookplan, manuscript, retakes
+from narrator.pipeline import bookengines, manuscript, retakes
 from narrator.sound import audio
 from tests import books, faults, small_model, sounds
 from tests.fakes import HumEngine, hum
@@ -190,7 +190,7 @@ def test_damage_at_many_places_changes_no_product_in_silence(
 
 def through_the_model(path: Path) -> tuple[int, str]:
     with small_model.lenient():
-        real = bookplan.engine_for(manuscript.read(path).project, draft=False)
+        real = bookengines.engine_for(manuscript.read(path).project, draft=False)
         return faults.command(real, "render", path)
 
 
@@ -211,7 +211,7 @@ def test_damage_to_what_the_model_left_changes_no_product_in_silence(
     path = small_model.write(tmp_path / "good", small_model.checkpoint(tmp_path))
     assert through_the_model(path)[0] == 0
     if kind == "an encoded voice":  # which is read when something is spoken
-        last = books.plan(path, bookplan.engine_for(manuscript.read(path).project, draft=False))
+        last = books.plan(path, bookengines.engine_for(manuscript.read(path).project, draft=False))
         gone = last.steps[-1].key
         (path.parent / "build" / "store" / gone[:2] / f"{gone}.take").unlink()
         shutil.copytree(path.parent, tmp_path / "control")

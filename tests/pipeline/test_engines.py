@@ -14,7 +14,7 @@ from narrator.engines import Speech, machine
 from narrator.engines.machine import Memory
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.errors import ManifestError, UsageError
-from narrator.pipeline import bookplan, estimate, retakes, run, upkeep
+from narrator.pipeline import bookengines, bookplan, checking, estimate, retakes, run, upkeep
 from narrator.pipeline.manuscript import read
 from narrator.project.load import load
 from narrator.sound.audio import resample
@@ -215,7 +215,7 @@ def cast(path, *speakers, engine="", chapter=""):
 
 
 def settings(path):
-    return bookplan.settings_of(load(path), draft=False)
+    return bookengines.settings_of(load(path), draft=False)
 
 
 def test_a_speaker_s_settings_are_over_the_book_s_of_the_same_engine(tmp_path):
@@ -248,11 +248,11 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
         "cy: {engine: {model: ./other, steps: 4}}",
         "dan: {engine: draft}",
     )
-    engines = bookplan.engines_for(load(path), draft=False)
+    engines = bookengines.engines_for(load(path), draft=False)
     assert engines.of("ann") is engines.main
     assert engines.of("bob") is engines.of("cy") is not engines.main
     assert [engine.name for engine in engines.all] == ["voxcpm2", "voxcpm2", "draft"]
-    again = bookplan.engines_for(load(path), draft=False, known=engines.settings)
+    again = bookengines.engines_for(load(path), draft=False, known=engines.settings)
     assert [again.of(name) is engines.of(name) for name in ("ann", "bob", "cy", "dan")] == [
         True, True, True, True,
     ]  # fmt: skip
@@ -260,7 +260,7 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
 
 def test_a_draft_makes_every_speaker_draft(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
-    engines = bookplan.engines_for(load(path), draft=True)
+    engines = bookengines.engines_for(load(path), draft=True)
     assert [engine.name for engine in engines.all] == ["draft"]
 
 
@@ -314,7 +314,7 @@ def test_a_wrong_engine_of_a_speaker_is_said_with_its_line(tmp_path, written, sa
 
 def warned(path):
     found = []
-    bookplan.check(read(path), found.append)
+    checking.check(read(path), found.append)
     return [line for line in found if "such setting" in line]
 
 
@@ -343,7 +343,7 @@ def test_a_chapter_s_setting_is_asked_of_some_engine_or_said(tmp_path):
 def test_a_server_without_an_address_is_refused_at_its_speaker(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: server}")
     with pytest.raises(ManifestError) as caught:
-        bookplan.check(read(path), lambda what: None)
+        checking.check(read(path), lambda what: None)
     assert caught.value.problems[0].line == 6
 
 
@@ -362,8 +362,8 @@ def test_each_engine_knows_its_own_weights_again_without_them(tmp_path):
         {"name": "another", "model": "./mine", "lora_spec": None, "weights": "c"},
     ]
     for order in (rows, rows[::-1]):
-        files.save_json(bookplan.identity_path(project), order)
-        engines = bookplan.engines_for(project, draft=False)
+        files.save_json(bookengines.identity_path(project), order)
+        engines = bookengines.engines_for(project, draft=False)
         weights = [engine.identity()["weights"] for engine in engines.all]
         assert weights == ["a", "b"]
 
@@ -371,8 +371,8 @@ def test_each_engine_knows_its_own_weights_again_without_them(tmp_path):
 def test_what_an_engine_of_another_name_remembers_is_nobody_s(tmp_path):
     project = load(books.brief(tmp_path))
     row = {"name": "another", "model": "auto", "lora_spec": None, "weights": "c"}
-    files.save_json(bookplan.identity_path(project), row)
-    engine = bookplan.engine_for(project, draft=False)
+    files.save_json(bookengines.identity_path(project), row)
+    engine = bookengines.engine_for(project, draft=False)
     assert isinstance(engine, VoxCPM2Engine)
     assert engine.identity()["weights"].startswith("absent:")
 
@@ -395,9 +395,9 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     one, other = HumEngine("voxcpm2"), HumEngine("draft")
     monkeypatch.setattr(
-        bookplan, "_made", lambda project, own, tell, wish: other if own.name == "draft" else one
+        bookengines, "_made", lambda project, own, tell, wish: other if own.name == "draft" else one
     )
-    engines = bookplan.engines_for(load(path), draft=False)
+    engines = bookengines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.own)[0].complete
     assert upkeep.unreferenced(load(path)) == []
     path.write_text(path.read_text().replace("ann: {engine: draft}", "ann:"))
@@ -409,9 +409,9 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
     one, other = HumEngine("voxcpm2"), HumEngine("voxcpm2", version=2)
     monkeypatch.setattr(
-        bookplan, "_made", lambda project, own, tell, wish: other if "other" in str(own) else one
+        bookengines, "_made", lambda project, own, tell, wish: other if "other" in str(own) else one
     )
-    engines = bookplan.engines_for(load(path), draft=False)
+    engines = bookengines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.own)[0].complete
     monkeypatch.setattr(other, "identity", lambda: {"name": "voxcpm2", "weights": "absent:x"})
     assert upkeep.unreferenced(load(path)) == []
@@ -437,10 +437,10 @@ def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_pa
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     manuscript = read(path)
     ids = {one.chunk.speaker: one.id for one in manuscript.spoken}
-    asked = bookplan.typed(manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False)
+    asked = bookengines.typed(manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False)
     assert asked == {"cfg": 2.5}
     with pytest.raises(UsageError, match="of the engine draft"):
-        bookplan.typed(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
+        bookengines.typed(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
 
 
 def test_no_engine_is_asked_twice_whose_turn_has_passed(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from narrator.delivery import demands
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.errors import ManifestError
-from narrator.pipeline import bookplan
+from narrator.pipeline import bookplan, checking
 from narrator.pipeline.manuscript import read, unspoken
 from narrator.speech.plan import divided, utterances
 from narrator.text.labels import Roles
@@ -44,7 +44,7 @@ def write(folder: Path, *blocks: str, more: str = "", two: str = books.TWO) -> P
 
 def told(path: Path) -> list[str]:
     said: list[str] = []
-    bookplan.check(read(path), said.append)
+    checking.check(read(path), said.append)
     return [one.replace(f"{path.parent}/", "") for one in said]
 
 
@@ -218,7 +218,7 @@ def test_check_says_what_the_engine_and_the_draft_voice_lack(tmp_path: Path) -> 
         "lacks; to have it read as “en-GB”, write [language: en-GB] before it"
     )
     assert draft.startswith("text/one.md:7: `narrator render --draft`: left out: in “ja”")
-    manuscript = bookplan.check(read(path), lambda said: None)
+    manuscript = checking.check(read(path), lambda said: None)
     assert [one.text for one in manuscript.chapters[0].left_out] == ["Vox clamantis in deserto."]
 
 

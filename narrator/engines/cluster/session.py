@@ -348,11 +348,6 @@ class ClusterSession:
                 load.flying[flight.id] = now, flight.request.expected
         return load
 
-    def _doubt(self, address: str, member: _Member) -> None:
-        """Something was lost on the way to or from a machine: it is met again."""
-        self._places.machines.pop(address, None)
-        member.phase, member.since = "doubted", self._now()
-
     def _refuse(self, address: str, member: _Member, why: str) -> None:
         self._leave_alone(address)
         if why != member.why:
@@ -413,37 +408,41 @@ class ClusterSession:
             pass
 
     def _land(self, arrival: Arrival) -> None:
-        if arrival.error and self._cluster.machines() is None:
-            self._lost_scheduler()  # no fault of a machine's
         known = self._by_sent.pop(arrival.sent, None)
         if known is None:  # a reference is there, or nobody waits any more
             return
         address, id = known
-        member, flight = self._members.get(address), self._flights.get(id)
         facts, speech, error = _opened(arrival)
-        if arrival.lost:
-            if member is not None:
-                self._doubt(address, member)
-        elif member is not None:
-            member.faults = member.faults + 1 if error else 0
-            if member.faults >= MOST_FAULTS:
-                self._refuse(address, member, f"what it is asked fails: {error}")
-        if machine := self._places.machines.get(address):
-            machine.ended(id, self._now())
+        if member := self._members.get(address):
+            self._trust(address, member, arrival, error)
+        if load := self._places.machines.get(address):
+            load.ended(id, self._now())
         if id in (far.meet.__name__, far.ready.__name__):
             if member is not None and not arrival.lost:
                 self._answered(address, member, id, facts, error)
-        elif flight is None:
-            self.twice += facts.get("speech") is not None
-        else:
+        elif flight := self._flights.get(id):
             flight.sent.pop(address, None)
-            if error or arrival.lost:
-                if member is not None and flight.request.reference is not None:
-                    # it may be that which it never got
-                    member.held.pop(flight.request.reference.content, None)
-                self._lost(flight)
-            else:
+            if facts:
                 self._came(address, flight, facts, speech)
+            else:
+                self._lacks_reference(member, flight)  # it may be that which it never got
+                self._lost(flight)
+        else:
+            self.twice += speech is not None
+
+    def _trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
+        """A machine whose answers are lost is met again; one that gives none is refused."""
+        if arrival.lost:
+            self._places.machines.pop(address, None)
+            member.phase, member.since = "doubted", self._now()
+            return
+        member.faults = member.faults + 1 if error else 0
+        if member.faults >= MOST_FAULTS:
+            self._refuse(address, member, f"what it is asked fails: {error}")
+
+    def _lacks_reference(self, member: _Member | None, flight: _Flight) -> None:
+        if member is not None and flight.request.reference is not None:
+            member.held.pop(flight.request.reference.content, None)
 
     def _answered(
         self, address: str, member: _Member, what: str, facts: Mapping[str, Any], error: str
@@ -468,8 +467,8 @@ class ClusterSession:
             self._lost(flight)
             return
         if "lacks" in facts:  # it keeps what it used last
-            if facts["lacks"] == "reference" and member and request.reference:
-                member.held.pop(request.reference.content, None)
+            if facts["lacks"] == "reference":
+                self._lacks_reference(member, flight)
             self._heads.pop(_head(request), None)
             self._wait(flight)
             return

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
-from narrator.pipeline import auditioning, bookplan, retakes
+from narrator.pipeline import auditioning, bookengines, bookplan, retakes
 from narrator.pipeline.auditioning import Auditioning
-from narrator.pipeline.bookplan import BookEngines, BookPlan, Selection
+from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import STOPPED, Job, wish_of
 from narrator.pipeline.owning.owner import Owner, Ticket
@@ -26,7 +27,7 @@ from narrator.project.project import Project
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """Seed and settings of a retake, as its engine has them. Raises UsageError."""
     written = [f"{name}={value}" for name, value in job.parameters.items()]
-    found = bookplan.typed(reading.manuscript, job.chunks, written, draft=job.draft)
+    found = bookengines.typed(reading.manuscript, job.chunks, written, draft=job.draft)
     return found.pop("seed", job.seed), found
 
 
@@ -239,13 +240,13 @@ class Beside:
 
     def _is_spoken_here(self, project: Project, job: Job) -> bool:
         """Whether a job is spoken by the engines of the render."""
-        ours = bookplan.settings_of(self.reading.manuscript.project, draft=self.draft)
-        return bookplan.settings_of(project, draft=job.draft) == ours
+        ours = bookengines.settings_of(self.reading.manuscript.project, draft=self.draft)
+        return bookengines.settings_of(project, draft=job.draft) == ours
 
     def _engines(self, project: Project, job: Job) -> BookEngines:
         if self._is_spoken_here(project, job):
             return self.engines
-        return bookplan.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
+        return bookengines.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
 
     def _ask(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.left += len(requests)

@@ -13,8 +13,9 @@ from typing import Any
 from narrator.cast import auditions
 from narrator.engines import make_room
 from narrator.errors import UsageError
-from narrator.pipeline import bookplan, retakes, run
-from narrator.pipeline.bookplan import BookEngines, Selection
+from narrator.pipeline import bookengines, bookplan, retakes, run
+from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline.bookplan import Selection
 from narrator.pipeline.owning import beside, inputs
 from narrator.pipeline.owning.beside import Beside
 from narrator.pipeline.owning.inputs import BookReading
@@ -44,7 +45,7 @@ class BetweenJobs:
         """Raises EngineUnavailable."""
         place = project.path, job.draft, wish_of(job)
         known = self._engines.get(place)
-        found = bookplan.engines_for(
+        found = bookengines.engines_for(
             project, draft=job.draft, known=known.settings if known else (), wish=wish_of(job)
         )
         self._engines[place] = found
@@ -149,8 +150,11 @@ def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[
     def covers(other: Job) -> bool:
         if other.force or (other.kind, other.book) != (job.kind, project.path.name):
             return False
-        speaks = bookplan.settings_of(project, draft=job.draft)
-        if bookplan.settings_of(project, draft=other.draft) != speaks or not reading.is_current():
+        speaks = bookengines.settings_of(project, draft=job.draft)
+        if (
+            bookengines.settings_of(project, draft=other.draft) != speaks
+            or not reading.is_current()
+        ):
             return False
         try:
             asked = bookplan.select(reading.manuscript, other.chapters, other.speakers, False)

@@ -1,0 +1,255 @@
+"""What a render would refuse or say of a book, found without an engine.
+
+Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from narrator.cast import presets
+from narrator.delivery import demands, layout
+from narrator.engines.kind import EngineKind, EngineSettings
+from narrator.engines.registry import ENGINES
+from narrator.errors import (
+    ManifestError,
+    Problem,
+    UserError,
+)
+from narrator.importers.doubts import Shape, doubts
+from narrator.importers.project import waiting
+from narrator.pipeline.bookengines import is_here, kinds_of, settings_of
+from narrator.pipeline.bookplan import chain_rules
+from narrator.pipeline.manuscript import (
+    Manuscript,
+    Speaks,
+    main_language,
+    oddities,
+    spoken_by,
+    unspoken,
+)
+from narrator.project.project import Project
+from narrator.text.sentences import primary
+
+
+def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
+    """All that a render would refuse and that no engine is needed to see; what a render would say
+    of the manuscript.
+
+    What is odd about text, languages or a voice's clip is told. Raises ManifestError (output),
+    UserError (clips).
+    """
+    project = manuscript.project
+    draft, drafts = ENGINES["draft"], kinds_of(project, draft=True)
+    kinds = kinds_of(project, draft=False)
+    texts = (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript)))
+    for odd in (*project.remarks, *texts, *waiting(project.path)):
+        tell(str(odd))
+    if kinds != drafts:
+        for lacking in _lacking(manuscript, kinds, "`narrator render`"):
+            tell(str(lacking))
+    for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
+        tell(str(lacking))
+    shapes = demands.shapes(project, manuscript.spoken)
+    for unasked in not_asked(manuscript, draft=False):
+        tell(str(unasked))
+    rate = _rate_before(manuscript)
+    demands.check_output(project, rate, shapes)
+    if cost := stereo_cost(manuscript, rate):
+        tell(cost)
+    if refused := list(_refused(manuscript)):
+        raise ManifestError(refused)
+    problems: list[Problem] = []
+    for voice in manuscript.cast.values():
+        try:
+            presets.reference_of(voice, project.manifest.language, tell)
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(problems)
+    return spoken_by(manuscript, _asked(kinds))
+
+
+def _refused(manuscript: Manuscript) -> Iterator[Problem]:
+    """What keeps engines from speaking their parts of the cast."""
+    project = manuscript.project
+    for settings, names in _parts(project).items():
+        voices = {name: manuscript.cast[name] for name in names}
+        others = all(project.speakers[name].engine is not None for name in names)
+        loc = ("speakers", project.voice_of(names[0]), "engine") if others else ("engine",)
+        for said in ENGINES[settings.name].refused(settings, voices):
+            yield Problem(project.path, project.line(*loc), said)
+
+
+def _parts(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
+    """Who of the cast is spoken by engines of the same settings."""
+    found: dict[EngineSettings, list[str]] = {}
+    for name, settings in settings_of(project, draft=False).items():
+        found.setdefault(settings, []).append(name)
+    return found
+
+
+def _rate_before(manuscript: Manuscript) -> int:
+    """Hz of a book, as long as no model says otherwise."""
+    settings = settings_of(manuscript.project, draft=False)
+    saying = {one.chunk.speaker for one in manuscript.spoken} or settings.keys()
+    return max(ENGINES[settings[name].name].sample_rate(settings[name]) for name in saying)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """An engine that cannot be asked here: it may speak anything."""
+
+    name: str
+
+    def speaks(self, language: str) -> bool:
+        return True
+
+
+def _asked(kinds: Mapping[str, EngineKind]) -> Mapping[str, Speaks]:
+    here = {kind.name: kind for kind in kinds.values() if is_here(kind)}
+    return {name: here.get(kind.name, _Unknown(kind.name)) for name, kind in kinds.items()}
+
+
+def _lacking(
+    manuscript: Manuscript, kinds: Mapping[str, EngineKind], way: str
+) -> Iterator[Problem]:
+    """What engines, by speaker, would leave out or refuse for its language; `way` asks them."""
+    main, asked = main_language(manuscript), _asked(kinds)
+    saying = {u.chunk.speaker for u in manuscript.spoken if primary(u.language) == primary(main)}
+    for name in dict.fromkeys(asked[s].name for s in saying if not asked[s].speaks(main)):
+        yield Problem(
+            manuscript.project.path,
+            manuscript.project.line("language"),
+            f"{way} will refuse this book: its main language, “{main}”, is none of the engine's "
+            f"({name})",
+        )
+    for problem in unspoken(spoken_by(manuscript, asked)):
+        yield replace(problem, message=f"{way}: {problem.message}")
+
+
+def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+    """What the manifest asks for that its engines cannot be asked, each once, with what to do."""
+    project, parts = manuscript.project, _parts(manuscript.project)
+    if draft and project.has_draft:  # a draft is not what the manifest speaks of
+        return
+    cannot = {settings: ENGINES[settings.name].unasked(settings) for settings in parts}
+    found: dict[str, Problem] = {}
+    for settings, names in parts.items():
+        for name, wish in _wishes(manuscript, settings, names).items():
+            if said := _why_not(settings, name, cannot[settings]):
+                found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
+    for name, wish in _chapters_wishes(project).items():
+        why = [_why_not(settings, name, cannot[settings]) for settings in parts]
+        if (said := why[0]) and all(why):
+            found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
+    yield from found.values()
+
+
+def _why_not(settings: EngineSettings, name: str, cannot: Mapping[str, str]) -> str | None:
+    """Why an engine cannot be asked for something, and what is done or to do; None where it can."""
+    if name in cannot or "." in name or name in _OF_VOICES:
+        return cannot.get(name)
+    if name in type(settings).model_fields:
+        return None
+    others = [kind.name for kind in ENGINES.values() if name in kind.settings.model_fields]
+    has = "has" if len(others) == 1 else "have"
+    return (
+        f"the engine {settings.name} has no such setting, and goes without; "
+        f"{' and '.join(others)} {has} it"
+    )
+
+
+_OF_VOICES = ("style", "reference", "description")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a manifest sets, as it is spelled there, and its first line where that is known."""
+
+    said: str
+    line: int | None
+
+    def problem(self, project: Project, why: str) -> Problem:
+        return Problem(project.path, self.line, f"{self.said}: {why}")
+
+
+def _wishes(
+    manuscript: Manuscript, settings: EngineSettings, names: Sequence[str]
+) -> dict[str, _Wish]:
+    """What a manifest sets of an engine, by the names of `EngineKind.unasked`, for its part of the
+    cast."""
+    project = manuscript.project
+    found: dict[str, _Wish] = {}
+    if settings.name == project.engine.name:
+        for name in sorted(project.engine.model_fields_set - {"name"}):
+            found[name] = _Wish(f"engine.{name}", project.line("engine", name))
+    for speaker in names:
+        own, loc = project.speakers[speaker].engine, ("speakers", project.voice_of(speaker))
+        for name in sorted(own.model_fields_set - {"name"}) if own else ():
+            said = f"speakers.{loc[1]}.engine.{name}"
+            found.setdefault(name, _Wish(said, project.line(*loc, "engine", name)))
+    for speaker in names:
+        voice = manuscript.cast[speaker]
+        for name in _OF_VOICES:
+            if getattr(voice, name):
+                line = project.line("speakers", voice.speaker)
+                found.setdefault(name, _Wish(name, line))
+    for name, wish in _wishes_of_chunks(manuscript, names):
+        found.setdefault(name, wish)
+    return found
+
+
+def _wishes_of_chunks(manuscript: Manuscript, names: Sequence[str]) -> Iterator[tuple[str, _Wish]]:
+    """Styles, and how takes carry over, where these have anything to say."""
+    project = manuscript.project
+    own = [one for one in manuscript.spoken if one.chunk.speaker in names]
+    if any(one.chunk.style for one in own):
+        yield "style", _Wish("style", None)
+    for place in sorted({(one.chapter, one.chunk.speaker) for one in own}):
+        mode = chain_rules(project, *place).mode if _sets_mode(project, *place) else "mode"
+        yield f"chain.{mode}", _Wish(f"chain.{mode}", project.line("chain", "mode"))
+
+
+def _chapters_wishes(project: Project) -> dict[str, _Wish]:
+    """What chapters set of engines; what some engine of the book can be asked is for that one."""
+    found: dict[str, _Wish] = {}
+    for number in project.numbered:
+        loc = project.chapter_loc(number)
+        for name in sorted(project.chapters[number].engine.model_fields_set):
+            found.setdefault(name, _Wish(f"engine.{name}", project.line(*loc, "engine", name)))
+    return found
+
+
+def _sets_mode(project: Project, chapter: int, speaker: str) -> bool:
+    """Whether the author chose how takes carry over there."""
+    own = project.chapters[chapter].chain.mode or project.speakers[speaker].chain.mode
+    return own is not None or "mode" in project.manifest.chain.model_fields_set
+
+
+def _shapes(manuscript: Manuscript) -> list[Shape]:
+    """The chapters that the manifest lists, as a listener meets them."""
+    seconds = dict.fromkeys(range(len(manuscript.chapters)), 0.0)
+    for one in manuscript.spoken:
+        seconds[one.chapter] += 0.0 if one.with_before else one.expected
+    shapes = []
+    for number in manuscript.project.numbered:
+        chapter = manuscript.chapters[number]
+        lines = (line for scene in chapter.scenes for line in scene.lines)
+        first = takewhile(lambda line: line.heading, lines)
+        headings = sum(not (line.goes_on or line.with_before) for line in first)
+        shapes.append(Shape(chapter.title, seconds[number], headings))
+    return shapes
+
+
+def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
+    """What it costs that music makes a book stereo, in words; None where nothing does.
+
+    Raises ManifestError, StorageError.
+    """
+    project = manuscript.project
+    channels = layout.channels_of(project, [one.chunk for one in manuscript.spoken])
+    seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
+    return demands.stereo_cost(project, rate, channels, seconds)
