@@ -1,15 +1,22 @@
-"""Requests for tests of clusters, and a cluster in one thread, by a clock of its own."""
+"""Requests for tests of clusters; a cluster in one thread, by a clock of its own; and programs."""
 
 from __future__ import annotations
 
+import os
 import queue
+import socket
+import subprocess
+import sys
+import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from narrator import __version__
 from narrator.engines import Request, State
@@ -245,3 +252,103 @@ class FakeCluster:
 
     def close(self) -> None:
         self.closed = True
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Program:
+    """`narrator` with some arguments, on its own; what it says goes to a file."""
+
+    def __init__(
+        self, folder: Path, *arguments: object, module: str = "narrator", strict: bool = True
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log = folder / "said.txt"
+        with self.log.open("w") as said:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-W",
+                    "error" if strict else "ignore",
+                    "-m",
+                    module,
+                    *map(str, arguments),
+                ],
+                cwd=Path(__file__).parent.parent,
+                env={**os.environ, "NARRATOR_HOME": str(folder), "COLUMNS": "400"},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, words: str) -> None:
+        end = time.monotonic() + 60
+        while words not in self.said:
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < end, self.said
+            time.sleep(0.01)
+
+    def stop(self) -> int:
+        """Ask it to end; its exit code."""
+        self.process.terminate()
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    @property
+    def listens(self) -> set[tuple[str, int]]:
+        """Where it, and what it started, can be reached."""
+        here = psutil.Process(self.process.pid)
+        return {
+            (found.laddr.ip, found.laddr.port)
+            for one in (here, *here.children(recursive=True))
+            for found in one.net_connections("inet")
+            if found.status == psutil.CONN_LISTEN
+        }
+
+
+@dataclass
+class AtWork:
+    """A scheduler and its machines, as programs."""
+
+    address: str
+    scheduler: Program
+    machines: list[Program] = field(default_factory=list)
+
+
+@contextmanager
+def at_work(
+    folder: Path, *names: str, tls: Path | None = None, listen: str = "127.0.0.1",
+    given: Sequence[object] = ("--engine", "draft", "--slots", 2), module: str = "narrator",
+) -> Iterator[AtWork]:  # fmt: skip
+    """A cluster of this machine, reached at loopback, whose machines have such arguments."""
+    port = free_port()
+    shown = [] if tls is None else ["--tls", tls]
+    found = AtWork(
+        f"{'tcp' if tls is None else 'tls'}://127.0.0.1:{port}",
+        Program(folder / "scheduler", "scheduler", "--listen", listen, "--port", port, *shown),
+    )
+    try:
+        found.scheduler.wait_for("scheduler at")
+        for name in names:
+            arguments = ("worker", found.address, "--name", name, *shown, *given)
+            found.machines.append(Program(folder / name, *arguments, module=module))
+        for name, machine in zip(names, found.machines, strict=True):
+            machine.wait_for(f"{name} at {found.address}")
+        yield found
+    finally:
+        codes = [one.stop() for one in (*found.machines, found.scheduler)]
+    assert codes == [0] * len(codes)

@@ -107,10 +107,11 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 if dashboard is not None:
                     tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
                 await stop.wait()
-        except OSError as error:
-            raise UsageError(
-                f"cannot listen at {place.address}: {error.strerror or error}"
-            ) from None
+        except (OSError, RuntimeError) as error:
+            why = error if isinstance(error, OSError) else error.__cause__  # Dask's is of another
+            if not isinstance(why, OSError):
+                raise
+            raise UsageError(f"cannot listen at {place.address}: {why.strerror or why}") from None
 
 
 def _require_dashboard() -> None:

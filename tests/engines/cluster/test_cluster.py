@@ -1,0 +1,266 @@
+"""Books through a cluster of this machine: programs, Dask and all."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from narrator.engines.cluster import hosting, reaching
+from narrator.speech.store import Store
+from tests import books
+from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
+
+Run = Callable[..., tuple[int, str, str]]
+OURS, THEIRS = CERTIFICATES / "ours", CERTIFICATES / "theirs"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+    with at_work(tmp_path_factory.mktemp("cluster"), "mini", "studio") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+    """One that shows our certificate, and is reached from everywhere."""
+    folder = tmp_path_factory.mktemp("locked")
+    with at_work(folder, "mini", tls=OURS, listen="0.0.0.0") as found:
+        yield found
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody answers soon."""
+    monkeypatch.setattr(hosting, "PATIENCE", 1.0)
+    monkeypatch.setattr(reaching, "PATIENCE", 1.0)
+    patient = {**hosting.CONFIG, "distributed.comm.timeouts.connect": "1s"}
+    monkeypatch.setattr(hosting, "CONFIG", patient)
+    monkeypatch.setattr(reaching, "CONFIG", patient)
+
+
+def takes(path: Path) -> dict[str, bytes]:
+    """By key, the sound of each."""
+    store = Store.open(path.parent / "build" / "store")
+    found = {key: store.read(key) for key, _ in store.stored()}
+    return {key: f"{rate}".encode() + samples.tobytes() for key, (samples, rate) in found.items()}
+
+
+# -- books -----------------------------------------------------------------------------------------
+
+
+def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
+    cluster: AtWork, narrator: Run, tmp_path: Path
+):
+    here, there = books.brief(tmp_path / "here"), books.brief(tmp_path / "there")
+    code, _, said = narrator("render", here, "--draft")
+    assert code == 0, said
+    code, _, said = narrator("render", there, "--draft", "--cluster", cluster.address)
+    assert code == 0, said
+    assert takes(here) == takes(there)
+    assert len(takes(there)) == 7
+    log = "".join(one.read_text() for one in (there.parent / "build" / "logs").iterdir())
+    assert "mini spoke" in log or "studio spoke" in log
+
+
+def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path):
+    path = books.brief(tmp_path)
+    code, said, _ = narrator("plan", path, "--draft", "--cluster", cluster.address)
+    assert code == 0
+    assert cluster.address in said
+    for name in ("mini", "studio"):
+        assert name in said
+    code, said, _ = narrator("plan", path, "--draft", "--cluster", cluster.address, "--json")
+    assert code == 0
+    (found,) = json.loads(said)["clusters"]
+    assert (found["cluster"], found["engine"]) == (cluster.address, "draft")
+    assert [one["name"] for one in found["machines"]] == ["mini", "studio"]
+
+
+def test_plan_without_machines_says_who_is_missing(hurry: None, narrator: Run, tmp_path: Path):
+    path, port = books.brief(tmp_path), free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    code, _, said = narrator("plan", path, "--draft", "--cluster", address)
+    assert code == 0
+    assert f"nothing answers at {address}" in said
+
+
+def test_a_render_without_a_scheduler_ends_in_words(hurry: None, narrator: Run, tmp_path: Path):
+    path, address = books.brief(tmp_path), f"tcp://127.0.0.1:{free_port()}"
+    code, _, said = narrator("render", path, "--draft", "--cluster", address)
+    assert code == 3
+    assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
+
+
+def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
+    cluster: AtWork, narrator: Run, tmp_path: Path
+):
+    path = books.brief(tmp_path)
+    code, _, said = narrator("plan", path, "--cluster", cluster.address)
+    assert code == 0
+    assert f"no machine has the engine voxcpm2: `narrator worker {cluster.address}`" in said
+
+
+# -- what is typed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["worker"], "which scheduler? narrator worker tls://host:8786"),
+        (["worker", "none"], "which scheduler?"),
+        (["worker", "tcp://studio.local"], "whoever reaches a cluster runs programs"),
+        (["worker", "tls://studio.local"], "cert.pem: no such file; make both once"),
+        (["worker", "http://127.0.0.1"], "is no address of a cluster"),
+        (["worker", "127.0.0.1", "--engine", "draf"], "no engine draf; did you mean 'draft'?"),
+        (["worker", "127.0.0.1", "--engine", "xyz"], "no engine xyz; it has"),
+        (["worker", "127.0.0.1", "--engine", "server"], "no engine server"),
+        (
+            ["worker", "127.0.0.1", "--slots", "0"],
+            "'--slots': Input should be greater than or equal to 1",
+        ),
+        (["scheduler", "--listen", "0.0.0.0"], "cert.pem: no such file; make both once"),
+        (["scheduler", "--tls", "/nowhere"], "/nowhere/cert.pem: no such file"),
+        (["scheduler", "--port", "0"], "'--port': Input should be greater than or equal to 1"),
+    ],
+)
+def test_what_is_typed_wrongly_is_said(
+    arguments: list[str], why: str, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    code, _, said = narrator(*arguments)
+    assert code == 2
+    assert why in " ".join(said.replace("│", " ").split())
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        # on its own, as Dask leaves a socket open that it could not use
+        program = Program(tmp_path, "scheduler", "--port", port, strict=False)
+        assert program.process.wait(30) == 2
+    said = f"error: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n"
+    assert program.said == said
+
+
+def test_a_worker_without_a_scheduler_ends_in_words(hurry: None, narrator: Run):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    code, _, said = narrator("worker", address, "--engine", "draft")
+    assert code == 3
+    assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
+
+
+# -- who is let in ---------------------------------------------------------------------------------
+
+
+def test_who_has_the_certificate_is_let_in(locked: AtWork, narrator: Run, tmp_path: Path):
+    path = books.brief(tmp_path)
+    chosen = ("--draft", "--cluster", locked.address, "--tls", OURS)
+    code, _, said = narrator("render", path, *chosen)
+    assert code == 0, said
+    assert len(takes(path)) == 7
+
+
+@pytest.mark.parametrize("command", ["render", "worker"])
+@pytest.mark.parametrize("trusting", [False, True])
+def test_who_has_another_certificate_is_not_let_in(
+    command: str, trusting: bool, locked: AtWork, hurry: None, narrator: Run, tmp_path: Path
+):
+    """Even if it would have let us in."""
+    tls = tmp_path / "tls"
+    shutil.copytree(THEIRS, tls)
+    if trusting:
+        shutil.copyfile(OURS / "cert.pem", tls / "ca.pem")
+    if command == "render":
+        chosen = (books.brief(tmp_path), "--draft", "--cluster", locked.address)
+    else:
+        chosen = (locked.address, "--engine", "draft")
+    code, _, said = narrator(command, *chosen, "--tls", tls)
+    assert code == 3
+    last = said.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert locked.address in last
+    assert f"{tls}" in last
+    assert "certificate" in last
+
+
+@pytest.mark.parametrize("command", ["render", "worker"])
+def test_who_shows_nothing_is_not_let_in(
+    command: str, locked: AtWork, hurry: None, narrator: Run, tmp_path: Path
+):
+    address = locked.address.replace("tls", "tcp")
+    if command == "render":
+        chosen = (books.brief(tmp_path), "--draft", "--cluster", address)
+    else:
+        chosen = (address, "--engine", "draft")
+    code, _, said = narrator(command, *chosen)
+    assert code == 3
+    assert f"nothing answers at {address}" in said
+
+
+@pytest.mark.parametrize("command", ["render", "worker"])
+def test_who_shows_a_certificate_to_one_without_is_told(
+    command: str, cluster: AtWork, hurry: None, narrator: Run, tmp_path: Path
+):
+    address = cluster.address.replace("tcp", "tls")
+    if command == "render":
+        chosen = (books.brief(tmp_path), "--draft", "--cluster", address)
+    else:
+        chosen = (address, "--engine", "draft")
+    code, _, said = narrator(command, *chosen, "--tls", OURS)
+    assert code == 3
+    assert address in said
+
+
+def loopback(host: str) -> bool:
+    return ipaddress.ip_address(host).is_loopback
+
+
+def test_without_certificates_nothing_is_reached_from_elsewhere(cluster: AtWork):
+    for one in (cluster.scheduler, *cluster.machines):
+        assert one.listens
+        assert all(loopback(host) for host, _ in one.listens), one.listens
+
+
+def test_with_certificates_nothing_else_is_reached_from_elsewhere(locked: AtWork):
+    """What answers by HTTP asks for no certificate."""
+    port = int(locked.address.rpartition(":")[2])
+    listens = locked.scheduler.listens
+    assert [at for at in listens if not loopback(at[0])] == [("0.0.0.0", port)]
+    assert len(listens) == 2
+
+
+def own_address() -> str:
+    """Where others reach this machine."""
+    found = [
+        one.address
+        for addresses in psutil.net_if_addrs().values()
+        for one in addresses
+        if one.family == socket.AF_INET and not loopback(one.address)
+    ]
+    if not found:
+        pytest.skip("this machine is alone")
+    return found[0]
+
+
+def test_of_a_machine_that_is_reached_from_elsewhere_only_dask_itself_is(
+    locked: AtWork, tmp_path: Path
+):
+    address = locked.address.replace("127.0.0.1", own_address())
+    worker = Program(tmp_path, "worker", address, "--tls", OURS, "--name", "far")
+    try:
+        worker.wait_for(f"far at {address}")
+        listens = worker.listens
+    finally:
+        worker.stop()
+    beyond = {port for host, port in listens if not loopback(host)}
+    assert len(beyond) == 1
+    assert len({port for _, port in listens}) == 2  # the other is HTTP
