@@ -11,14 +11,11 @@ states are as long as VoxCPM2's.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
