@@ -377,7 +377,9 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rendered project with subtitles, and sound in it that is not the book."""
     monkeypatch.setattr(
-        bookengines, "engine_for", lambda _, draft, tell: HumEngine("draft" if draft else "hum")
+        bookengines,
+        "engine_for",
+        lambda _, draft, tell, wish: HumEngine("draft" if draft else "hum"),
     )
     return Path(shutil.copytree(rendered, tmp_path / "show")) / "book.yaml"
 
