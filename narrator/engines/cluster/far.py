@@ -413,12 +413,13 @@ def hold(parcel: bytes) -> str:
 
 
 def say(parcel: bytes, held: str | None) -> bytes:
-    """Speak a request; `held` is there to say that its reference is here."""
+    """Speak a request, after its reference was `held`."""
     facts, arrays = parcels.unpacked(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
-        reference = None if held is None else MACHINE.held.get(held)
-        if reference is None and held is not None:
+        wanted = facts["reference"]
+        reference = MACHINE.held.get(wanted) if wanted else None
+        if wanted and reference is None:
             return parcels.packed({"lacks": "reference"})
         kind = kind_of(facts["settings"])
         request = parcels.to_request(facts, arrays, kind, reference, booth.state)

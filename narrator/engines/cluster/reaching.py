@@ -66,7 +66,6 @@ class Sent:
     address: str
     what: str
     future: Future[Any] | None = None
-    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +90,11 @@ class Cluster(Protocol):
         ...
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
+        self, address: str, task: Callable[..., Any], *given: bytes | str | Sent | None,
         resource: str | None = None,
     ) -> Sent:  # fmt: skip
-        """Have a machine do a task; what comes of it arrives. What was sent before may be given:
-        then what came of it, where it is."""
+        """Have a machine do a task; what comes of it arrives. What was sent to it before may be
+        given, too: then what came of it."""
         ...
 
     def drop(self, sent: Sent) -> None:
@@ -122,6 +121,7 @@ class DaskCluster:
         for name in ("distributed.client", "distributed.core", "distributed.comm"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what concerns people is told
         self._fetchers = ThreadPoolExecutor(FETCHERS, "cluster-home")
+        self._asking = ThreadPoolExecutor(1, "cluster-ask")  # waits for no take
         self._client: Client | None = None
         self._watcher: threading.Thread | None = None
         try:
@@ -137,7 +137,7 @@ class DaskCluster:
         return self._seen
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
+        self, address: str, task: Callable[..., Any], *given: bytes | str | Sent | None,
         resource: str | None = None,
     ) -> Sent:  # fmt: skip
         sent = Sent(address, task.__name__)
@@ -165,7 +165,6 @@ class DaskCluster:
 
     def drop(self, sent: Sent) -> None:
         with self._lock:
-            sent.dropped = True
             self._out.discard(sent)
             future, sent.future = sent.future, None
         if future is not None:
@@ -180,7 +179,8 @@ class DaskCluster:
         _leave(client).join(LEAVING)
         if self._watcher is not None:
             self._watcher.join(LEAVING)
-        self._fetchers.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._fetchers, self._asking):
+            pool.shutdown(wait=False, cancel_futures=True)
         self._config.close()
 
     # -- what comes home
@@ -210,6 +210,7 @@ class DaskCluster:
             if arrival.sent not in self._out:
                 return
             self._out.discard(arrival.sent)
+        self.drop(arrival.sent)
         self.arrived.put(arrival)
 
     # -- the scheduler
@@ -220,7 +221,7 @@ class DaskCluster:
             socket.create_connection((self.place.host, self.place.port), timeout=PATIENCE).close()
         except OSError as refused:
             raise EngineUnavailable(unreached(self.place, refused)) from None
-        made = self._fetchers.submit(
+        made = self._asking.submit(
             Client,
             self.place.address,
             security=security(self.place),
@@ -246,7 +247,7 @@ class DaskCluster:
         if client is None:
             return
         scheduler: Any = client.scheduler
-        asked = self._fetchers.submit(
+        asked = self._asking.submit(
             client.sync, scheduler.identity, n_workers=-1, callback_timeout=ANSWER
         )
         error = asked.exception()

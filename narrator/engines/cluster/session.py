@@ -21,6 +21,7 @@ from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.placing import MachineLoad, Placement, Waiting
 from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, Sent
+from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 
 log = logging.getLogger("narrator")
@@ -74,8 +75,8 @@ class _Member:
     silent: bool = False
     joined: float = 0.0
     """When it first spoke, and that was said."""
-    held: dict[str, Sent] = field(default_factory=dict)
-    """References that it was given, by content."""
+    held: dict[str, Sent | str] = field(default_factory=dict)
+    """References that it was given, by content; those on their way as they were sent."""
     faults: int = 0
     """In a row."""
     takes: int = 0
@@ -383,18 +384,23 @@ class ClusterSession:
     def _send_to(self, address: str, flight: _Flight) -> None:
         member, request = self._members[address], flight.request
         near, made = self._heads.get(_head(request), (None, ""))
-        held: Sent | None = None
+        held: Sent | str | None = None
         if request.reference is not None:
-            content = request.reference.content
-            if content not in member.held:
-                parcel = parcels.of_reference(request.reference)
-                member.held[content] = self._cluster.send(address, far.hold, parcel)
-            held = member.held[content]
+            held = self._held(address, member, request.reference)
         known = made if near == address else None
         parcel = parcels.of_request(request, self._settings, known)
         sent = self._cluster.send(address, far.say, parcel, held, resource=self._engine.name)
         flight.sent[address] = sent
         self._by_sent[sent] = address, flight.id
+
+    def _held(self, address: str, member: _Member, reference: Reference) -> Sent | str:
+        """A reference that a machine has, or is sent."""
+        content = reference.content
+        if content not in member.held:
+            sent = self._cluster.send(address, far.hold, parcels.of_reference(reference))
+            member.held[content] = sent
+            self._by_sent[sent] = address, content
+        return member.held[content]
 
     # -- home
 
@@ -409,9 +415,12 @@ class ClusterSession:
 
     def _land(self, arrival: Arrival) -> None:
         known = self._by_sent.pop(arrival.sent, None)
-        if known is None:  # a reference is there, or nobody waits any more
+        if known is None:  # nobody waits any more
             return
         address, id = known
+        if arrival.sent.what == far.hold.__name__:
+            self._handed(address, id, arrival)
+            return
         facts, speech, error = _opened(arrival)
         if member := self._members.get(address):
             self._trust(address, member, arrival, error)
@@ -429,6 +438,14 @@ class ClusterSession:
                 self._lost(flight)
         else:
             self.twice += speech is not None
+
+    def _handed(self, address: str, content: str, arrival: Arrival) -> None:
+        """A machine has a reference, or did not get it."""
+        member = self._members.get(address)
+        if member is not None and member.held.get(content) is arrival.sent:
+            del member.held[content]
+            if arrival.answer == content:
+                member.held[content] = content
 
     def _trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
         """A machine whose answers are lost is met again; one that gives none is refused."""
