@@ -107,6 +107,31 @@ def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
     assert f"no machine has the engine voxcpm2: `narrator worker {cluster.address}`" in said
 
 
+def test_who_set_a_cluster_drafts_and_exports_without_it(
+    narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A draft travels where it is told to, and what is rendered already needs nobody."""
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    address = f"tcp://127.0.0.1:{free_port()}"
+    (tmp_path / "home" / "settings.yaml").write_text(f"cluster: {address}\n")
+    path = books.brief(tmp_path / "book")
+    for command in ("render", "export"):
+        code, _, said = narrator(command, path, "--draft")
+        assert (code, address in said) == (0, False), said
+
+
+def test_a_worker_finds_its_scheduler_in_the_settings(
+    hurry: None, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    address = f"tcp://127.0.0.1:{free_port()}"
+    (tmp_path / "settings.yaml").write_text(f"cluster: {address}\n")
+    code, _, said = narrator("worker", "--engine", "draft")
+    assert code == 3
+    assert f"nothing answers at {address}" in said
+
+
 # -- what is typed ---------------------------------------------------------------------------------
 
 
