@@ -293,7 +293,7 @@ class Program:
         return self.log.read_text()
 
     def wait_for(self, words: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while words not in self.said:
             assert self.process.poll() is None, self.said
             assert time.monotonic() < end, self.said

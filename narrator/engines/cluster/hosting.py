@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -28,6 +30,8 @@ from narrator.engines.registry import ENGINES
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 
 Tell = Callable[[str], None]
+_UNREACHED = (OSError, TimeoutError, ValueError)
+"""Where nobody answers who should; the last is tornado's, where one speaks before TLS."""
 
 DASK = version("distributed")
 MANY = 64
@@ -108,7 +112,7 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                     tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
                 await stop.wait()
         except (OSError, RuntimeError) as error:
-            why = error if isinstance(error, OSError) else error.__cause__  # Dask's is of another
+            why = _reason(error)
             if not isinstance(why, OSError):
                 raise
             raise UsageError(f"cannot listen at {place.address}: {why.strerror or why}") from None
@@ -135,7 +139,8 @@ async def _work(
                 worker = Worker(
                     place.address,
                     nthreads=threads,
-                    name=name,
+                    # of its own each time: after a cut line the scheduler may still have the last
+                    name=f"{name} {secrets.token_hex(4)}",
                     host="127.0.0.1" if place.is_local else None,
                     security=security(place) or {},
                     resources=dict.fromkeys(engines, threads),
@@ -143,22 +148,30 @@ async def _work(
                     dashboard_address="127.0.0.1:0",
                     memory_limit=0,
                     local_directory=scratch,
-                    metrics={**DEFAULT_METRICS, "narrator": _facts},
+                    metrics={**DEFAULT_METRICS, "narrator": partial(_facts, name)},
                 )
                 async with worker:
                     tell(f"{name} at {place.address}: {', '.join(engines)}")
                     await _either(worker.finished(), stop.wait())
                 if not stop.is_set():
                     tell(f"{place.address} has gone: looking for it")
-            except (OSError, TimeoutError) as error:
+            except (*_UNREACHED, RuntimeError) as error:
+                why = _reason(error)
+                if not isinstance(why, _UNREACHED):
+                    raise
                 if first:
-                    raise EngineUnavailable(unreached(place, error)) from None
+                    raise EngineUnavailable(unreached(place, why)) from None
             first = False
             await _either(asyncio.sleep(PAUSE), stop.wait())
 
 
-def _facts(worker: Worker) -> dict[str, Any]:
-    return far.MACHINE.facts()
+def _facts(name: str, worker: Worker) -> dict[str, Any]:
+    return {**far.MACHINE.facts(), "name": name}
+
+
+def _reason(error: BaseException) -> BaseException:
+    """What keeps a part of Dask from starting: it wraps that in an error of its own."""
+    return error.__cause__ or error if isinstance(error, RuntimeError) else error
 
 
 @contextlib.contextmanager

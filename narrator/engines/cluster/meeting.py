@@ -6,7 +6,7 @@ import queue
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import numpy as np
@@ -94,5 +94,6 @@ def _answers(
             continue
         count -= 1
         if not arrival.error:
-            found[arrival.sent.address] = parcels.unpacked(arrival.answer)
+            with suppress(parcels.Damaged):
+                found[arrival.sent.address] = parcels.unpacked(arrival.answer)
     return found

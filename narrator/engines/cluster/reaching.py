@@ -306,7 +306,7 @@ def _seen(said: Mapping[str, Any]) -> Mapping[str, MachineSeen]:
         facts = (row.get("metrics") or {}).get("narrator")
         if facts is None:  # no machine of ours, or none that has said a word yet
             continue
-        name = str(row.get("name") or address)
+        name = str(facts.get("name") or address)
         found[address] = MachineSeen(
             address, name, engines, float(row.get("last_seen") or 0.0), facts
         )

@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from narrator.engines.cluster import hosting, reaching
+from narrator.engines.cluster import hosting, meeting, reaching
+from narrator.engines.cluster.credentials import ClusterPlace, place_of
 from narrator.speech.store import Store
 from tests import books
 from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
@@ -107,6 +108,31 @@ def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
     assert f"no machine has the engine voxcpm2: `narrator worker {cluster.address}`" in said
 
 
+def test_who_set_a_cluster_drafts_and_exports_without_it(
+    narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A draft travels where it is told to, and what is rendered already needs nobody."""
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    address = f"tcp://127.0.0.1:{free_port()}"
+    (tmp_path / "home" / "settings.yaml").write_text(f"cluster: {address}\n")
+    path = books.brief(tmp_path / "book")
+    for command in ("render", "export"):
+        code, _, said = narrator(command, path, "--draft")
+        assert (code, address in said) == (0, False), said
+
+
+def test_a_worker_finds_its_scheduler_in_the_settings(
+    hurry: None, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    address = f"tcp://127.0.0.1:{free_port()}"
+    (tmp_path / "settings.yaml").write_text(f"cluster: {address}\n")
+    code, _, said = narrator("worker", "--engine", "draft")
+    assert code == 3
+    assert f"nothing answers at {address}" in said
+
+
 # -- what is typed ---------------------------------------------------------------------------------
 
 
@@ -156,6 +182,37 @@ def test_a_worker_without_a_scheduler_ends_in_words(hurry: None, narrator: Run):
     code, _, said = narrator("worker", address, "--engine", "draft")
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionResetError("cut"), ValueError("IOStream is not idle"), TimeoutError()]
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
+    error: Exception, wrapped: bool, narrator: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """Dask wraps what comes while a worker starts."""
+
+    async def agree(place: ClusterPlace) -> None:
+        if wrapped:
+            raise RuntimeError("Worker failed to start.") from error
+        raise error
+
+    monkeypatch.setattr(hosting, "_agree", agree)
+    code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft")
+    assert code == 3
+    assert "nothing answers at tcp://127.0.0.1:1" in said
+
+
+def test_two_machines_may_have_one_name(cluster: AtWork, tmp_path: Path):
+    """So may one that comes back before the scheduler knows that it had gone."""
+    again = Program(tmp_path, "worker", cluster.address, "--name", "mini", "--engine", "draft")
+    try:
+        again.wait_for("mini at")
+        seen = meeting.machines(place_of(cluster.address)).values()
+        assert sorted(one.name for one in seen) == ["mini", "mini", "studio"]
+    finally:
+        assert again.stop() == 0
 
 
 # -- who is let in ---------------------------------------------------------------------------------
