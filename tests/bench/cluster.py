@@ -102,7 +102,9 @@ def processes(
     started: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
-            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE)
+            process = subprocess.Popen(
+                [sys.executable, "-m", *map(str, command)], cwd=ROOT, stdout=subprocess.PIPE
+            )
             started.append(process)
             assert process.stdout is not None
             assert process.stdout.readline(), "it did not start"
