@@ -14,15 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from narrator import __version__
 from narrator.engines import Request, speak
-from narrator.engines.cluster import far, parcels, session
+from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.reaching import LOOK, Arrival, MachineSeen, Sent
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
@@ -205,29 +203,28 @@ def simulate(
 ) -> VirtualRun:
     """All of a book's chunks by machines of speeds."""
     cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking)
-    with mock.patch.object(session, "time", SimpleNamespace(monotonic=cluster.time)):
-        ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster)
-        while ours.slots < 2 * slots * len(speeds):
-            ours.advance()
-        began, scheduler = cluster.now, Scheduler(tasks)
-        flying, judging = set[str](), deque[tuple[float, str]]()
+    ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
+    while ours.slots < 2 * slots * len(speeds):
+        ours.advance()
+    began, scheduler = cluster.now, Scheduler(tasks)
+    flying, judging = set[str](), deque[tuple[float, str]]()
 
-        def asked() -> Iterator[Request | None]:
-            while scheduler.left:
-                while judging and judging[0][0] <= cluster.now:
-                    scheduler.done(judging.popleft()[1])
-                if key := scheduler.take():
-                    flying.add(key)
-                elif not flying:
-                    cluster.now = judging[0][0] if judging else cluster.now
-                    continue
-                yield request_of(tasks[key], scheduler) if key else None
+    def asked() -> Iterator[Request | None]:
+        while scheduler.left:
+            while judging and judging[0][0] <= cluster.now:
+                scheduler.done(judging.popleft()[1])
+            if key := scheduler.take():
+                flying.add(key)
+            elif not flying:
+                cluster.now = judging[0][0] if judging else cluster.now
+                continue
+            yield request_of(tasks[key], scheduler) if key else None
 
-        cpu, theirs = time.thread_time(), cluster.cpu
-        for request, _ in speak(ours, asked()):
-            flying.remove(request.key)
-            judging.append((cluster.now + JUDGE, request.key))
-        cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
+    cpu, theirs = time.thread_time(), cluster.cpu
+    for request, _ in speak(ours, asked()):
+        flying.remove(request.key)
+        judging.append((cluster.now + JUDGE, request.key))
+    cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
     wall = cluster.done - began
     return VirtualRun(wall, cluster.worked / (wall * slots * len(speeds)), cpu)
 

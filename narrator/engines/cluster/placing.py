@@ -1,8 +1,8 @@
 """Which machine speaks which request, and when; no arrays, no network.
 
 Machines differ in speed. As long as there is much to do, every slot gets what most speech still
-hangs on; towards the end a slow machine gets nothing that a faster one, though it is busy, would
-have spoken sooner. Knows no Dask.
+hangs on; what is urgent, and towards the end everything is, goes to no slow machine where a faster
+one, though it is busy, would have spoken it sooner. Knows no Dask.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class MachineLoad:
 
     def least(self, now: float) -> float:
         """What its pace is at least, as its first takes have not come."""
-        return max(((now - at) / seconds for at, seconds in self.flying.values()), default=0.0)
+        lasted = ((now - at) / max(seconds, _LATE) for at, seconds in self.flying.values())
+        return max(lasted, default=0.0)
 
     def ended(self, key: str, now: float) -> None:
         """A request has left it; what waited there has its slot."""

@@ -111,10 +111,11 @@ class ClusterSession:
         cluster: Cluster,
         tell: Callable[[str], None] = quiet,
         patience: ClusterPatience = USUAL,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`engine` is the one that the plan was made for; nothing of it is loaded here."""
         self._engine, self._settings, self._cluster = engine, dict(settings), cluster
-        self._tell, self._patience = tell, patience
+        self._tell, self._patience, self._now = tell, patience, now
         self._identity = keys.key(engine.identity())
         self._members: dict[str, _Member] = {}
         self._places = Placement()
@@ -127,7 +128,7 @@ class ClusterSession:
         self._numbers = 0
         self._unasked = 0.0
         self._precision: str | None = None
-        self._began = self._since = time.monotonic()
+        self._began = self._since = self._now()
         self._away = False
         self._worked = self._could = 0.0
         self._turn = self._began
@@ -156,11 +157,11 @@ class ClusterSession:
 
         Raises EngineUnavailable where nobody has spoken for long: all takes that came are kept.
         """
-        until = time.monotonic() + SLICE
+        until = self._now() + SLICE
         self._look()
         self._send()
         while not self._outcomes:
-            left = until - time.monotonic()
+            left = until - self._now()
             if left <= 0:
                 break
             self._hear(min(left, 0.1))
@@ -182,7 +183,7 @@ class ClusterSession:
     # -- who is there
 
     def _look(self) -> None:
-        now = time.monotonic()
+        now = self._now()
         if not self._looking.due(now):
             return
         seen = self._cluster.machines()
@@ -201,7 +202,7 @@ class ClusterSession:
             self._since = now
         elif now - self._since > self._patience.nobody:
             raise EngineUnavailable(self._nobody())
-        self._looking.did(now, time.monotonic())
+        self._looking.did(now, self._now())
 
     def _lost_scheduler(self) -> None:
         """Who was there may still be, behind it; that is asked when it is back."""
@@ -229,7 +230,10 @@ class ClusterSession:
             member.silent = not member.silent
             self._fell_silent(address, member, quiet_for)
         if not member.silent and booth.get("slots"):
-            self._places.machines[address].slots = int(booth["slots"])
+            load = self._places.machines[address]
+            load.slots = int(booth["slots"])
+            if load.pace is None and booth.get("speed"):  # as it was in an earlier render
+                load.pace = load.slots / float(booth["speed"])
 
     def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
         """What it has goes to others, too; whoever is first has spoken it."""
@@ -322,7 +326,7 @@ class ClusterSession:
                 self._ask(address, far.ready)
 
     def _joined(self, address: str, member: _Member, slots: int) -> None:
-        member.phase, member.why, member.since = "here", "", time.monotonic()
+        member.phase, member.why, member.since = "here", "", self._now()
         self._places.machines[address] = MachineLoad(max(1, slots))
         self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
 
@@ -330,7 +334,7 @@ class ClusterSession:
         self._places.machines.pop(address, None)
         if why != member.why:
             self._tell(f"{member.name} is refused: {why}")
-        member.phase, member.why, member.since = "refused", why, time.monotonic()
+        member.phase, member.why, member.since = "refused", why, self._now()
 
     def _nobody(self) -> str:
         refused = [f"{one.name}: {one.why}" for one in self._members.values() if one.why]
@@ -350,11 +354,11 @@ class ClusterSession:
         self._places.waiting[flight.id] = Waiting(request.expected, chain, ahead is None, near)
 
     def _send(self) -> None:
-        now = time.monotonic()
+        now = self._now()
         if not self._placing.due(now):
             return
         placed = list(self._places.placed(now, self._unasked))
-        self._placing.did(now, time.monotonic())
+        self._placing.did(now, self._now())
         for id, address in placed:
             self._send_to(address, self._flights[id])
 
@@ -403,7 +407,7 @@ class ClusterSession:
             self.twice += facts.get("speech") is not None
         else:
             if machine := self._places.machines.get(address):
-                machine.ended(id, time.monotonic())
+                machine.ended(id, self._now())
             flight.sent.pop(address, None)
             if error:
                 self._lost(flight)
@@ -467,7 +471,7 @@ class ClusterSession:
     # -- how it goes
 
     def _report(self) -> None:
-        now, slots = time.monotonic(), self._places.slots
+        now, slots = self._now(), self._places.slots
         # as many wait here, so that machines of other speeds can be given other chains
         self.slots = 2 * max(1, slots)
         if not self._noting.due(now):
@@ -479,7 +483,7 @@ class ClusterSession:
         self._turn = now
         self.busy = self._worked / self._could if self._could else 0.0
         self.note = self._who(_LISTED)
-        self._noting.did(now, time.monotonic())
+        self._noting.did(now, self._now())
 
     def _who(self, most: int) -> str:
         """Who speaks, and how fast: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
@@ -489,7 +493,7 @@ class ClusterSession:
         )
         if not here:
             return "the scheduler is away" if self._away else "no machine yet"
-        now = time.monotonic()
+        now = self._now()
         each = ", ".join(
             f"{one.name} {one.seconds / max(1.0, now - one.since):.1f} x" for one in here[:most]
         )
