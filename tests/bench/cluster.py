@@ -9,14 +9,14 @@
     processes   a scheduler and 1, 2 and 4 workers as processes of this machine, whose engine sleeps
                 as a model would work, against what is possible
 
-Possible is no less than all speech by full batches of all machines, nor than the longest chain alone
-on the fastest. Behind all of it are the real session, placing, parcels and scheduler; checks, store
-and samples are left out, but for the way. Prompts travel as VoxCPM2's do.
+Possible is no less than all speech by full batches of all machines, nor than the longest chain
+alone on the fastest. Behind all of it are the real session, placing, parcels and scheduler; checks,
+store and samples are left out, but for the way. Prompts travel as VoxCPM2's do.
 
-In processes, `--scale` makes a chunk a fifth as long as it would be at a machine that speaks eight in
-real time: two seconds, so that a run lasts a minute. What a request costs weighs five times as much
-as it does in a render. Without a book, one is made that is shaped like a novel. Prints tables; the
-last line is JSON.
+In processes, `--scale` makes a chunk a fifth as long as it would be at a machine that speaks eight
+in real time: two seconds, so that a run lasts a minute. What a request costs weighs five times as
+much as it does in a render. Without a book, one is made that is shaped like a novel. Prints tables;
+the last line is JSON.
 """
 
 from __future__ import annotations

@@ -59,12 +59,21 @@ class _VirtualMachine:
 class VirtualCluster:
     """Machines of speeds; a slot of one of speed 1 speaks in real time, give or take `jitter`.
 
-    Where it is `thinking`, what the session computes takes its time, too.
+    Where it is `thinking`, what the session computes takes its time, too; speeds that are `known`
+    were measured in an earlier render.
     """
 
     def __init__(
-        self, speeds: Sequence[float], slots: int, jitter: float, seed: int, *, thinking: bool
+        self,
+        speeds: Sequence[float],
+        slots: int,
+        jitter: float,
+        seed: int,
+        *,
+        thinking: bool,
+        known: bool,
     ) -> None:
+        self._known = known
         self.now = 0.0
         self._thinking, self._left = thinking, 0.0
         self.worked = 0.0
@@ -102,12 +111,16 @@ class VirtualCluster:
         if self.now >= self._looked + LOOK:
             with self._inside():
                 self._looked = self.now
-                booths = [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0}]
                 self._seen = {
-                    at: MachineSeen(at, one.name, ENGINES, self.now, {"booths": booths})
+                    at: MachineSeen(at, one.name, ENGINES, self.now, self._facts(one))
                     for at, one in self._machines.items()
                 }
         return self._seen
+
+    def _facts(self, machine: _VirtualMachine) -> Mapping[str, Any]:
+        speed = self._slots * machine.speed if self._known else None
+        return {"booths": [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0,
+                            "speed": speed}]}  # fmt: skip
 
     def send(
         self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
@@ -200,9 +213,10 @@ def simulate(
     seed: int,
     *,
     thinking: bool = False,
+    known: bool = False,
 ) -> VirtualRun:
     """All of a book's chunks by machines of speeds."""
-    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking)
+    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking, known=known)
     ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
     while ours.slots < 2 * slots * len(speeds):
         ours.advance()

@@ -104,7 +104,9 @@ class Placement:
             if key is None:
                 continue
             order.remove(key)
-            self.machines[name].flying[key] = now, self.waiting.pop(key).seconds
+            seconds = self.waiting.pop(key).seconds
+            self.machines[name].flying[key] = now, seconds
+            later.busy(name, at + seconds * paces[name])
             yield key, name
 
     def _rank(self, key: str) -> tuple[bool, float]:
@@ -197,13 +199,16 @@ class _Later:
         free: list[tuple[float, str]],
     ) -> None:
         taken = Counter(name for _, name in free)
+        self._paces = paces
         self._slots = {
-            name: (slots[taken[name] :], paces[name])
-            for name, slots in ends.items()
-            if len(slots) > taken[name]
+            name: slots[taken[name] :] for name, slots in ends.items() if len(slots) > taken[name]
         }
-        """By machine: when each is free, soonest first, and its pace."""
+        """By machine: when each is free, soonest first."""
         self._known: dict[str, float] = {}
+
+    def busy(self, name: str, until: float) -> None:
+        """A slot that was free has something to speak."""
+        heapq.heappush(self._slots.setdefault(name, []), until)
 
     def sooner(self, key: str, one: Waiting, done: float) -> bool:
         """Whether one of them has it done before; then that one is to have it, and what asks next
@@ -212,12 +217,12 @@ class _Later:
             return self._known[key] < done
         seconds = one.seconds
         soonest = min(
-            ((slots[0] + seconds * pace, name) for name, (slots, pace) in self._slots.items()),
+            ((slots[0] + seconds * self._paces[name], name) for name, slots in self._slots.items()),
             default=None,
         )
         if soonest is None or soonest[0] >= done:
             return False
         ends, name = soonest
-        heapq.heapreplace(self._slots[name][0], ends)
+        heapq.heapreplace(self._slots[name], ends)
         self._known[key] = ends
         return True
