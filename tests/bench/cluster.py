@@ -1,6 +1,22 @@
-"""What a cluster gives and costs: real processes, virtual time, and the way of a take.
+"""What a cluster gives and costs. Four parts:
 
-python -m tests.bench.cluster [BOOK.epub] [--only processes virtual way thousand]
+    python -m tests.bench.cluster [BOOK.epub] [--only virtual way thousand processes]
+
+    virtual     a whole book by machines in virtual time: how full their slots are until the last
+                take, and how near to what is possible
+    way         a take's way home, a prompt's and a reference's out: bytes and milliseconds
+    thousand    what the client and Dask's scheduler compute for a thousand machines
+    processes   a scheduler and 1, 2 and 4 workers as processes of this machine, whose engine sleeps
+                as a model would work, against what is possible
+
+Possible is no less than all speech by full batches of all machines, nor than the longest chain
+alone on the fastest. Behind all of it are the real session, placing, parcels and scheduler; checks,
+store and samples are left out, but for the way. Prompts travel as VoxCPM2's do.
+
+In processes, `--scale` makes a chunk a fifth as long as it would be at a machine that speaks eight
+in real time: two seconds, so that a run lasts a minute. What a request costs weighs five times as
+much as it does in a render. Without a book, one is made that is shaped like a novel. Prints tables;
+the last line is JSON.
 """
 
 from __future__ import annotations
@@ -102,7 +118,9 @@ def processes(
     started: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
-            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE)
+            process = subprocess.Popen(
+                [sys.executable, "-m", *map(str, command)], cwd=ROOT, stdout=subprocess.PIPE
+            )
             started.append(process)
             assert process.stdout is not None
             assert process.stdout.readline(), "it did not start"

@@ -22,6 +22,8 @@ from tests.bench.sleeper import SLOTS
 
 QUIET = {
     "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.tick.interval": "1h",
+    "distributed.admin.tick.cycle": "1h",
     "distributed.worker.profile.enabled": False,
 }
 """What each worker watches of itself: a thousand in one process would do nothing else."""

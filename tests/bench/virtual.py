@@ -14,15 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from narrator import __version__
 from narrator.engines import Request, speak
-from narrator.engines.cluster import far, parcels, session
+from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.reaching import LOOK, Arrival, MachineSeen, Sent
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
@@ -61,12 +59,21 @@ class _VirtualMachine:
 class VirtualCluster:
     """Machines of speeds; a slot of one of speed 1 speaks in real time, give or take `jitter`.
 
-    Where it is `thinking`, what the session computes takes its time, too.
+    Where it is `thinking`, what the session computes takes its time, too; speeds that are `known`
+    were measured in an earlier render.
     """
 
     def __init__(
-        self, speeds: Sequence[float], slots: int, jitter: float, seed: int, *, thinking: bool
+        self,
+        speeds: Sequence[float],
+        slots: int,
+        jitter: float,
+        seed: int,
+        *,
+        thinking: bool,
+        known: bool,
     ) -> None:
+        self._known = known
         self.now = 0.0
         self._thinking, self._left = thinking, 0.0
         self.worked = 0.0
@@ -104,12 +111,16 @@ class VirtualCluster:
         if self.now >= self._looked + LOOK:
             with self._inside():
                 self._looked = self.now
-                booths = [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0}]
                 self._seen = {
-                    at: MachineSeen(at, one.name, ENGINES, self.now, {"booths": booths})
+                    at: MachineSeen(at, one.name, ENGINES, self.now, self._facts(one))
                     for at, one in self._machines.items()
                 }
         return self._seen
+
+    def _facts(self, machine: _VirtualMachine) -> Mapping[str, Any]:
+        speed = self._slots * machine.speed if self._known else None
+        return {"booths": [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0,
+                            "speed": speed}]}  # fmt: skip
 
     def send(
         self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
@@ -202,32 +213,32 @@ def simulate(
     seed: int,
     *,
     thinking: bool = False,
+    known: bool = False,
 ) -> VirtualRun:
     """All of a book's chunks by machines of speeds."""
-    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking)
-    with mock.patch.object(session, "time", SimpleNamespace(monotonic=cluster.time)):
-        ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster)
-        while ours.slots < 2 * slots * len(speeds):
-            ours.advance()
-        began, scheduler = cluster.now, Scheduler(tasks)
-        flying, judging = set[str](), deque[tuple[float, str]]()
+    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking, known=known)
+    ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
+    while ours.slots < 2 * slots * len(speeds):
+        ours.advance()
+    began, scheduler = cluster.now, Scheduler(tasks)
+    flying, judging = set[str](), deque[tuple[float, str]]()
 
-        def asked() -> Iterator[Request | None]:
-            while scheduler.left:
-                while judging and judging[0][0] <= cluster.now:
-                    scheduler.done(judging.popleft()[1])
-                if key := scheduler.take():
-                    flying.add(key)
-                elif not flying:
-                    cluster.now = judging[0][0] if judging else cluster.now
-                    continue
-                yield request_of(tasks[key], scheduler) if key else None
+    def asked() -> Iterator[Request | None]:
+        while scheduler.left:
+            while judging and judging[0][0] <= cluster.now:
+                scheduler.done(judging.popleft()[1])
+            if key := scheduler.take():
+                flying.add(key)
+            elif not flying:
+                cluster.now = judging[0][0] if judging else cluster.now
+                continue
+            yield request_of(tasks[key], scheduler) if key else None
 
-        cpu, theirs = time.thread_time(), cluster.cpu
-        for request, _ in speak(ours, asked()):
-            flying.remove(request.key)
-            judging.append((cluster.now + JUDGE, request.key))
-        cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
+    cpu, theirs = time.thread_time(), cluster.cpu
+    for request, _ in speak(ours, asked()):
+        flying.remove(request.key)
+        judging.append((cluster.now + JUDGE, request.key))
+    cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
     wall = cluster.done - began
     return VirtualRun(wall, cluster.worked / (wall * slots * len(speeds)), cpu)
 

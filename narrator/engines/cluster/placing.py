@@ -1,8 +1,8 @@
 """Which machine speaks which request, and when; no arrays, no network.
 
 Machines differ in speed. As long as there is much to do, every slot gets what most speech still
-hangs on; towards the end a slow machine gets nothing that a faster one, though it is busy, would
-have spoken sooner. Knows no Dask.
+hangs on; what is urgent, and towards the end everything is, goes to no slow machine where a faster
+one, though it is busy, would have spoken it sooner. Knows no Dask.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class MachineLoad:
 
     def least(self, now: float) -> float:
         """What its pace is at least, as its first takes have not come."""
-        return max(((now - at) / seconds for at, seconds in self.flying.values()), default=0.0)
+        lasted = ((now - at) / max(seconds, _LATE) for at, seconds in self.flying.values())
+        return max(lasted, default=0.0)
 
     def ended(self, key: str, now: float) -> None:
         """A request has left it; what waited there has its slot."""
@@ -103,7 +104,9 @@ class Placement:
             if key is None:
                 continue
             order.remove(key)
-            self.machines[name].flying[key] = now, self.waiting.pop(key).seconds
+            seconds = self.waiting.pop(key).seconds
+            self.machines[name].flying[key] = now, seconds
+            later.busy(name, at + seconds * paces[name])
             yield key, name
 
     def _rank(self, key: str) -> tuple[bool, float]:
@@ -196,13 +199,16 @@ class _Later:
         free: list[tuple[float, str]],
     ) -> None:
         taken = Counter(name for _, name in free)
+        self._paces = paces
         self._slots = {
-            name: (slots[taken[name] :], paces[name])
-            for name, slots in ends.items()
-            if len(slots) > taken[name]
+            name: slots[taken[name] :] for name, slots in ends.items() if len(slots) > taken[name]
         }
-        """By machine: when each is free, soonest first, and its pace."""
+        """By machine: when each is free, soonest first."""
         self._known: dict[str, float] = {}
+
+    def busy(self, name: str, until: float) -> None:
+        """A slot that was free has something to speak."""
+        heapq.heappush(self._slots.setdefault(name, []), until)
 
     def sooner(self, key: str, one: Waiting, done: float) -> bool:
         """Whether one of them has it done before; then that one is to have it, and what asks next
@@ -211,12 +217,12 @@ class _Later:
             return self._known[key] < done
         seconds = one.seconds
         soonest = min(
-            ((slots[0] + seconds * pace, name) for name, (slots, pace) in self._slots.items()),
+            ((slots[0] + seconds * self._paces[name], name) for name, slots in self._slots.items()),
             default=None,
         )
         if soonest is None or soonest[0] >= done:
             return False
         ends, name = soonest
-        heapq.heapreplace(self._slots[name][0], ends)
+        heapq.heapreplace(self._slots[name], ends)
         self._known[key] = ends
         return True
