@@ -171,7 +171,7 @@ def _carried(
     there = parcels.of_settings(settings, kind, engine.uses)
     if not is_known(engine):
         try:
-            memory = memory_there(kind.name, there, place)
+            memory = memory_there(place, there)
             engine = made(lambda: memory)
         except EngineUnavailable as error:
             tell(str(error))

@@ -76,4 +76,4 @@ class ClusterEngine:
         """
         from narrator.engines.cluster import meeting
 
-        return meeting.encoded_there(self, reference)
+        return meeting.encoded_there(self.place, self.settings, self.identity(), reference)

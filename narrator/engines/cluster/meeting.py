@@ -16,7 +16,6 @@ from narrator import __version__, keys
 from narrator.engines import quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
-from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineSeen
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
@@ -35,30 +34,35 @@ def machines(place: ClusterPlace) -> Mapping[str, MachineSeen]:
         return cluster.machines() or {}
 
 
-def memory_there(name: str, settings: Mapping[str, Any], place: ClusterPlace) -> Mapping[str, Any]:
+def memory_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """What most machines of a cluster would have remembered of an engine of these settings; nothing
     where none has it. Raises EngineUnavailable where no scheduler lets us in."""
     with closing(DaskCluster(place, quiet)) as cluster:
-        met = _met(cluster, name, settings).values()
+        met = _met(cluster, settings).values()
     said = [one["memory"] for one in met if "memory" in one]
     counts = Counter(map(keys.key, said))
     return max(said, key=lambda one: counts[keys.key(one)], default={})
 
 
-def encoded_there(engine: ClusterEngine, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-    """As `Engine.encoded`, by the first machine that would speak as the plan has it.
+def encoded_there(
+    place: ClusterPlace,
+    settings: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    reference: Reference,
+) -> Mapping[str, NDArray[np.float32]]:
+    """As `Engine.encoded`, by the first machine whose engine of these settings is of an identity.
 
     Raises EngineUnavailable.
     """
-    where, wanted = engine.place.address, keys.key(engine.identity())
-    with closing(DaskCluster(engine.place, quiet)) as cluster:
-        met = _met(cluster, engine.name, engine.settings)
+    where, wanted = place.address, keys.key(identity)
+    with closing(DaskCluster(place, quiet)) as cluster:
+        met = _met(cluster, settings)
         fit = [at for at, one in met.items()
                if "identity" in one and keys.key(one["identity"]) == wanted]  # fmt: skip
         if not fit:
             raise EngineUnavailable(f"no machine of {where} has this model")
         held = cluster.send(fit[0], far.hold, parcels.of_reference(reference))
-        cluster.send(fit[0], far.encode, parcels.packed({"settings": engine.settings}), held)
+        cluster.send(fit[0], far.encode, parcels.packed({"settings": settings}), held)
         answers = _answers(cluster, far.encode.__name__, 1, ENCODES)
     facts, arrays = answers.get(fit[0], ({}, {}))
     if "names" not in facts:
@@ -67,11 +71,10 @@ def encoded_there(engine: ClusterEngine, reference: Reference) -> Mapping[str, N
     return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
 
 
-def _met(
-    cluster: Cluster, name: str, settings: Mapping[str, Any]
-) -> Mapping[str, Mapping[str, Any]]:
+def _met(cluster: Cluster, settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """What machines with an engine say of themselves, by address."""
-    there = [at for at, one in (cluster.machines() or {}).items() if name in one.engines]
+    seen = cluster.machines() or {}
+    there = [at for at, one in seen.items() if settings["name"] in one.engines]
     asked = parcels.packed({"settings": settings, "narrator": __version__, "form": parcels.FORM})
     for address in there:
         cluster.send(address, far.meet, asked)
@@ -93,7 +96,7 @@ def _answers(
         if arrival.sent.what != task:
             continue
         count -= 1
-        if not arrival.error:
+        if not (arrival.error or arrival.lost):
             with suppress(parcels.Damaged):
                 found[arrival.sent.address] = parcels.unpacked(arrival.answer)
     return found

@@ -114,13 +114,13 @@ def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster: Made)
         remembering("a", "one"), remembering("b", "two"), remembering("c", "two"),
         remembering("d", "one", engines=frozenset({"draft"})),
     )  # fmt: skip
-    assert meeting.memory_there("hum", SETTINGS, PLACE) == {"weights": "two"}
+    assert meeting.memory_there(PLACE, SETTINGS) == {"weights": "two"}
     assert found.closed
 
 
 def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
     cluster(FakeMachine("mini", engines=frozenset({"draft"})), FakeMachine("old", version="0.1"))
-    assert meeting.memory_there("hum", SETTINGS, PLACE) == {}
+    assert meeting.memory_there(PLACE, SETTINGS) == {}
 
 
 # -- a clip ----------------------------------------------------------------------------------------
