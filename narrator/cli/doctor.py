@@ -237,7 +237,7 @@ def _model_here(
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _device(device)
-    largest: tuple[EngineModel, Model] | None = None
+    known: list[tuple[EngineModel, Model]] = []
     usual = next(kind for kind in ENGINES.values() if kind.model is MODELS[0])
     for own in settings or [usual.own(usual.settings())]:
         engine = ENGINES[own.name].model
@@ -246,10 +246,9 @@ def _model_here(
         yield Diagnosis(ENGINE, "fail" if lacking else "ok", engine.title, lacking)
         for name, model in engine.found(own, root, tell):
             yield _model(name, model, engine.family.pull)
-            if name == "model" and (largest is None or model.bytes > largest[1].bytes):
-                largest = engine, model
-    assert largest is not None
-    engine, model = largest
+            if name == "model":
+                known.append((engine, model))
+    engine, model = max(known, key=lambda pair: pair[1].bytes)
     yield _memory(machine.memory(), device, model, hears, engine.family.pull)
     if device.kind in ("Metal", "CUDA") and model.path is not None:
         tell("running a step of the model's sizes")

@@ -122,21 +122,25 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     _print_reasons(book)
     print_lost(book)
     print_machines(there)
+    _print_costs(costs)
+    warn_of_unspoken(book)
+    warn_of_unasked(book)
+    if cost := checking.stereo_cost(book.manuscript, book.sample_rate):
+        err.print(f"warning: {cost}")
+
+
+def _print_costs(costs: Estimate) -> None:
     wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
-    for own in costs.engines if several else ():
+    for own in costs.engines if len(costs.engines) > 1 else ():
         took = "not measured yet" if own.wall is None else f"about {clock(own.wall)}"
         out.print(f"  {own.engine}: {clock(own.seconds)} of speech; time: {took}")
     if costs.sent is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
                   "sent again")  # fmt: skip
-    warn_of_unspoken(book)
-    warn_of_unasked(book)
-    if cost := checking.stereo_cost(book.manuscript, book.sample_rate):
-        err.print(f"warning: {cost}")
 
 
 def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
