@@ -168,7 +168,9 @@ def _carried(
     credentials.require()
     from narrator.engines.cluster.meeting import memory_there
 
-    there = parcels.of_settings(settings, kind, engine.uses)
+    # what a casting does not ask for is as the engine was set
+    always = {name for name in engine.uses if name == "seed" or name in engine.casting}
+    there = parcels.of_settings(settings, kind, always)
     if not is_known(engine):
         try:
             memory = memory_there(place, there)

@@ -55,20 +55,21 @@ def encoded_there(
     Raises EngineUnavailable.
     """
     where, wanted = place.address, keys.key(identity)
+    why = f"no machine of {where} has this model"
     with closing(DaskCluster(place, quiet)) as cluster:
         met = _met(cluster, settings)
         fit = [at for at, one in met.items()
                if "identity" in one and keys.key(one["identity"]) == wanted]  # fmt: skip
-        if not fit:
-            raise EngineUnavailable(f"no machine of {where} has this model")
-        held = cluster.send(fit[0], far.hold, parcels.of_reference(reference))
-        cluster.send(fit[0], far.encode, parcels.packed({"settings": settings}), held)
-        answers = _answers(cluster, far.encode.__name__, 1, ENCODES)
-    facts, arrays = answers.get(fit[0], ({}, {}))
-    if "names" not in facts:
-        why = facts.get("refused", "it gave no answer")
-        raise EngineUnavailable(f"a voice is not encoded at {where}: {why}")
-    return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
+        for address in fit:
+            held = cluster.send(address, far.hold, parcels.of_reference(reference))
+            cluster.send(address, far.encode, parcels.packed({"settings": settings}), held)
+            facts, arrays = _answers(cluster, far.encode.__name__, 1, ENCODES).get(
+                address, ({}, {})
+            )
+            if "names" in facts:
+                return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
+            why = f"a voice is not encoded at {where}: {facts.get('refused', 'no answer')}"
+    raise EngineUnavailable(why)
 
 
 def _met(cluster: Cluster, settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -190,9 +190,11 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
 # -- engines ---------------------------------------------------------------------------------------
 
 
-def of_settings(settings: EngineSettings, kind: EngineKind, uses: Iterable[str]) -> dict[str, Any]:
-    """What makes an engine on another machine: neither what it `uses` of each request nor what a
-    machine decides for itself."""
-    names = kind.settings.model_fields.keys() - {*uses} - _MACHINES_OWN
+def of_settings(
+    settings: EngineSettings, kind: EngineKind, always: Iterable[str]
+) -> dict[str, Any]:
+    """What makes an engine on another machine: neither what `always` comes with a request nor what
+    a machine decides for itself."""
+    names = kind.settings.model_fields.keys() - {*always} - _MACHINES_OWN
     said = settings.model_dump(mode="json", include=names, exclude_unset=True)
     return {**said, "name": kind.name}

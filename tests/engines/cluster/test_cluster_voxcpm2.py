@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from narrator.pipeline import bookplan, manuscript, run
+from narrator.pipeline import bookengines, manuscript, run
 from narrator.project.preferences import ClusterWish
 from narrator.speech.store import Store
 from tests import books, small_model
@@ -50,7 +50,7 @@ def here(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, r
 def through(cluster: AtWork, path: Path) -> run.Report:
     with small_model.lenient():
         wish = ClusterWish(cluster.address)
-        engines = bookplan.engines_for(manuscript.read(path).project, draft=False, wish=wish)
+        engines = bookengines.engines_for(manuscript.read(path).project, draft=False, wish=wish)
         return books.speak(path, engines.main, engines=engines.own)[0]
 
 
