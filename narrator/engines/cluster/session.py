@@ -232,8 +232,8 @@ class ClusterSession:
         if not member.silent and booth.get("slots"):
             load = self._places.machines[address]
             load.slots = int(booth["slots"])
-            if load.pace is None and booth.get("speed"):  # as it was in an earlier render
-                load.pace = load.slots / float(booth["speed"])
+            if booth.get("speed"):
+                load.said = load.slots / float(booth["speed"])
 
     def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
         """What it has goes to others, too; whoever is first has spoken it."""
