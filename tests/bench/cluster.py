@@ -117,9 +117,14 @@ def processes(
     commands: list[Sequence[object]] = [("narrator", "scheduler", "--port", port), *others]
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for command in commands:
+        for number, command in enumerate(commands):
+            # what each knows of its own speed is no other's
+            home = f"{os.environ['NARRATOR_HOME']}/{port}-{number}"
             process = subprocess.Popen(
-                [sys.executable, "-m", *map(str, command)], cwd=ROOT, stdout=subprocess.PIPE
+                [sys.executable, "-m", *map(str, command)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "NARRATOR_HOME": home},
             )
             started.append(process)
             assert process.stdout is not None

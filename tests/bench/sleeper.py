@@ -68,6 +68,8 @@ class SleeperSession:
     busy: float = 0.0
     note: str = ""
     _rows: list[tuple[Request, int]] = field(default_factory=list)
+    _late: float = 0.0
+    """Seconds that it slept too long, as others had the CPU: the next step makes up for them."""
 
     def add(self, request: Request) -> None:
         assert len(self._rows) < self.slots
@@ -75,7 +77,10 @@ class SleeperSession:
 
     def advance(self) -> Sequence[Outcome]:
         """One step of the batch."""
-        time.sleep(self.tempo * step_seconds(len(self._rows)))
+        step = self.tempo * step_seconds(len(self._rows)) - self._late
+        began = time.monotonic()
+        time.sleep(max(0.0, step))
+        self._late = time.monotonic() - began - step
         rows = [(request, steps - 1) for request, steps in self._rows]
         self._rows = [row for row in rows if row[1]]
         return [

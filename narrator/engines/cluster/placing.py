@@ -45,6 +45,8 @@ class MachineLoad:
     slots: int
     pace: float | None = None
     """Seconds that a second of speech takes in one of its slots; None before its first take."""
+    said: float | None = None
+    """Likewise, in an earlier render."""
     flying: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By request, as they went out: when it began, and the seconds expected of it. What is more
     than there are slots has not begun."""
@@ -117,7 +119,7 @@ class Placement:
         known = [m.pace for m in self.machines.values() if m.pace is not None]
         usual = sum(known) / len(known) if known else 1.0
         return {
-            name: max(usual, m.least(now)) if m.pace is None else m.pace
+            name: max(m.said or usual, m.least(now)) if m.pace is None else m.pace
             for name, m in self.machines.items()
         }
 

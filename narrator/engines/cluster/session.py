@@ -238,8 +238,8 @@ class ClusterSession:
             self._fell_silent(address, member, quiet_for)
         if (load := self._places.machines.get(address)) and booth.get("slots"):
             load.slots = int(booth["slots"])
-            if load.pace is None and booth.get("speed"):  # as it was in an earlier render
-                load.pace = load.slots / float(booth["speed"])
+            if booth.get("speed"):
+                load.said = load.slots / float(booth["speed"])
 
     def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
         """What it has goes to others, too; whoever is first has spoken it."""

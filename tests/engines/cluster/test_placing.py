@@ -23,7 +23,7 @@ def placed(places: Placement, unseen: float = 0.0, now: float = 0.0) -> dict[str
 
 def full(slots: int, pace: float, seconds: float) -> MachineLoad:
     """A machine whose slots have just begun something."""
-    return MachineLoad(slots, pace, {f"old {n}": (0.0, seconds) for n in range(slots)})
+    return MachineLoad(slots, pace, flying={f"old {n}": (0.0, seconds) for n in range(slots)})
 
 
 def test_nothing_goes_out_without_machines() -> None:
@@ -117,7 +117,7 @@ def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots() -> None:
 
 
 def test_what_waits_at_a_machine_begins_when_a_slot_is_free() -> None:
-    machine = MachineLoad(1, 1.0, {"a": (0.0, 10.0), "b": (9.5, 10.0)})
+    machine = MachineLoad(1, 1.0, flying={"a": (0.0, 10.0), "b": (9.5, 10.0)})
     places = Placement({"m": machine}, waiting(5.0))
     assert placed(places, MUCH, now=15.0) == {}  # b may end at 25 at the earliest
     machine.ended("a", 18.0)
@@ -127,7 +127,7 @@ def test_what_waits_at_a_machine_begins_when_a_slot_is_free() -> None:
 
 
 def test_what_ends_while_slots_are_left_moves_nobody() -> None:
-    machine = MachineLoad(3, 1.0, {"a": (0.0, 10.0), "b": (1.0, 10.0)})
+    machine = MachineLoad(3, 1.0, flying={"a": (0.0, 10.0), "b": (1.0, 10.0)})
     machine.ended("a", 5.0)
     machine.ended("unknown", 5.0)
     assert machine.flying == {"b": (1.0, 10.0)}
@@ -141,7 +141,7 @@ def test_an_unknown_pace_is_what_others_have() -> None:
 
 
 def test_a_new_machine_that_is_slow_is_known_before_its_first_take() -> None:
-    new = MachineLoad(2, None, {"first": (0.0, 5.0)})
+    new = MachineLoad(2, flying={"first": (0.0, 5.0)})
     places = Placement({"new": new, "fast": full(1, 1.0, 0.0)}, waiting(5.0))
     places.machines["fast"].flying = {"old": (36.0, 9.0)}
     assert placed(places, now=40.0) == {}  # eight seconds for each at least, and five on fast
