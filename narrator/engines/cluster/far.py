@@ -14,7 +14,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from narrator import __version__, files, keys
@@ -111,6 +113,7 @@ class Booth:
         self._lock = threading.Lock()
         self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
         self._commissions: dict[str, _Commission] = {}
+        self._packers = ThreadPoolExecutor(2, "pack")
         self._answers = _Recent()
         self._states = _Recent()
         self._session: Session | None = None
@@ -275,9 +278,12 @@ class Booth:
             self._turn = time.monotonic()
             commission = speaking.pop(request.key)
             spoken, ended = spoken + (request.expected if outcome.speech else 0.0), ended + 1
-            self._end(commission, self._answer(commission, outcome, session.slots))
+            took = self._turn - commission.began
+            # a take is packed beside the engine, which goes on
+            packed = self._packers.submit(self._answer, commission, outcome, session.slots, took)
+            packed.add_done_callback(partial(self._packed, commission))
 
-    def _answer(self, commission: _Commission, outcome: Outcome, slots: int) -> bytes:
+    def _answer(self, commission: _Commission, outcome: Outcome, slots: int, took: float) -> bytes:
         facts: dict[str, Any] | None = None
         arrays: Mapping[str, Any] = {}
         if outcome.speech is not None:
@@ -287,11 +293,19 @@ class Booth:
         said = {
             "speech": facts,
             "failure": None if outcome.failure is None else str(outcome.failure),
-            "took": round(time.monotonic() - commission.began, 4),
+            "took": round(took, 4),
             "slots": slots,
             "mark": commission.mark,
         }
         return parcels.packed(said, arrays)
+
+    def _packed(self, commission: _Commission, packed: Future[bytes]) -> None:
+        error = packed.exception()
+        if error is None:
+            self._end(commission, packed.result())
+        else:
+            commission.error = EngineUnavailable(f"a take is not packed: {error}")
+            self._end(commission, b"")
 
     def _worked(self, commission: _Commission) -> bytes:
         assert commission.work is not None
@@ -303,7 +317,8 @@ class Booth:
     def _end(self, commission: _Commission, answer: bytes) -> None:
         commission.answer = answer
         with self._lock:
-            self._answers.put(commission.mark, answer, len(answer))
+            if answer:
+                self._answers.put(commission.mark, answer, len(answer))
             self._commissions.pop(commission.mark, None)
         commission.done.set()
 

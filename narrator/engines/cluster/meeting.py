@@ -68,7 +68,7 @@ def encoded_there(
             )
             if "names" in facts:
                 return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
-            why = f"a voice is not encoded at {where}: {facts.get('refused', 'no answer')}"
+            why = f"a voice is not encoded at {where}: {facts.get('refused', 'it gave no answer')}"
     raise EngineUnavailable(why)
 
 
