@@ -224,12 +224,18 @@ def test_only_the_draft_voice_touches_its_gpl_library() -> None:
             assert path.parent == ROOT / "narrator/engines/draft", path
 
 
+def test_only_the_cluster_touches_dask() -> None:
+    for path in every_source():
+        if any(name.split(".")[0] in ("dask", "distributed") for name in imports(path)):
+            assert path.parent == ROOT / "narrator/engines/cluster", path
+
+
 @pytest.mark.slow
-def test_importing_narrator_loads_no_model_and_no_gpl_library() -> None:
+def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library() -> None:
     script = (
-        "import sys, narrator, narrator.cli\n"
-        "models = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'espeakng_loader'}\n"
-        "print(*sorted(models & set(sys.modules)))"
+        "import sys, narrator, narrator.cli, narrator.pipeline.bookengines\n"
+        "rest = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'espeakng_loader', 'distributed'}\n"
+        "print(*sorted(rest & set(sys.modules)))"
     )
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
