@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
+from narrator.cli.cluster import OnCluster, Tls, wish_of
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
     from narrator.pipeline.manuscript import Manuscript
+    from narrator.project.preferences import ClusterWish
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 TIGHT, NONE = 5e9, 0.5e9
@@ -73,11 +75,14 @@ def doctor(
         ),
     ] = None,
     as_json: AsJson = False,
+    cluster: OnCluster = None,
+    tls: Tls = None,
 ) -> None:
     """Check this machine, or the server or cluster that speaks, for a render; exit code 0 when one
     can run, else 3."""
     checks = []
-    for check in examine(book or root_of(None), _unsaid if as_json else err.print):
+    wish, say = wish_of(cluster, tls), _unsaid if as_json else err.print
+    for check in examine(book or root_of(None), say, wish):
         checks.append(check)
         if not as_json:
             out.print(f"{check.state:4}  {check.name}: {check.said}")
@@ -103,7 +108,7 @@ def _unsaid(what: str) -> None:
     pass
 
 
-def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
+def examine(book: Path | None, tell: Tell, wish: ClusterWish) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
@@ -127,12 +132,12 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     for settings in servers:
         tell("asking the speech server")
         yield _server(settings)
-    place = _cluster_of(models)
+    place = _cluster_of(models, wish)
     if isinstance(place, Diagnosis):
         yield place
     elif place is not None:
         tell("asking the cluster who is there")
-        yield _cluster(place, models)
+        yield from _cluster(place, models)
     elif models or not servers:
         tell("asking MLX for its device")
         device = machine.device()
@@ -142,7 +147,7 @@ def examine(book: Path | None, tell: Tell) -> Iterator[Diagnosis]:
     yield _casting(tell)
     yield from _folders(root)
     if manuscript is not None:
-        yield _book(manuscript, device, tell)
+        yield _book(manuscript, device, tell, wish)
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -177,36 +182,37 @@ def _server(settings: EngineSettings) -> Diagnosis:
         return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)
 
 
-def _cluster_of(models: Sequence[EngineSettings]) -> ClusterPlace | Diagnosis | None:
-    """Where the user's settings have models speak, or what is wrong with these settings."""
-    from narrator.project.preferences import AS_SET
-
+def _cluster_of(
+    models: Sequence[EngineSettings], wish: ClusterWish
+) -> ClusterPlace | Diagnosis | None:
+    """Where models are to speak, or what is wrong with what says so."""
     try:
-        return AS_SET.place() if models else None
+        return wish.place() if models else None
     except NarratorError as error:
         said, _, todo = str(error.problems[0]).partition("\n")
         return Diagnosis(CLUSTER, "fail", said, todo)
 
 
-def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Diagnosis:
-    from narrator.engines.cluster import credentials
+def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
+    """Who of a cluster speaks each of these, as they say themselves."""
+    from narrator.engines.cluster import credentials, parcels
+    from narrator.engines.registry import ENGINES
 
     try:
         credentials.require()
         from narrator.engines.cluster import meeting
 
-        there = meeting.machines(place).values()
+        for own in models:
+            settings = parcels.of_settings(own, ENGINES[own.name], ())
+            unable = meeting.unable_there(place, settings)
+            able = sorted(name for name, why in unable.items() if not why)
+            said = f"{place.address}: {', '.join(able) or 'no machine'} for {own.name}"
+            todo = "; ".join(f"{name}: {why}" for name, why in unable.items() if why)
+            if not unable:
+                todo = f"`narrator worker {place.address}` on a machine that has {own.name}"
+            yield Diagnosis(CLUSTER, "ok" if able else "fail", said, todo)
     except EngineUnavailable as error:
-        return Diagnosis(CLUSTER, "fail", str(error), "without it: `--cluster none`")
-    lacking = [one.name for one in models if not any(one.name in seen.engines for seen in there)]
-    said = ", ".join(sorted(seen.name for seen in there)) or "no machine"
-    todo = f"`narrator worker {place.address}` on a machine that has {', '.join(lacking)}"
-    return Diagnosis(
-        CLUSTER,
-        "fail" if lacking else "ok",
-        f"{place.address}: {said}",
-        todo if lacking else "",
-    )
+        yield Diagnosis(CLUSTER, "fail", str(error), "without it: `--cluster none`")
 
 
 def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
@@ -394,9 +400,9 @@ def _existing(path: Path) -> Path:
 # -- a book ----------------------------------------------------------------------------------------
 
 
-def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
+def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish) -> Diagnosis:
     try:
-        cost = _cost(manuscript, device, tell)
+        cost = _cost(manuscript, device, tell, wish)
     except NarratorError as error:
         said, _, todo = str(error.problems[0]).partition("\n")
         return Diagnosis("book", "fail", said, todo)
@@ -414,13 +420,13 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell) -> Diagnosis:
     return Diagnosis("book", "ok", said, cost=cost)
 
 
-def _cost(manuscript: Manuscript, device: Device, tell: Tell) -> Cost:
+def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish) -> Cost:
     from narrator.engines.registry import ENGINES
     from narrator.pipeline import bookengines, bookplan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engines = bookengines.engines_for(manuscript.project, draft=False)
+        engines = bookengines.engines_for(manuscript.project, draft=False, wish=wish)
         book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
         costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk

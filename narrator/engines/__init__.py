@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +146,8 @@ class Session(Protocol):
     """What people should know of how it runs ("8 slots", "4 slots: out of memory at 8"), or ""."""
 
     def add(self, request: Request) -> None:
-        """Fill a free slot. The caller never adds more requests than there are slots."""
+        """Fill a free slot. The caller never adds more requests than there are slots, and spare
+        ones."""
         ...
 
     def advance(self) -> Sequence[Outcome]:
@@ -156,6 +157,14 @@ class Session(Protocol):
     def close(self) -> None:
         """Give back processes, memory and devices; requests in flight are dropped."""
         ...
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A session that chooses among more requests than it has slots, who speaks which."""
+
+    spare: int
+    """How many more it takes at a time."""
 
 
 def speak(
@@ -172,10 +181,11 @@ def speak(
     engine. When `cancel` is set, what is in flight is left to the session.
     """
     waiting = iter(requests)
+    chooser = session if isinstance(session, Choosing) else None
     flying: dict[tuple[str, int], Request] = {}
     more = True
     while (more or flying) and not (cancel and cancel.is_set()):
-        while more and len(flying) < session.slots:
+        while more and len(flying) < session.slots + (chooser.spare if chooser else 0):
             try:
                 request = next(waiting)
             except StopIteration:

@@ -180,7 +180,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
         cluster = DaskCluster(ClusterPlace("127.0.0.1", port), quiet)
         try:
             session = ClusterSession(engine, {"name": engine.name}, cluster)
-            while session.slots < 2 * SLOTS * len(speeds):
+            while session.slots < SLOTS * len(speeds):
                 session.advance()
             before = _cpu(running)
             began = time.monotonic()

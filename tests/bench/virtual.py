@@ -218,7 +218,7 @@ def simulate(
     """All of a book's chunks by machines of speeds."""
     cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking, known=known)
     ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
-    while ours.slots < 2 * slots * len(speeds):
+    while ours.slots < slots * len(speeds):
         ours.advance()
     began, scheduler = cluster.now, Scheduler(tasks)
     flying, judging = set[str](), deque[tuple[float, str]]()

@@ -91,8 +91,10 @@ def checked(tls: Path | None) -> Path:
     folder = tls or certificates()
     for name in ("cert.pem", "key.pem"):
         if not (folder / name).is_file():
-            raise UsageError(f"{folder / name}: no such file; make both once, and copy them to "
-                             f"every machine:\n{MAKE}")  # fmt: skip
+            raise UsageError(
+                f"{folder / name}: no such file: copy cert.pem and key.pem there from the machine "
+                f"that has them; on the first, make them there, once:\n{MAKE}"
+            )
     try:
         context = ssl.create_default_context(cafile=str(_authority(folder)))
         context.load_cert_chain(folder / "cert.pem", folder / "key.pem", password=_no_password)

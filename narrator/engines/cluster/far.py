@@ -20,7 +20,17 @@ from functools import partial
 from typing import Any
 
 from narrator import __version__, files, keys
-from narrator.engines import Engine, Outcome, Request, Session, State, make_room, speak
+from narrator.engines import (
+    Engine,
+    Outcome,
+    Request,
+    Session,
+    State,
+    is_known,
+    make_room,
+    quiet,
+    speak,
+)
 from narrator.engines.cluster import parcels
 from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
@@ -30,10 +40,13 @@ KEPT = 256_000_000
 """Bytes of each that a machine keeps: references, answers, states."""
 IDLE = 30.0
 """Seconds without a request after which a session is closed; what is loaded stays."""
-ENOUGH, RECENT = 60.0, 1200.0
+ENOUGH, RECENT = 10.0, 1200.0
 """Seconds with all slots full before a machine's speed is known, and those that count most."""
 _SPECS = ("model", "lora_spec")
 """Of `Engine.memory`, what a machine calls its models: another may call them otherwise."""
+_NO_MODEL = (
+    "its model is not there: `narrator models pull` on it, or `narrator worker --model FOLDER`"
+)
 
 
 class _Recent:
@@ -108,8 +121,15 @@ class Booth:
     A parcel that comes again, because whoever sent it was cut off, is not spoken again.
     """
 
-    def __init__(self, engine: Engine, others: Callable[[], Sequence[Engine]]) -> None:
-        self.engine, self._others = engine, others
+    def __init__(
+        self,
+        engine: Engine,
+        others: Callable[[], Sequence[Engine]],
+        most: int | None = None,
+        tell: Callable[[str], None] = quiet,
+    ) -> None:
+        """`most` are the requests that the engine is given at a time, whatever it takes."""
+        self.engine, self._others, self._most, self._say = engine, others, most, tell
         self._lock = threading.Lock()
         self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
         self._commissions: dict[str, _Commission] = {}
@@ -123,6 +143,7 @@ class Booth:
         self._closed.set()
         self._trouble: NarratorError | None = None
         self._told = ""
+        self._spoken = 0
         self._turn = time.monotonic()
         self._speed = _Speed(keys.key(engine.identity()))
 
@@ -140,13 +161,16 @@ class Booth:
         session, busy = self._session, self.busy
         return {
             "engine": self.engine.name,
-            "slots": session.slots if session else 0,
+            "slots": self._slots(session) if session else 0,
             "note": session.note if session else self._told,
             "at_work": len(self._commissions),
             # since the engine last came back; while it loads nobody expects it to
             "silent": round(time.monotonic() - self._turn, 1) if session and busy else 0.0,
             "speed": self._speed.known,
         }
+
+    def _slots(self, session: Session) -> int:
+        return min(session.slots, self._most or session.slots)
 
     def ready(self) -> None:
         """Load what speaking needs. Raises NarratorError."""
@@ -230,7 +254,10 @@ class Booth:
                 self._closed.clear()
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
+                many = self._slots(session)
+                self._say(f"{self.engine.name}: {'1 slot' if many == 1 else f'{many} slots'}")
                 self._serve(session)
+                self._say(f"{self.engine.name}: at rest; {self._spoken} chunks so far")
         except NarratorError as error:
             self._give_up(error)
         finally:
@@ -241,6 +268,7 @@ class Booth:
 
     def _tell(self, what: str) -> None:
         self._told = what
+        self._say(what)
 
     def _serve(self, session: Session) -> None:
         speaking: dict[str, _Commission] = {}
@@ -249,6 +277,9 @@ class Booth:
         def asked() -> Iterator[Request | None]:
             nonlocal turn
             while True:
+                if len(speaking) >= self._slots(session):
+                    yield None
+                    continue
                 try:
                     commission = self._new.get(timeout=0.0 if speaking else IDLE)
                 except queue.Empty:
@@ -270,17 +301,20 @@ class Booth:
         def tick() -> None:
             nonlocal turn, spoken, ended
             self._turn = now = time.monotonic()
-            if len(speaking) + ended >= session.slots:
+            if len(speaking) + ended >= self._slots(session):
                 self._speed.add(spoken, now - turn)
             turn, spoken, ended = now, 0.0, 0
 
         for request, outcome in speak(session, asked(), tick=tick):
             self._turn = time.monotonic()
             commission = speaking.pop(request.key)
+            self._spoken += 1
             spoken, ended = spoken + (request.expected if outcome.speech else 0.0), ended + 1
             took = self._turn - commission.began
             # a take is packed beside the engine, which goes on
-            packed = self._packers.submit(self._answer, commission, outcome, session.slots, took)
+            packed = self._packers.submit(
+                self._answer, commission, outcome, self._slots(session), took
+            )
             packed.add_done_callback(partial(self._packed, commission))
 
     def _answer(self, commission: _Commission, outcome: Outcome, slots: int, took: float) -> bytes:
@@ -342,6 +376,7 @@ class Machine:
         self._booths: dict[str, Booth] = {}
         self.here: dict[str, Any] = {}
         """Settings of its engines that are this machine's own: where its model lies, its slots."""
+        self.tell: Callable[[str], None] = quiet
         self.held = _Recent()
         """References by their content."""
 
@@ -350,7 +385,9 @@ class Machine:
         name = keys.key(said)
         with self._lock:
             if name not in self._booths:
-                self._booths[name] = Booth(self._engine(said), self._idle)
+                self._booths[name] = Booth(
+                    self._engine(said), self._idle, self.here.get("slots"), self.tell
+                )
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
@@ -398,6 +435,8 @@ def meet(parcel: bytes) -> bytes:
         return parcels.packed(said)
     try:
         engine = MACHINE.booth(facts["settings"]).engine
+        if not is_known(engine):
+            return _refused(EngineUnavailable(_NO_MODEL))
         found = {
             "identity": dict(engine.identity()),
             "memory": {k: v for k, v in engine.memory().items() if k not in _SPECS},

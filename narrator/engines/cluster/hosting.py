@@ -21,6 +21,7 @@ from typing import Any
 import dask
 from distributed import Scheduler, Worker
 from distributed.core import rpc
+from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.worker import DEFAULT_METRICS
 
 from narrator.engines.cluster import far
@@ -107,7 +108,10 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 dashboard_address=f"127.0.0.1:{dashboard or 0}",
             )
             async with scheduler:
-                tell(f"scheduler at {scheduler.address}")
+                everywhere = place.host in ("0.0.0.0", "::")
+                more = ", and at every other address of this machine" if everywhere else ""
+                tell(f"scheduler at {scheduler.address}{more}")
+                scheduler.add_plugin(_Roll(tell))
                 if dashboard is not None:
                     tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
                 await stop.wait()
@@ -116,6 +120,25 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
             if not isinstance(why, OSError):
                 raise
             raise UsageError(f"cannot listen at {place.address}: {why.strerror or why}") from None
+
+
+class _Roll(SchedulerPlugin):
+    """Says which machines come and go."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._names: dict[str, str] = {}
+
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+        # without what makes each start of one a name of its own
+        self._names[worker] = str(scheduler.workers[worker].name).rpartition(" ")[0]
+        self._tell(f"{self._names[worker]} is here ({len(self._names)} in all)")
+
+    def remove_worker(  # type: ignore[override]
+        self, scheduler: Scheduler, worker: str, *, stimulus_id: str
+    ) -> None:
+        name = self._names.pop(worker, worker)
+        self._tell(f"{name} has gone ({len(self._names)} in all)")
 
 
 def _require_dashboard() -> None:
@@ -131,6 +154,7 @@ async def _work(
     place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
 ) -> None:
     threads = 2 * (slots or MANY) + 2  # some wait for a slot, and some are no speech
+    far.MACHINE.tell = tell
     with _until_signal() as stop, _scratch() as scratch:
         first = True
         while not stop.is_set():

@@ -34,6 +34,23 @@ def machines(place: ClusterPlace) -> Mapping[str, MachineSeen]:
         return cluster.machines() or {}
 
 
+def unable_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, str]:
+    """The machines that have an engine of these settings by name, and why each cannot speak with
+    it: "" of those that can. Raises EngineUnavailable where no scheduler lets us in."""
+    with closing(DaskCluster(place, quiet)) as cluster:
+        seen = cluster.machines() or {}
+        met = _met(cluster, settings)
+    able = {at: one for at, one in seen.items() if settings["name"] in one.engines}
+    found: dict[str, str] = {}
+    for address, one in able.items():
+        facts = met.get(address, {"refused": "it gives no answer"})
+        other = facts.get("narrator", __version__) != __version__
+        found[one.name] = (
+            f"it has narrator {facts['narrator']}" if other else facts.get("refused", "")
+        )
+    return found
+
+
 def memory_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """What most machines of a cluster would have remembered of an engine of these settings; nothing
     where none has it. Raises EngineUnavailable where no scheduler lets us in."""

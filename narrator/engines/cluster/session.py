@@ -136,6 +136,7 @@ class ClusterSession:
         self._unasked = 0.0
         self._precision: str | None = None
         self._began = self._since = self._now()
+        self._told = 0.0
         self._away = False
         self._worked = self._could = 0.0
         self._turn = self._began
@@ -143,9 +144,9 @@ class ClusterSession:
         """Requests that went out once more, because who had them went."""
         self.twice = 0
         """Takes that came twice."""
-        self.slots = 2
+        self.slots, self.spare = 0, 2
         self.busy = 0.0
-        self.note = "no machine yet"
+        self.note = ""
         self._looking, self._placing, self._noting = _Sparing(), _Sparing(), _Sparing()
         self._look()
 
@@ -184,8 +185,7 @@ class ClusterSession:
         self._by_sent.clear()
         self._flights.clear()
         if self._members and self._places.machines:
-            log.info("cluster: %s; %d sent again, %d came twice", self._who(len(self._members)),
-                     self.again, self.twice)  # fmt: skip
+            log.info("cluster: %s; %d came twice", self._who(len(self._members)), self.twice)
         self._cluster.close()
 
     # -- who is there
@@ -207,9 +207,13 @@ class ClusterSession:
                 self._met(address, one, now)
             self._settle(now)
         if self._places.machines:
-            self._since = now
+            self._since, self._told = now, 0.0
         elif now - self._since > self._patience.nobody:
             raise EngineUnavailable(self._nobody())
+        elif now - max(self._since, self._told) > self._patience.settle:
+            self._told = math.inf  # once, as long as it is so
+            minutes = f"{self._patience.nobody / 60:.0f} minutes"
+            self._tell(f"waiting for {minutes} at most: {self._lacking()}")
         self._looking.did(now, self._now())
 
     def _lost_scheduler(self) -> None:
@@ -223,7 +227,9 @@ class ClusterSession:
     def _met(self, address: str, seen: MachineSeen, now: float) -> None:
         member = self._members.get(address)
         if member is None:
-            member = self._members[address] = _Member(seen.name, heard=now)
+            taken = any(one.name == seen.name for one in self._members.values())
+            name = f"{seen.name} ({address.rpartition('/')[2]})" if taken else seen.name
+            member = self._members[address] = _Member(name, heard=now)
             self._ask(address, far.meet)
         if seen.beat != member.beat:
             member.beat, member.heard = seen.beat, now
@@ -354,7 +360,7 @@ class ClusterSession:
     def _refuse(self, address: str, member: _Member, why: str) -> None:
         self._leave_alone(address)
         if why != member.why:
-            self._tell(f"{member.name} is refused: {why}")
+            self._tell(f"{member.name} is refused: {'; '.join(why.splitlines())}")
         member.phase, member.why, member.since = "refused", why, self._now()
 
     def _nobody(self) -> str:
@@ -522,7 +528,7 @@ class ClusterSession:
     def _report(self) -> None:
         now, slots = self._now(), self._places.slots
         # as many wait here, so that machines of other speeds can be given other chains
-        self.slots = 2 * max(1, slots)
+        self.slots, self.spare = slots, max(2, slots)
         if not self._noting.due(now):
             return
         flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
@@ -541,15 +547,25 @@ class ClusterSession:
             key=lambda one: -one.seconds,
         )
         if not here:
-            return "the scheduler is away" if self._away else "no machine yet"
+            return self._lacking()
         now = self._now()
         each = ", ".join(
             f"{one.name} {one.seconds / max(1.0, now - one.joined):.1f} x" for one in here[:most]
         )
         more = f" and {len(here) - most} more" if len(here) > most else ""
         many = "1 machine" if len(here) == 1 else f"{len(here)} machines"
-        again = f"; {self.again} sent again" if self.again else ""
-        return f"{many}, {self._places.slots} slots: {each}{more}{again}"
+        again = f", {self.again} sent again" if self.again else ""
+        return f"{many}, {self._places.slots} slots{again}: {each}{more}"
+
+    def _lacking(self) -> str:
+        """Why nobody speaks, and what to do."""
+        if self._away:
+            return "the cluster's scheduler does not answer"
+        if any(one.phase in ("new", "met", "loading") for one in self._members.values()):
+            return "machines get ready"
+        refused = sum(one.phase == "refused" for one in self._members.values())
+        some = f", {refused} refused" if refused else ""
+        return f"no machine speaks{some}: `narrator worker` on one that has {self._engine.name}"
 
 
 def _head(request: Request) -> str:

@@ -150,6 +150,8 @@ def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[
     def covers(other: Job) -> bool:
         if other.force or (other.kind, other.book) != (job.kind, project.path.name):
             return False
+        if wish_of(other) != wish_of(job):  # spoken elsewhere
+            return False
         speaks = bookengines.settings_of(project, draft=job.draft)
         if (
             bookengines.settings_of(project, draft=other.draft) != speaks

@@ -483,9 +483,9 @@ def test_what_a_machine_no_longer_has_travels_to_it():
 
 def test_as_many_requests_wait_here_as_there_are_slots():
     client = of(FakeMachine("mini", slots=3), FakeMachine("studio", slots=5))
-    assert client.session.slots == 2
+    assert (client.session.slots, client.session.spare) == (0, 2)
     client.until(lambda: client.count("speaks") == 2)
-    assert client.session.slots == 16
+    assert (client.session.slots, client.session.spare) == (8, 8)
 
 
 def test_slots_that_a_machine_finds_out_later_count():
@@ -494,7 +494,7 @@ def test_slots_that_a_machine_finds_out_later_count():
     client.said(request())
     mini.slots = 7
     client.rest(1)
-    assert client.session.slots == 14
+    assert client.session.slots == 7
 
 
 def test_the_note_says_who_speaks():
