@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import ipaddress
 import json
 import shutil
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -96,6 +99,32 @@ def test_a_render_without_a_scheduler_ends_in_words(hurry: None, narrator: Run, 
     code, _, said = narrator("render", path, "--draft", "--cluster", address)
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Dask leaves its socket to be collected
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("first", [b"", b"HTTP/1.0 400 Bad request\r\n", bytes(range(40, 240))])
+@pytest.mark.parametrize("command", ["plan", "render", "worker"])
+def test_what_is_no_scheduler_is_not_waited_for(
+    command: str, first: bytes, hurry: None, narrator: Run, tmp_path: Path
+):
+    """Dask waits for ever for the first word of one that has accepted."""
+    with socket.create_server(("127.0.0.1", 0)) as there, contextlib.ExitStack() as kept:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    kept.enter_context(there.accept()[0]).sendall(first)
+
+        threading.Thread(target=accept, daemon=True).start()
+        address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
+        path = books.brief(tmp_path)
+        given = (address,) if command == "worker" else (path, "--draft", "--cluster", address)
+        code, _, said = narrator(command, *given)
+        there.shutdown(socket.SHUT_RDWR)
+    gc.collect()
+    assert code == (0 if command == "plan" else 3)
+    assert f"nothing answers at {address}" in said
 
 
 def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
