@@ -106,8 +106,11 @@ class Booth:
     A parcel that comes again, because whoever sent it was cut off, is not spoken again.
     """
 
-    def __init__(self, engine: Engine, others: Callable[[], Sequence[Engine]]) -> None:
-        self.engine, self._others = engine, others
+    def __init__(
+        self, engine: Engine, others: Callable[[], Sequence[Engine]], most: int | None = None
+    ) -> None:
+        """Has no more than so many slots, where the engine itself cannot be told."""
+        self.engine, self._others, self._most = engine, others, most
         self._lock = threading.Lock()
         self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
         self._commissions: dict[str, _Commission] = {}
@@ -225,6 +228,7 @@ class Booth:
             make_room(self.engine, self._others())
             with contextlib.closing(self.engine.start(self._tell)) as session:
                 self._closed.clear()
+                session.slots = min(session.slots, self._most or session.slots)
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
                 self._serve(session)
@@ -282,8 +286,8 @@ class Booth:
         arrays: Mapping[str, Any] = {}
         if outcome.speech is not None:
             facts, arrays = parcels.of_speech(outcome.speech, self.engine.sample_rate)
-            state = outcome.speech.state
-            self._states.put(commission.mark, state, 0 if state is None else state.nbytes)
+            if (state := outcome.speech.state) is not None:
+                self._states.put(commission.mark, state, state.nbytes)
         said = {
             "speech": facts,
             "failure": None if outcome.failure is None else str(outcome.failure),
@@ -335,7 +339,9 @@ class Machine:
         name = keys.key(said)
         with self._lock:
             if name not in self._booths:
-                self._booths[name] = Booth(self._engine(said), self._idle)
+                settings = kind_of(said).settings.model_fields
+                most = None if "slots" in settings else self.here.get("slots")
+                self._booths[name] = Booth(self._engine(said), self._idle, most)
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
