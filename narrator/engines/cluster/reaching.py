@@ -13,6 +13,7 @@ import logging
 import queue
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import Future as Fetched
@@ -112,6 +113,8 @@ class DaskCluster:
         self.place, self._tell = place, tell
         self.arrived: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._numbers = itertools.count()
+        # tasks of one name are one task to a scheduler, whoever sends them
+        self._name = uuid.uuid4().hex
         self._lock = threading.Lock()
         self._out: set[Sent] = set()
         self._seen: Mapping[str, MachineSeen] | None = None
@@ -150,7 +153,7 @@ class DaskCluster:
             sent.future = client.submit(
                 task,
                 *(one.future if isinstance(one, Sent) else one for one in given),
-                key=f"narrator-{sent.what}-{next(self._numbers)}-{id(self):x}",
+                key=f"narrator-{sent.what}-{next(self._numbers)}-{self._name}",
                 workers=[address],
                 allow_other_workers=False,
                 resources={resource: 1} if resource else None,

@@ -15,7 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from narrator.engines.cluster import hosting, reaching
+from narrator.engines import quiet
+from narrator.engines.cluster import credentials, far, hosting, parcels, reaching
+from narrator.engines.cluster.reaching import DaskCluster
 from narrator.speech.store import Store
 from tests import books
 from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
@@ -70,6 +72,23 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
     assert len(takes(there)) == 7
     log = "".join(one.read_text() for one in (there.parent / "build" / "logs").iterdir())
     assert "mini spoke" in log or "studio spoke" in log
+
+
+def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
+    """Though they be at one place in the memory of their machines."""
+    monkeypatch.setattr(reaching, "id", lambda thing: 7, raising=False)
+    place = credentials.place_of(cluster.address)
+    said = parcels.packed({"narrator": "another", "form": parcels.FORM})
+    keys = set()
+    with contextlib.ExitStack() as kept:
+        for _ in range(2):
+            one = kept.enter_context(contextlib.closing(DaskCluster(place, quiet)))
+            sent = one.send(next(iter(one.machines() or {})), far.meet, said)
+            future = sent.future
+            assert one.arrived.get(timeout=30).sent is sent
+            assert future is not None
+            keys.add(future.key)
+    assert len(keys) == 2
 
 
 def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path):
