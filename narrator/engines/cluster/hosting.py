@@ -95,7 +95,7 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
     with _until_signal() as stop:
         try:
             scheduler = Scheduler(
-                host=place.host,
+                host=f"[{place.host}]" if ":" in place.host else place.host,
                 port=place.port,
                 protocol=place.address.partition(":")[0],
                 security=security(place) or {},

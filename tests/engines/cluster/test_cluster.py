@@ -187,6 +187,18 @@ def test_what_is_typed_wrongly_is_said(
     assert why in " ".join(said.replace("│", " ").split())
 
 
+def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    port = free_port()
+    program = Program(tmp_path, "scheduler", "--listen", "::1", "--port", port)
+    try:
+        program.wait_for(f"scheduler at tcp://[::1]:{port}")
+        assert all(loopback(host) for host, _ in program.listens)
+    finally:
+        program.stop()
+
+
 def test_a_port_that_is_taken_is_said(tmp_path: Path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
