@@ -152,6 +152,8 @@ class ClusterSession:
     # -- what a render calls
 
     def add(self, request: Request) -> None:
+        if not self._flights:  # no time until now was anybody's
+            self._turn = self._now()
         self._numbers += 1
         flight = _Flight(str(self._numbers), request)
         self._flights[flight.id] = flight
@@ -184,8 +186,7 @@ class ClusterSession:
         self._by_sent.clear()
         self._flights.clear()
         if self._members and self._places.machines:
-            log.info("cluster: %s; %d sent again, %d came twice", self._who(len(self._members)),
-                     self.again, self.twice)  # fmt: skip
+            log.info("cluster: %s; %d came twice", self._who(len(self._members)), self.twice)
         self._cluster.close()
 
     # -- who is there
@@ -449,6 +450,8 @@ class ClusterSession:
 
     def _trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
         """A machine whose answers are lost is met again; one that gives none is refused."""
+        if arrival.lost or error:
+            log.warning("%s did not %s: %s", member.name, arrival.sent.what, arrival.lost or error)
         if arrival.lost:
             self._places.machines.pop(address, None)
             member.phase, member.since = "doubted", self._now()

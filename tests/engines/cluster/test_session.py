@@ -519,3 +519,18 @@ def test_busy_is_the_share_of_slots_in_which_speech_is_made():
     client.add(request())
     client.rest(20)
     assert client.session.busy == pytest.approx(0.5, abs=0.05)
+
+
+def test_time_with_nothing_to_do_is_no_share_of_it():
+    mini = FakeMachine("mini", works=False)
+    client = of(mini)
+    for key in "12":
+        client.add(request(key))
+    client.rest(20)
+    before = client.session.busy
+    client.cluster.work(mini)
+    client.rest(1)
+    client.cluster.clock.time += 1000
+    client.add(request("3"))
+    client.session.advance()
+    assert client.session.busy == pytest.approx(before, abs=0.1)
