@@ -79,8 +79,8 @@ class _Member:
     """References that it was given, by content; those on their way as they were sent."""
     faults: int = 0
     """In a row."""
-    takes: int = 0
     seconds: float = 0.0
+    """Of speech that it made."""
 
 
 @dataclass(slots=True, eq=False)
@@ -500,8 +500,7 @@ class ClusterSession:
             while len(self._heads) > _HEADS:
                 del self._heads[next(iter(self._heads))]
         if member is not None:
-            member.takes += 1
-            member.seconds += request.expected
+            member.seconds += len(speech.samples) / self._engine.sample_rate
             log.info("%s spoke %s, attempt %d, in %.1f s", member.name, request.key,
                      request.attempt + 1, facts["took"])  # fmt: skip
         if machine := self._places.machines.get(address):

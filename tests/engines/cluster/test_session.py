@@ -503,7 +503,7 @@ def test_the_note_says_who_speaks():
     assert client.session.note == "no machine yet"
     client.cluster.come(FakeMachine("mini"))
     client.said(request())
-    assert client.session.note == "1 machine, 2 slots: mini 1.5 x"
+    assert client.session.note == "1 machine, 2 slots: mini 1.7 x"
     for n in range(5):
         client.cluster.come(FakeMachine(f"n{n}", slots=1))
     client.until(lambda: client.count("speaks") == 6)
