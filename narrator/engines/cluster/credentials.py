@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,10 @@ def checked(tls: Path | None) -> Path:
         reason = getattr(error, "reason", "") or getattr(error, "strerror", "") or str(error)
         raise UsageError(f"{folder}: cert.pem and key.pem are no certificate with its key, in PEM "
                          f"and without a password: {reason}") from None  # fmt: skip
+    ends = [str(one["notAfter"]) for one in context.get_ca_certs()]
+    if ends and all(ssl.cert_time_to_seconds(end) < time.time() for end in ends):
+        raise UsageError(f"{_authority(folder)}: valid until {ends[-1]}, so nobody is let in; make "
+                         f"another, for every machine:\n{MAKE}")  # fmt: skip
     return folder
 
 

@@ -36,8 +36,10 @@ from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
-KEPT = 256_000_000
-"""Bytes of each that a machine keeps: references, answers, states."""
+KEPT, HELD = 64_000_000, 512_000_000
+"""Bytes that are kept: of answers and of states by a booth, of references by a machine."""
+BOOTHS = 4
+"""So many a machine has; the first that rests makes room for another."""
 IDLE = 30.0
 """Seconds without a request after which a session is closed; what is loaded stays."""
 ENOUGH, RECENT = 10.0, 1200.0
@@ -128,7 +130,7 @@ class Booth:
         most: int | None = None,
         tell: Callable[[str], None] = quiet,
     ) -> None:
-        """`most` are the requests that the engine is given at a time, whatever it takes."""
+        """`most` are the slots that it has at most, where the engine itself cannot be told."""
         self.engine, self._others, self._most, self._say = engine, others, most, tell
         self._lock = threading.Lock()
         self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
@@ -322,8 +324,8 @@ class Booth:
         arrays: Mapping[str, Any] = {}
         if outcome.speech is not None:
             facts, arrays = parcels.of_speech(outcome.speech, self.engine.sample_rate)
-            state = outcome.speech.state
-            self._states.put(commission.mark, state, 0 if state is None else state.nbytes)
+            if (state := outcome.speech.state) is not None:
+                self._states.put(commission.mark, state, state.nbytes)
         said = {
             "speech": facts,
             "failure": None if outcome.failure is None else str(outcome.failure),
@@ -377,7 +379,7 @@ class Machine:
         self.here: dict[str, Any] = {}
         """Settings of its engines that are this machine's own: where its model lies, its slots."""
         self.tell: Callable[[str], None] = quiet
-        self.held = _Recent()
+        self.held = _Recent(HELD)
         """References by their content."""
 
     def booth(self, said: Mapping[str, Any]) -> Booth:
@@ -385,9 +387,11 @@ class Machine:
         name = keys.key(said)
         with self._lock:
             if name not in self._booths:
-                self._booths[name] = Booth(
-                    self._engine(said), self._idle, self.here.get("slots"), self.tell
-                )
+                self._make_room()
+                settings = kind_of(said).settings.model_fields
+                most = None if "slots" in settings else self.here.get("slots")
+                engine = self._engine(said)
+                self._booths[name] = Booth(engine, self._idle, most, self.tell)
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
@@ -406,6 +410,12 @@ class Machine:
         settings = kind.settings.model_validate({**said, **own})
         home = EngineHome(root=None, cache=files.library() / "encoded")
         return kind.make(settings, home, lambda what: None)
+
+    def _make_room(self) -> None:
+        for name, booth in list(self._booths.items()):
+            if len(self._booths) >= BOOTHS and booth.rest():
+                booth.engine.release()
+                del self._booths[name]
 
     def _idle(self) -> list[Engine]:
         """Engines that may give back what they hold."""

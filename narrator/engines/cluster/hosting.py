@@ -100,7 +100,7 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
     with _until_signal() as stop:
         try:
             scheduler = Scheduler(
-                host=place.host,
+                host=f"[{place.host}]" if ":" in place.host else place.host,
                 port=place.port,
                 protocol=place.address.partition(":")[0],
                 security=security(place) or {},
@@ -159,7 +159,7 @@ async def _work(
         first = True
         while not stop.is_set():
             try:
-                await _agree(place)
+                await agree(place)
                 worker = Worker(
                     place.address,
                     nthreads=threads,
@@ -208,15 +208,23 @@ def _scratch() -> Iterator[str]:
         raise StorageError(f"{tempfile.gettempdir()}: {error.strerror}") from None
 
 
-async def _agree(place: ClusterPlace) -> None:
-    """Whether the scheduler has our Dask. Raises EngineUnavailable, OSError."""
+async def agree(place: ClusterPlace) -> None:
+    """Whether a scheduler answers, and has our Dask: Dask itself would wait for ever for the first
+    word of what is none. Raises EngineUnavailable, OSError."""
+    try:
+        said = await asyncio.wait_for(_versions(place), PATIENCE)
+        theirs = str(said["packages"]["distributed"])
+    except (ValueError, LookupError, TypeError, MemoryError) as error:  # of any bytes at all
+        raise ConnectionError(f"what answers is no scheduler: {error}") from None
+    if theirs != DASK:
+        raise EngineUnavailable(other_dask(place, theirs))
+
+
+async def _versions(place: ClusterPlace) -> Any:
     kept = security(place)
     arguments = {} if kept is None else kept.get_connection_args("worker")
     async with rpc(place.address, connection_args=arguments, timeout=PATIENCE) as scheduler:
-        said = await scheduler.versions()
-    theirs = said["packages"]["distributed"]
-    if theirs != DASK:
-        raise EngineUnavailable(other_dask(place, theirs))
+        return await scheduler.versions()
 
 
 def other_dask(place: ClusterPlace, theirs: str) -> str:

@@ -13,6 +13,7 @@ import logging
 import queue
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import Future as Fetched
@@ -25,7 +26,7 @@ from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
 from narrator.engines.cluster.credentials import ClusterPlace, security
-from narrator.engines.cluster.hosting import CONFIG, DASK, PATIENCE, other_dask, unreached
+from narrator.engines.cluster.hosting import CONFIG, PATIENCE, agree, unreached
 from narrator.errors import EngineUnavailable
 
 LOOK = 1.0
@@ -112,6 +113,8 @@ class DaskCluster:
         self.place, self._tell = place, tell
         self.arrived: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._numbers = itertools.count()
+        # tasks of one name are one task to a scheduler, whoever sends them
+        self._name = uuid.uuid4().hex
         self._lock = threading.Lock()
         self._out: set[Sent] = set()
         self._seen: Mapping[str, MachineSeen] | None = None
@@ -121,7 +124,6 @@ class DaskCluster:
         for name in ("distributed.client", "distributed.core", "distributed.comm"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what concerns people is told
         self._fetchers = ThreadPoolExecutor(FETCHERS, "cluster-home")
-        self._asking = ThreadPoolExecutor(1, "cluster-ask")  # waits for no take
         self._client: Client | None = None
         self._watcher: threading.Thread | None = None
         try:
@@ -151,7 +153,7 @@ class DaskCluster:
             sent.future = client.submit(
                 task,
                 *(one.future if isinstance(one, Sent) else one for one in given),
-                key=f"narrator-{sent.what}-{next(self._numbers)}-{id(self):x}",
+                key=f"narrator-{sent.what}-{next(self._numbers)}-{self._name}",
                 workers=[address],
                 allow_other_workers=False,
                 resources={resource: 1} if resource else None,
@@ -179,8 +181,7 @@ class DaskCluster:
         _leave(client).join(LEAVING)
         if self._watcher is not None:
             self._watcher.join(LEAVING)
-        for pool in (self._fetchers, self._asking):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._fetchers.shutdown(wait=False, cancel_futures=True)
         self._config.close()
 
     # -- what comes home
@@ -221,24 +222,37 @@ class DaskCluster:
             socket.create_connection((self.place.host, self.place.port), timeout=PATIENCE).close()
         except OSError as refused:
             raise EngineUnavailable(unreached(self.place, refused)) from None
-        made = self._asking.submit(
-            Client,
-            self.place.address,
-            security=security(self.place),
-            timeout=PATIENCE,
-            set_as_default=False,
-            name="narrator",
-        )
-        error = made.exception()
-        if error is not None:
-            raise EngineUnavailable(unreached(self.place, error))
-        client: Client = made.result()
-        theirs = _dask_of(client)
-        if theirs != DASK:
-            _leave(client)
-            raise EngineUnavailable(other_dask(self.place, theirs))
+        made: Fetched[Client] = Fetched()
+        # the end of the program waits for no daemon
+        threading.Thread(target=self._make, args=[made], name="cluster-join", daemon=True).start()
+        try:
+            client = made.result(3 * PATIENCE)
+        except OSError as error:
+            made.add_done_callback(_leave_late)
+            raise EngineUnavailable(unreached(self.place, error)) from None
         with self._lock:
-            self._client = client
+            if not self._end.is_set():
+                self._client = client
+                return
+        _leave(client)
+
+    def _make(self, made: Fetched[Client]) -> None:
+        """A client, or why there is none."""
+        try:
+            asyncio.run(agree(self.place))
+            client = Client(
+                self.place.address,
+                security=security(self.place),
+                timeout=PATIENCE,
+                set_as_default=False,
+                name="narrator",
+            )
+        except (OSError, EngineUnavailable) as error:
+            made.set_exception(error)
+        except (ValueError, RuntimeError) as error:  # it went while it was asked
+            made.set_exception(ConnectionError(str(error)))
+        else:
+            made.set_result(client)
 
     def _look(self) -> None:
         """Raises EngineUnavailable where the scheduler does not answer."""
@@ -247,24 +261,21 @@ class DaskCluster:
         if client is None:
             return
         scheduler: Any = client.scheduler
-        asked = self._asking.submit(
-            client.sync, scheduler.identity, n_workers=-1, callback_timeout=ANSWER
-        )
-        error = asked.exception()
-        if error is not None:
-            raise EngineUnavailable(unreached(self.place, error))
-        self._seen = _seen(asked.result())
+        try:
+            said = client.sync(scheduler.identity, n_workers=-1, callback_timeout=ANSWER)
+        except (OSError, RuntimeError, CancelledError, asyncio.CancelledError) as error:
+            raise EngineUnavailable(unreached(self.place, error)) from None
+        self._seen = _seen(said)
 
     def _watch(self) -> None:
-        with contextlib.suppress(RuntimeError):  # we have left meanwhile
-            while not self._end.wait(LOOK):
-                try:
-                    if self._client is None:
-                        self._connect()
-                        self._tell(f"{self.place.address} is back")
-                    self._look()
-                except EngineUnavailable:
-                    self._lose()
+        while not self._end.wait(LOOK):
+            try:
+                if self._client is None:
+                    self._connect()
+                    self._tell(f"{self.place.address} is back")
+                self._look()
+            except EngineUnavailable:
+                self._lose()
 
     def _lose(self) -> None:
         """The scheduler is away, and with it what was on its way."""
@@ -289,10 +300,10 @@ def _leave(client: Client | None) -> threading.Thread:
     return leaving
 
 
-def _dask_of(client: Client) -> str:
-    """The scheduler's version of Dask."""
-    said: Any = client.get_versions()
-    return str(said["scheduler"]["packages"]["distributed"])
+def _leave_late(made: Fetched[Client]) -> None:
+    """A client that came when nobody waited for it any more."""
+    if made.exception() is None:
+        _leave(made.result())
 
 
 def _said(error: BaseException) -> str:

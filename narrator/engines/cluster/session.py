@@ -79,8 +79,8 @@ class _Member:
     """References that it was given, by content; those on their way as they were sent."""
     faults: int = 0
     """In a row."""
-    takes: int = 0
     seconds: float = 0.0
+    """Of speech that it made."""
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +153,8 @@ class ClusterSession:
     # -- what a render calls
 
     def add(self, request: Request) -> None:
+        if not self._flights:  # no time until now was anybody's
+            self._turn = self._now()
         self._numbers += 1
         flight = _Flight(str(self._numbers), request)
         self._flights[flight.id] = flight
@@ -210,7 +212,7 @@ class ClusterSession:
             self._since, self._told = now, 0.0
         elif now - self._since > self._patience.nobody:
             raise EngineUnavailable(self._nobody())
-        elif now - max(self._since, self._told) > self._patience.settle:
+        elif not self._away and now - max(self._since, self._told) > self._patience.settle:
             self._told = math.inf  # once, as long as it is so
             minutes = f"{self._patience.nobody / 60:.0f} minutes"
             self._tell(f"waiting for {minutes} at most: {self._lacking()}")
@@ -387,7 +389,8 @@ class ClusterSession:
         placed = list(self._places.placed(now, self._unasked))
         self._placing.did(now, self._now())
         for id, address in placed:
-            self._send_to(address, self._flights[id])
+            if address not in (flight := self._flights[id]).sent:  # it may have been silent
+                self._send_to(address, flight)
 
     def _send_to(self, address: str, flight: _Flight) -> None:
         member, request = self._members[address], flight.request
@@ -457,6 +460,8 @@ class ClusterSession:
 
     def _trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
         """A machine whose answers are lost is met again; one that gives none is refused."""
+        if arrival.lost or error:
+            log.warning("%s did not %s: %s", member.name, arrival.sent.what, arrival.lost or error)
         if arrival.lost:
             self._places.machines.pop(address, None)
             member.phase, member.since = "doubted", self._now()
@@ -505,8 +510,7 @@ class ClusterSession:
             while len(self._heads) > _HEADS:
                 del self._heads[next(iter(self._heads))]
         if member is not None:
-            member.takes += 1
-            member.seconds += request.expected
+            member.seconds += len(speech.samples) / self._engine.sample_rate
             log.info("%s spoke %s, attempt %d, in %.1f s", member.name, request.key,
                      request.attempt + 1, facts["took"])  # fmt: skip
         if machine := self._places.machines.get(address):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import ipaddress
 import json
 import shutil
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from narrator.engines.cluster import hosting, meeting, reaching
+from narrator.engines import quiet
+from narrator.engines.cluster import credentials, far, hosting, meeting, parcels, reaching
 from narrator.engines.cluster.credentials import ClusterPlace, place_of
+from narrator.engines.cluster.reaching import DaskCluster
 from narrator.speech.store import Store
 from tests import books
 from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
@@ -70,6 +75,23 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
     assert "mini spoke" in log or "studio spoke" in log
 
 
+def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
+    """Though they be at one place in the memory of their machines."""
+    monkeypatch.setattr(reaching, "id", lambda thing: 7, raising=False)
+    place = credentials.place_of(cluster.address)
+    said = parcels.packed({"narrator": "another", "form": parcels.FORM})
+    keys = set()
+    with contextlib.ExitStack() as kept:
+        for _ in range(2):
+            one = kept.enter_context(contextlib.closing(DaskCluster(place, quiet)))
+            sent = one.send(next(iter(one.machines() or {})), far.meet, said)
+            future = sent.future
+            assert one.arrived.get(timeout=30).sent is sent
+            assert future is not None
+            keys.add(future.key)
+    assert len(keys) == 2
+
+
 def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path):
     path = books.brief(tmp_path)
     code, said, _ = narrator("plan", path, "--draft", "--cluster", cluster.address)
@@ -97,6 +119,32 @@ def test_a_render_without_a_scheduler_ends_in_words(hurry: None, narrator: Run, 
     code, _, said = narrator("render", path, "--draft", "--cluster", address)
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Dask leaves its socket to be collected
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("first", [b"", b"HTTP/1.0 400 Bad request\r\n", bytes(range(40, 240))])
+@pytest.mark.parametrize("command", ["plan", "render", "worker"])
+def test_what_is_no_scheduler_is_not_waited_for(
+    command: str, first: bytes, hurry: None, narrator: Run, tmp_path: Path
+):
+    """Dask waits for ever for the first word of one that has accepted."""
+    with socket.create_server(("127.0.0.1", 0)) as there, contextlib.ExitStack() as kept:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    kept.enter_context(there.accept()[0]).sendall(first)
+
+        threading.Thread(target=accept, daemon=True).start()
+        address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
+        path = books.brief(tmp_path)
+        given = (address,) if command == "worker" else (path, "--draft", "--cluster", address)
+        code, _, said = narrator(command, *given)
+        there.shutdown(socket.SHUT_RDWR)
+    gc.collect()
+    assert code == (0 if command == "plan" else 3)
+    assert f"nothing answers at {address}" in said
 
 
 def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
@@ -142,7 +190,10 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
         (["worker"], "which scheduler? narrator worker tls://host:8786"),
         (["worker", "none"], "which scheduler?"),
         (["worker", "tcp://studio.local"], "whoever reaches a cluster runs programs"),
-        (["worker", "tls://studio.local"], "cert.pem: no such file; make both once"),
+        (
+            ["worker", "tls://studio.local"],
+            "cert.pem: no such file: copy cert.pem and key.pem there",
+        ),
         (["worker", "http://127.0.0.1"], "is no address of a cluster"),
         (["worker", "127.0.0.1", "--engine", "draf"], "no engine draf; did you mean 'draft'?"),
         (["worker", "127.0.0.1", "--engine", "xyz"], "no engine xyz; it has"),
@@ -151,7 +202,10 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
             ["worker", "127.0.0.1", "--slots", "0"],
             "'--slots': Input should be greater than or equal to 1",
         ),
-        (["scheduler", "--listen", "0.0.0.0"], "cert.pem: no such file; make both once"),
+        (
+            ["scheduler", "--listen", "0.0.0.0"],
+            "cert.pem: no such file: copy cert.pem and key.pem there",
+        ),
         (["scheduler", "--tls", "/nowhere"], "/nowhere/cert.pem: no such file"),
         (["scheduler", "--port", "0"], "'--port': Input should be greater than or equal to 1"),
     ],
@@ -163,6 +217,18 @@ def test_what_is_typed_wrongly_is_said(
     code, _, said = narrator(*arguments)
     assert code == 2
     assert why in " ".join(said.replace("│", " ").split())
+
+
+def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    port = free_port()
+    program = Program(tmp_path, "scheduler", "--listen", "::1", "--port", port)
+    try:
+        program.wait_for(f"scheduler at tcp://[::1]:{port}")
+        assert all(loopback(host) for host, _ in program.listens)
+    finally:
+        program.stop()
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path):
@@ -198,7 +264,7 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
             raise RuntimeError("Worker failed to start.") from error
         raise error
 
-    monkeypatch.setattr(hosting, "_agree", agree)
+    monkeypatch.setattr(hosting, "agree", agree)
     code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft")
     assert code == 3
     assert "nothing answers at tcp://127.0.0.1:1" in said

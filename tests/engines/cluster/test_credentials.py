@@ -117,6 +117,12 @@ def test_a_certificate_with_its_key_is_taken(folder: Path):
     assert checked(folder) == folder
 
 
+def test_a_certificate_that_has_run_out_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("time.time", lambda: 1e11)
+    with pytest.raises(UsageError, match=r"cert.pem: valid until .* make another"):
+        place_of("tls://studio.local", OURS)
+
+
 def test_without_a_folder_the_users_own_is_taken(own: Path):
     shutil.copytree(OURS, own)
     assert place_of("studio.local").tls == own
@@ -126,7 +132,7 @@ def test_where_there_is_no_certificate_it_is_said_how_to_make_one(own: Path):
     with pytest.raises(UsageError) as caught:
         place_of("studio.local")
     first, second = str(caught.value).splitlines()
-    assert first.startswith(f"{own}/cert.pem: no such file; make both once")
+    assert first.startswith(f"{own}/cert.pem: no such file: copy cert.pem and key.pem there")
     assert second == credentials.MAKE
 
 

@@ -305,6 +305,10 @@ class HumSettings(EngineSettings):
     version: int = 1
 
 
+class PlainSettings(EngineSettings):
+    """Of an engine that is not told its slots."""
+
+
 class LoudSettings(HumSettings):
     process: str = "auto"
 
@@ -320,6 +324,9 @@ class There:
     def make(
         self, settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]
     ) -> Engine:
+        if isinstance(settings, PlainSettings):
+            self.engines.append(GatedEngine(name=settings.name, slots=3))
+            return self.engines[-1]
         assert isinstance(settings, HumSettings)
         if settings.version > 90:
             raise EngineUnavailable("no such model here")
@@ -341,7 +348,8 @@ def there(monkeypatch: pytest.MonkeyPatch) -> There:
             spells=frozenset(), make=found.make,
         )  # fmt: skip
 
-    kinds = {"hum": kind("hum", HumSettings), "loud": kind("loud", LoudSettings)}
+    settings = {"hum": HumSettings, "loud": LoudSettings, "plain": PlainSettings}
+    kinds = {name: kind(name, one) for name, one in settings.items()}
     monkeypatch.setattr(far, "ENGINES", kinds)
     monkeypatch.setattr(far, "MACHINE", found.machine)
     return found
@@ -387,6 +395,12 @@ def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There
     (made,) = there.made
     assert isinstance(made, HumSettings)
     assert (made.model, made.slots, made.version) == ("/models/mine", 5, 4)
+
+
+def test_an_engine_that_is_not_told_its_slots_has_no_more_than_the_machine_says(there: There):
+    there.machine.here = {"slots": 2}
+    assert asked(far.ready, settings={"name": "plain"}) == {"slots": 2}
+    assert there.engines[0].slots == 3
 
 
 def test_a_model_that_can_die_has_a_process_of_its_own(there: There):

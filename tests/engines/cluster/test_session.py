@@ -216,7 +216,7 @@ def test_what_a_machine_had_that_goes_is_sent_again_and_counted():
     assert keys_of(client.outcomes) == {"0", "1"}
     assert (client.again, client.session.twice) == (2, 0)
     assert client.count("mini has gone") == 1
-    assert client.session.note.endswith("2 sent again")
+    assert ", 2 sent again: " in client.session.note
 
 
 def silent_with(count: int, **more: Any) -> tuple[Client, FakeMachine, FakeMachine]:
@@ -316,7 +316,7 @@ def test_a_scheduler_that_goes_and_comes_back_costs_no_take():
     client.until(lambda: len(mini.waiting) == 2)
     client.cluster.leave()
     client.rest(30)
-    assert client.session.note.startswith("the scheduler is away")
+    assert "does not answer" in client.session.note
     assert client.count("scheduler does not answer") == 1
     mini.works, client.cluster.away = True, False
     client.until(lambda: len(client.outcomes) == 2)
@@ -500,15 +500,33 @@ def test_slots_that_a_machine_finds_out_later_count():
 def test_the_note_says_who_speaks():
     client = of()
     client.rest(1)
-    assert client.session.note == "no machine yet"
+    assert client.session.note == "no machine speaks: `narrator worker` on one that has hum"
     client.cluster.come(FakeMachine("mini"))
     client.said(request())
-    assert client.session.note == "1 machine, 2 slots: mini 1.5 x"
+    assert client.session.note == "1 machine, 2 slots: mini 1.7 x"
     for n in range(5):
         client.cluster.come(FakeMachine(f"n{n}", slots=1))
     client.until(lambda: client.count("speaks") == 6)
     assert client.session.note.startswith("6 machines, 7 slots: mini")
     assert client.session.note.endswith(" and 2 more")
+
+
+def test_that_nobody_speaks_is_said_once_with_what_to_do():
+    client = of(FakeMachine("mini", refuses="its model is not there"))
+    client.add(request())
+    client.rest(30)
+    wanted = "waiting for 10 minutes at most: no machine speaks, 1 refused: `narrator worker`"
+    assert client.count(wanted) == 1
+    client.cluster.come(FakeMachine("studio"))
+    client.until(lambda: client.outcomes)
+
+
+def test_machines_of_one_name_can_be_told_apart():
+    client = of(FakeMachine("mini"))
+    client.cluster.there["tcp://other"] = FakeMachine("mini")
+    client.until(lambda: client.count("speaks") == 2)
+    assert client.count("mini speaks") == 1
+    assert client.count("mini (other) speaks") == 1
 
 
 def test_busy_is_the_share_of_slots_in_which_speech_is_made():
@@ -519,3 +537,18 @@ def test_busy_is_the_share_of_slots_in_which_speech_is_made():
     client.add(request())
     client.rest(20)
     assert client.session.busy == pytest.approx(0.5, abs=0.05)
+
+
+def test_time_with_nothing_to_do_is_no_share_of_it():
+    mini = FakeMachine("mini", works=False)
+    client = of(mini)
+    for key in "12":
+        client.add(request(key))
+    client.rest(20)
+    before = client.session.busy
+    client.cluster.work(mini)
+    client.rest(1)
+    client.cluster.clock.time += 1000
+    client.add(request("3"))
+    client.session.advance()
+    assert client.session.busy == pytest.approx(before, abs=0.1)
