@@ -7,8 +7,10 @@ import subprocess
 import pytest
 from huggingface_hub import constants
 
+from narrator import files
 from narrator.cli import doctor
 from narrator.engines import cosyvoice2, machine, models, reader
+from narrator.engines.cluster import meeting
 from narrator.engines.voxcpm2 import FLOOR
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
@@ -252,6 +254,57 @@ def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypat
     assert found.count(" model: ./mine: ") == 1
     assert "fail  speech server: " in found
     assert "not ready for a speech server and VoxCPM2" in found
+
+
+CLUSTER = "tcp://127.0.0.1:1"
+
+
+def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book, monkeypatch):
+    def unable(place, settings):
+        assert (place.address, settings["name"]) == (CLUSTER, "voxcpm2")
+        return {"studio": "", "mini": "its model is not there"}
+
+    monkeypatch.setattr(meeting, "unable_there", unable)
+    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    assert code == 0
+    assert f"ok    cluster: {CLUSTER}: studio for voxcpm2\n      mini: its model is" in found
+    assert "MLX:" not in found
+
+
+@pytest.mark.parametrize(
+    ("unable", "todo"),
+    [
+        ({"mini": "its model is not there"}, "mini: its model is not there"),
+        ({}, f"`narrator worker {CLUSTER}` on a machine that has voxcpm2"),
+    ],
+)
+def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(meeting, "unable_there", lambda place, settings: unable)
+    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    assert code == 3
+    assert f"fail  cluster: {CLUSTER}: no machine for voxcpm2\n      {todo}" in found
+    assert "not ready for a cluster" in found
+
+
+def test_a_cluster_that_is_not_there_fails(narrator, fit, book):
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    assert code == 3
+    assert f"fail  cluster: nothing answers at {CLUSTER}" in found
+
+
+def test_settings_that_are_wrong_are_a_clusters(narrator, fit, book):
+    wrong = files.library() / "settings.yaml"
+    wrong.parent.mkdir(parents=True, exist_ok=True)
+    wrong.write_text("clusters: x\n")
+    try:
+        code, found, _ = narrator("doctor", book)
+    finally:
+        wrong.unlink()
+    assert code == 3
+    assert "fail  cluster: " in found
+    assert "unknown key 'clusters'" in found
 
 
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):

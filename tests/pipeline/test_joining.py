@@ -118,6 +118,15 @@ def test_a_part_of_what_is_rendered_is_joined(chapters, brief, tmp_path):
         rendering.engine.gate.set()
 
 
+def test_who_is_to_be_spoken_elsewhere_waits_for_its_turn(brief, tmp_path):
+    path = books.brief(tmp_path)
+    here = RENDER.model_copy(update={"cluster": "none"})
+    with Rendering(path, gated()) as rendering, Coming(path, here) as other:
+        other.waits()
+        rendering.engine.gate.set()
+    assert other.owned.is_set()
+
+
 @pytest.mark.parametrize("what", ["book.yaml", "text/two.md", "text/one.speakers.txt"])
 def test_what_was_edited_since_is_not_joined(what, brief, tmp_path):
     path = books.brief(tmp_path)
