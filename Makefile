@@ -72,7 +72,7 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench/draft.py
 	$(BIN)/python tests/bench/book.py
 	$(BIN)/python tests/bench/long.py
-	$(BIN)/python -m tests.bench.cluster
+	$(BIN)/python -m tests.bench.cluster --only virtual way processes
 	$(BIN)/python tests/bench/kernels.py
 	$(BIN)/python tests/bench/shapes.py
 	OPENBLAS_NUM_THREADS=1 LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/cosyvoice.py
