@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, counted, err, out
+from narrator.cli.shared import app, awake, counted, err, out
 from narrator.errors import EngineUnavailable, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def scheduler(
     from narrator.engines.cluster import hosting
 
     place = credentials.to_listen(listen, port, tls)
-    with silence():
+    with silence(), awake():
         hosting.schedule(place, 8787 if dashboard else None, out.print)
 
 
@@ -91,7 +91,7 @@ def worker(
         far.MACHINE.here["model"] = str(Path(model).absolute()) if Path(model).exists() else model
     if slots is not None:
         far.MACHINE.here["slots"] = slots
-    with silence():
+    with silence(), awake():
         hosting.work(place, name or socket.gethostname(), slots, engine or able, out.print)
 
 

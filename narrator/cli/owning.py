@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrator.cli.progress import JsonProgress
-from narrator.cli.rendering import awake
-from narrator.cli.shared import Book, app, err, out
+from narrator.cli.shared import Book, app, awake, err, out
 from narrator.errors import EngineUnavailable, NarratorError
 
 if TYPE_CHECKING:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -33,6 +30,7 @@ from narrator.cli.shared import (
     Force,
     Speakers,
     app,
+    awake,
     counted,
     err,
     near,
@@ -83,32 +81,6 @@ def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapte
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
     _run("export", book, draft, chapter, None, False, as_json, wish_of("none", None))
-
-
-@contextlib.contextmanager
-def awake() -> Iterator[None]:
-    """A machine that is left alone must not fall asleep over a render; its lid may still be closed.
-
-    Where nobody can be asked, or who is asked refuses, it may. What asks ends with us, killed too.
-    """
-    if sys.platform == "darwin":
-        commands = [["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]]
-    else:
-        # Each by itself: who is not at the machine may be refused one of them. `cat` ends with us.
-        ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
-        commands = [[*ask, f"--what={what}", "cat"] for what in ("idle", "sleep")]
-    with contextlib.ExitStack() as held:
-        for command in commands:
-            with contextlib.suppress(OSError):
-                asking = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # no ctrl-C, and no terminal to ask for a password
-                )
-                held.callback(held.enter_context(asking).terminate)
-        yield
 
 
 def _run(

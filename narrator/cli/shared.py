@@ -9,7 +9,9 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
@@ -284,3 +286,29 @@ def replaceable(path: Path, begins: bytes, what: str) -> None:
         raise StorageError(f"{near(path)}: {error.strerror}") from error
     if begins not in head:
         raise UsageError(f"{near(path)} is there and is no {what}: name another file, or remove it")
+
+
+@contextlib.contextmanager
+def awake() -> Iterator[None]:
+    """A machine that is left alone must not fall asleep over a render; its lid may still be closed.
+
+    Where nobody can be asked, or who is asked refuses, it may. What asks ends with us, killed too.
+    """
+    if sys.platform == "darwin":
+        commands = [["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]]
+    else:
+        # Each by itself: who is not at the machine may be refused one of them. `cat` ends with us.
+        ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
+        commands = [[*ask, f"--what={what}", "cat"] for what in ("idle", "sleep")]
+    with contextlib.ExitStack() as held:
+        for command in commands:
+            with contextlib.suppress(OSError):
+                asking = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # no ctrl-C, and no terminal to ask for a password
+                )
+                held.callback(held.enter_context(asking).terminate)
+        yield

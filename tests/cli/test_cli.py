@@ -18,7 +18,7 @@ import pytest
 import typer
 
 from narrator import cli
-from narrator.cli import rendering
+from narrator.cli import rendering, shared
 from narrator.cli.shared import PURPOSES, out
 from narrator.pipeline.owning import joining
 from narrator.sound import audio
@@ -468,7 +468,7 @@ ASKED = [
 def test_the_machine_is_kept_awake_as_long_as_a_render_runs(programs):
     folder, pipe = programs
     put(folder, INHIBIT)
-    with rendering.awake():
+    with shared.awake():
         assert lines(pipe, 2) == ASKED
     os.set_blocking(pipe, False)  # they have been waited for
     with pytest.raises(BlockingIOError):
@@ -479,8 +479,8 @@ def test_what_keeps_the_machine_awake_ends_with_a_killed_render(programs):
     folder, pipe = programs
     put(folder, INHIBIT)
     script = (
-        "import os, sys\nfrom narrator.cli import rendering\n"
-        "with rendering.awake(): sys.stdin.read(1); os.kill(os.getpid(), 9)"
+        "import os, sys\nfrom narrator.cli import shared\n"
+        "with shared.awake(): sys.stdin.read(1); os.kill(os.getpid(), 9)"
     )
     render = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
     assert lines(pipe, 2) == ASKED
@@ -496,7 +496,7 @@ def test_a_machine_that_cannot_be_asked_is_not_asked(programs, program, capfd):
     folder, _ = programs
     if program:
         put(folder, program)
-    with rendering.awake():
+    with shared.awake():
         pass
     assert capfd.readouterr() == ("", "")
 
