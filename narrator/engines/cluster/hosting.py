@@ -113,7 +113,8 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 tell(f"scheduler at {scheduler.address}{more}")
                 scheduler.add_plugin(_Roll(tell))
                 if dashboard is not None:
-                    tell(f"Dask's dashboard at http://127.0.0.1:{dashboard}/status")
+                    page: Any = scheduler.http_server  # at another port where that is taken
+                    tell(f"Dask's dashboard at http://127.0.0.1:{page.port}/status")
                 await stop.wait()
         except (OSError, RuntimeError) as error:
             why = _reason(error)
