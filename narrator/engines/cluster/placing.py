@@ -97,19 +97,18 @@ class Placement:
         free = self._free(now, paces, ends)
         if not free:
             return
-        fastest = min(paces.values())
-        order = sorted(self.waiting, key=self._rank)  # stable
-        end = now + self._least(now, unseen, paces)
-        later = _Later(paces, ends, free)
+        giving = _Round(
+            {key: self.waiting[key] for key in sorted(self.waiting, key=self._rank)},  # stable
+            paces,
+            min(paces.values()),
+            now + self._least(now, unseen, paces),
+            _busy(ends, free),
+        )
         for at, name in free:
-            key = self._for(at, paces[name], name, order, end, fastest, later)
-            if key is None:
-                continue
-            order.remove(key)
-            seconds = self.waiting.pop(key).seconds
-            self.machines[name].flying[key] = now, seconds
-            later.busy(name, at + seconds * paces[name])
-            yield key, name
+            key = giving.given(at, name)
+            if key is not None:
+                self.machines[name].flying[key] = now, self.waiting.pop(key).seconds
+                yield key, name
 
     def _rank(self, key: str) -> tuple[bool, float]:
         one = self.waiting[key]
@@ -162,69 +161,62 @@ class Placement:
             found += ((pace, at, name) for at in ends[name][: max(0, room)] if at <= soon)
         return [(at, name) for _, at, name in sorted(found)]
 
-    def _for(
-        self,
-        at: float,
-        pace: float,
-        name: str,
-        order: list[str],
-        end: float,
-        fastest: float,
-        later: _Later,
-    ) -> str | None:
-        """What a slot speaks: most hangs on it, and it is done here before all could be, or sooner
-        than by a busy machine; of equals what this machine has the beginning of."""
+
+def _busy(ends: Mapping[str, list[float]], free: list[tuple[float, str]]) -> dict[str, list[float]]:
+    """By machine, when each of its slots that are not free is, soonest first."""
+    taken = Counter(name for _, name in free)
+    return {name: at[taken[name] :] for name, at in ends.items() if len(at) > taken[name]}
+
+
+@dataclass(slots=True)
+class _Round:
+    """What is given out at one moment."""
+
+    waiting: dict[str, Waiting]
+    """What most hangs on first."""
+    paces: Mapping[str, float]
+    fastest: float
+    """The least of them."""
+    end: float
+    """When all that there is to speak could be done at the soonest."""
+    busy: dict[str, list[float]]
+    """By machine, when its slots that are not free are, soonest first."""
+    booked: dict[str, float] = field(default_factory=dict)
+    """What is left to machines that are busy yet, and when they would have done it."""
+
+    def given(self, at: float, name: str) -> str | None:
+        """What a slot speaks that is free then: most hangs on it, and it is done here before all
+        could be, or sooner than by a busy machine; of equals what this machine has the beginning
+        of."""
         found: str | None = None
-        for key in order:
-            one = self.waiting[key]
+        for key, one in self.waiting.items():
             if found is not None and one.chain < ALIKE * self.waiting[found].chain:
                 break
-            if found is not None and one.near != name:
-                continue
-            done = at + one.seconds * pace
-            whole = one.seconds * pace + (one.chain - one.seconds) * fastest
-            if at + SURE * whole > end and later.sooner(key, one, done):
-                continue
-            if one.near == name:
-                return key
-            found = key
+            if (found is None or one.near == name) and self._may(key, one, at, name):
+                found = key
+                if one.near == name:
+                    break
+        if found is not None:
+            seconds = self.waiting.pop(found).seconds
+            heapq.heappush(self.busy.setdefault(name, []), at + seconds * self.paces[name])
         return found
 
+    def _may(self, key: str, one: Waiting, at: float, name: str) -> bool:
+        """Whether a slot that is free then may have it, or a machine that is busy yet is to."""
+        done = at + one.seconds * self.paces[name]
+        rest = (one.chain - one.seconds) * self.fastest
+        in_time = at + SURE * (done - at + rest) <= self.end
+        return in_time or not self._leave(key, one, done)
 
-class _Later:
-    """When requests would be spoken by machines that are busy yet."""
-
-    def __init__(
-        self,
-        paces: Mapping[str, float],
-        ends: Mapping[str, list[float]],
-        free: list[tuple[float, str]],
-    ) -> None:
-        taken = Counter(name for _, name in free)
-        self._paces = paces
-        self._slots = {
-            name: slots[taken[name] :] for name, slots in ends.items() if len(slots) > taken[name]
-        }
-        """By machine: when each is free, soonest first."""
-        self._known: dict[str, float] = {}
-
-    def busy(self, name: str, until: float) -> None:
-        """A slot that was free has something to speak."""
-        heapq.heappush(self._slots.setdefault(name, []), until)
-
-    def sooner(self, key: str, one: Waiting, done: float) -> bool:
-        """Whether one of them has it done before; then that one is to have it, and what asks next
-        comes after it."""
-        if key in self._known:
-            return self._known[key] < done
-        seconds = one.seconds
-        soonest = min(
-            ((slots[0] + seconds * self._paces[name], name) for name, slots in self._slots.items()),
-            default=None,
-        )
-        if soonest is None or soonest[0] >= done:
-            return False
-        ends, name = soonest
-        heapq.heapreplace(self._slots[name], ends)
-        self._known[key] = ends
-        return True
+    def _leave(self, key: str, one: Waiting, done: float) -> bool:
+        """Leave it to a busy machine that would have done it before; what asks next comes after."""
+        if key not in self.booked:
+            soonest = min(
+                ((at[0] + one.seconds * self.paces[name], name) for name, at in self.busy.items()),
+                default=None,
+            )
+            if soonest is None or soonest[0] >= done:
+                return False
+            self.booked[key], name = soonest
+            heapq.heapreplace(self.busy[name], self.booked[key])
+        return self.booked[key] < done
