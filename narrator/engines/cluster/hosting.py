@@ -20,7 +20,8 @@ from typing import Any
 
 import dask
 from distributed import Scheduler, Worker
-from distributed.core import rpc
+from distributed.comm.core import connect
+from distributed.core import send_recv
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.worker import DEFAULT_METRICS
 
@@ -224,8 +225,11 @@ async def agree(place: ClusterPlace) -> None:
 async def _versions(place: ClusterPlace) -> Any:
     kept = security(place)
     arguments = {} if kept is None else kept.get_connection_args("worker")
-    async with rpc(place.address, connection_args=arguments, timeout=PATIENCE) as scheduler:
-        return await scheduler.versions()
+    comm = await connect(place.address, timeout=PATIENCE, **arguments)
+    try:
+        return await send_recv(comm, op="versions")
+    finally:
+        comm.abort()  # at once: the loop may end with us
 
 
 def other_dask(place: ClusterPlace, theirs: str) -> str:

@@ -175,12 +175,12 @@ class DaskCluster:
     def close(self) -> None:
         """Leave; what is out is nobody's."""
         self._end.set()
+        if self._watcher is not None:
+            self._watcher.join(LOOK)  # what it asks is answered first, where anybody answers
         with self._lock:
             client, self._client = self._client, None
             self._out.clear()
         _leave(client).join(LEAVING)
-        if self._watcher is not None:
-            self._watcher.join(LEAVING)
         self._fetchers.shutdown(wait=False, cancel_futures=True)
         self._config.close()
 

@@ -10,6 +10,7 @@ import shutil
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,17 @@ from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
 
 Run = Callable[..., tuple[int, str, str]]
 OURS, THEIRS = CERTIFICATES / "ours", CERTIFICATES / "theirs"
+# a connection that Dask was about to close when its loop ended is left to be collected
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """What is left is not to warn a test of another module."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="module")
