@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -135,7 +136,9 @@ def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
         except EngineUnavailable as error:
             found.append(ClusterThere(engine, (), str(error)))
         else:
-            able = sorted((one for one in seen if engine.name in one.engines), key=_named)
+            able = sorted(
+                (one for one in seen if engine.name in one.engines), key=attrgetter("name")
+            )
             found.append(ClusterThere(engine, able))
     return found
 
@@ -181,7 +184,3 @@ def machines_json(there: Iterable[ClusterThere]) -> list[dict[str, object]]:
         }
         for one in there
     ]
-
-
-def _named(machine: MachineSeen) -> str:
-    return machine.name

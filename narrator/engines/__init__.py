@@ -39,6 +39,11 @@ class Prompt:
     """What the engine gave with it."""
 
 
+def unheard() -> NDArray[np.float32]:
+    """The sound of a prompt that an engine elsewhere goes on from by its state alone."""
+    return np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """What a render has still to do, for who chooses where a request is spoken: in seconds."""

@@ -18,14 +18,8 @@ from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
-from narrator.errors import (
-    EngineUnavailable,
-    UsageError,
-)
-from narrator.pipeline.manuscript import (
-    Manuscript,
-    Speaks,
-)
+from narrator.errors import EngineUnavailable, UsageError
+from narrator.pipeline.manuscript import Manuscript, Speaks
 from narrator.project.preferences import AS_SET, ClusterWish
 from narrator.project.project import Project
 

@@ -73,9 +73,7 @@ class ClusterWish:
         if self.address:
             return None if self.address == NONE else place_of(self.address, tls)
         said = read().cluster
-        if said is None:
-            return None
-        if said.address == NONE:
+        if said is None or said.address == NONE:
             return None
         own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
         try:

@@ -35,7 +35,7 @@ def answer(parcel: bytes, length: int) -> bytes:
 
 
 def _facts(worker: Worker) -> dict[str, object]:
-    booth = {"engine": "sleeper", "slots": SLOTS, "note": "", "at_work": 8, "silent": 0.0,
+    booth = {"engine": "sleeper", "slots": SLOTS, "at_work": 8, "silent": 0.0,
              "speed": 8.0}  # fmt: skip
     return MACHINE.facts() | {"booths": [booth]}
 

@@ -144,7 +144,6 @@ class Booth:
         self._closed = threading.Event()
         self._closed.set()
         self._trouble: NarratorError | None = None
-        self._told = ""
         self._spoken = 0
         self._turn = time.monotonic()
         self._speed = _Speed(keys.key(engine.identity()))
@@ -164,7 +163,6 @@ class Booth:
         return {
             "engine": self.engine.name,
             "slots": self._slots(session) if session else 0,
-            "note": session.note if session else self._told,
             "at_work": len(self._commissions),
             # since the engine last came back; while it loads nobody expects it to
             "silent": round(time.monotonic() - self._turn, 1) if session and busy else 0.0,
@@ -252,7 +250,7 @@ class Booth:
         """A session, as long as there is anything to do."""
         try:
             make_room(self.engine, self._others())
-            with contextlib.closing(self.engine.start(self._tell)) as session:
+            with contextlib.closing(self.engine.start(self._say)) as session:
                 self._closed.clear()
                 self._session, self._turn = session, time.monotonic()
                 self._ready.set()
@@ -267,10 +265,6 @@ class Booth:
             self._closed.set()
         self._ready.set()
         self._speed.keep()
-
-    def _tell(self, what: str) -> None:
-        self._told = what
-        self._say(what)
 
     def _serve(self, session: Session) -> None:
         speaking: dict[str, _Commission] = {}
@@ -441,7 +435,7 @@ def meet(parcel: bytes) -> bytes:
     """What this machine would speak with, before anything is loaded."""
     facts, _ = parcels.unpacked(parcel)
     said = {"narrator": __version__, "form": parcels.FORM}
-    if facts["form"] != parcels.FORM or facts["narrator"] != __version__:
+    if not parcels.is_ours(facts):
         return parcels.packed(said)
     try:
         engine = MACHINE.booth(facts["settings"]).engine
@@ -504,9 +498,8 @@ def encode(parcel: bytes, held: str) -> bytes:
             return parcels.packed({"lacks": "reference"})
 
         def work() -> bytes:
-            found = booth.engine.encoded(reference)
-            arrays = {f"latents{n}": one for n, one in enumerate(found.values())}
-            return parcels.packed({"names": list(found)}, arrays)
+            names, arrays = parcels.of_latents(booth.engine.encoded(reference))
+            return parcels.packed({"names": names}, arrays)
 
         return booth.do(f"{facts['settings']} {held}", work)
     except NarratorError as error:

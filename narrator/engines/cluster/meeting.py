@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import __version__, keys
+from narrator import keys
 from narrator.engines import quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
@@ -44,10 +44,9 @@ def unable_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[st
     found: dict[str, str] = {}
     for address, one in able.items():
         facts = met.get(address, {"refused": "it gives no answer"})
-        other = facts.get("narrator", __version__) != __version__
-        found[one.name] = (
-            f"it has narrator {facts['narrator']}" if other else facts.get("refused", "")
-        )
+        found[one.name] = facts.get("refused", "")
+        if "refused" not in facts and not parcels.is_ours(facts):
+            found[one.name] = f"it has narrator {facts['narrator']}"
     return found
 
 
@@ -84,7 +83,7 @@ def encoded_there(
                 address, ({}, {})
             )
             if "names" in facts:
-                return {name: arrays[f"latents{n}"] for n, name in enumerate(facts["names"])}
+                return parcels.to_latents(facts["names"], arrays)
             why = f"a voice is not encoded at {where}: {facts.get('refused', 'it gave no answer')}"
     raise EngineUnavailable(why)
 
@@ -93,9 +92,8 @@ def _met(cluster: Cluster, settings: Mapping[str, Any]) -> Mapping[str, Mapping[
     """What machines with an engine say of themselves, by address."""
     seen = cluster.machines() or {}
     there = [at for at, one in seen.items() if settings["name"] in one.engines]
-    asked = parcels.packed({"settings": settings, "narrator": __version__, "form": parcels.FORM})
     for address in there:
-        cluster.send(address, far.meet, asked)
+        cluster.send(address, far.meet, parcels.of_question(settings))
     found = _answers(cluster, far.meet.__name__, len(there), ANSWERS)
     return {address: facts for address, (facts, _) in found.items()}
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import keys
-from narrator.engines import Prompt, Request, Speech, State
+from narrator import __version__, keys
+from narrator.engines import Prompt, Request, Speech, State, unheard
 from narrator.engines.kind import EngineKind, EngineSettings
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake
@@ -112,7 +112,7 @@ def to_request(
             state = None if whole is None else whole[: said["length"]]
         if said["is"] and (state is None or state_mark(state) != said["is"]):
             return None
-        prompt = Prompt(said["text"], _unheard, state)
+        prompt = Prompt(said["text"], unheard, state)
     own = {
         name: kind.voice.model_validate(said)
         for name, said in facts["own"].items()
@@ -128,36 +128,54 @@ def to_request(
     )
 
 
-def _unheard() -> audio.Samples:
-    """Of a prompt: what goes on here goes on from its state."""
-    return np.zeros(0, np.float32)
-
-
 def state_mark(state: State) -> str:
     return keys.content(str(state.dtype).encode(), np.ascontiguousarray(state).tobytes())
+
+
+# -- who is asked ----------------------------------------------------------------------------------
+
+
+def of_question(settings: Mapping[str, Any]) -> bytes:
+    """What a machine is asked of an engine of such settings, and by whom."""
+    return packed({"settings": settings, "narrator": __version__, "form": FORM})
+
+
+def is_ours(facts: Mapping[str, Any]) -> bool:
+    """Whether who says so has our narrator."""
+    return bool(facts["narrator"] == __version__ and facts["form"] == FORM)
 
 
 # -- references ------------------------------------------------------------------------------------
 
 
 def of_reference(reference: Reference) -> bytes:
+    names, latents = of_latents(reference.latents)
     facts = {
         "content": reference.content,
         "rate": reference.rate,
         "transcript": reference.transcript,
-        "latents": list(reference.latents),
+        "latents": names,
     }
-    latents = {f"latents{n}": one for n, one in enumerate(reference.latents.values())}
     return packed(facts, {"samples": reference.samples, **latents})
 
 
 def to_reference(parcel: bytes) -> Reference:
     """Raises Damaged."""
     facts, arrays = unpacked(parcel)
-    latents = {name: arrays[f"latents{n}"] for n, name in enumerate(facts["latents"])}
+    latents = to_latents(facts["latents"], arrays)
     return Reference(
         facts["content"], arrays["samples"], facts["rate"], facts["transcript"], latents
     )
+
+
+def of_latents(latents: Arrays) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """What a reference is encoded as: names that may be any text, and arrays."""
+    return list(latents), {f"latents{n}": one for n, one in enumerate(latents.values())}
+
+
+def to_latents(names: Iterable[str], arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """What `of_latents` made them of."""
+    return {name: arrays[f"latents{n}"] for n, name in enumerate(names)}
 
 
 # -- takes -----------------------------------------------------------------------------------------

@@ -297,13 +297,12 @@ class ClusterSession:
     # -- whether it may speak
 
     def _ask(self, address: str, task: Callable[..., bytes]) -> None:
-        facts = {"settings": self._settings, "narrator": __version__, "form": parcels.FORM}
-        sent = self._cluster.send(address, task, parcels.packed(facts))
+        sent = self._cluster.send(address, task, parcels.of_question(self._settings))
         self._by_sent[sent] = address, task.__name__
 
     def _unfit(self, facts: Mapping[str, Any]) -> str:
         """Why a machine may not speak, by what it says of itself."""
-        if facts["narrator"] != __version__ or facts["form"] != parcels.FORM:
+        if not parcels.is_ours(facts):
             return f"it has narrator {facts['narrator']}, here is {__version__}: all need one"
         theirs, ours = facts["identity"], self._engine.identity()
         if keys.key(theirs) == self._identity:

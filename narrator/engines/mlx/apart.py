@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from narrator.engines import Outcome, Request, Speech, machine, quiet
+from narrator.engines import Outcome, Request, Speech, machine, quiet, unheard
 from narrator.engines.mlx.loaded import Encoded, Loading
 from narrator.engines.mlx.session import failed
 from narrator.engines.voice import Reference
@@ -307,14 +306,9 @@ def _sent(request: Request) -> Request:
         request,
         voice=replace(request.voice, own=dict(request.voice.own)),
         parameters=dict(request.parameters),
-        prompt=prompt and replace(prompt, samples=_unheard),
+        prompt=prompt and replace(prompt, samples=unheard),
         reference=reference and replace(reference, latents=dict(reference.latents)),
     )
-
-
-def _unheard() -> NDArray[np.float32]:
-    """Of a prompt it goes on from the latents."""
-    return np.zeros(0, np.float32)
 
 
 def _is_whole(speech: Speech | None) -> bool:
