@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from narrator.engines import machine
 from narrator.engines.voice import Mode, Reference, Voice
 from narrator.errors import EngineFailure, Problem
+from narrator.sound.timing import TimedWord
 
 State = NDArray[Any]
 """What an engine keeps of a take to go on from it (latents, tokens): its own, but for the first
@@ -94,6 +95,8 @@ class Speech:
     """What the attempt drew its noise from."""
     wrong: str = ""
     """What is wrong with it as the engine sees it, in words."""
+    words: tuple[TimedWord, ...] = ()
+    """When it says each of `text.words` of its text, where the engine knows."""
 
 
 @dataclass(frozen=True, slots=True)

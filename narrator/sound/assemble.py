@@ -19,6 +19,7 @@ import numpy as np
 from narrator import keys
 from narrator.errors import DamagedTake
 from narrator.sound.audio import SILENCE, Samples, amplitude, fade, stretch
+from narrator.sound.timing import WordTimes
 
 # -- the timeline ----------------------------------------------------------------------------------
 
@@ -45,6 +46,8 @@ class Region:
     line: int
     with_before: bool = False
     """Whether it is heard at the same time as the clip before."""
+    times: WordTimes | None = None
+    """Of the words of `text`, in seconds of the take; None where nobody timed them."""
 
     @property
     def length(self) -> int:
@@ -66,6 +69,10 @@ class Cue:
     line: int
     with_before: bool = False
     """Whether it begins with the one before; others begin after the end of all before."""
+    words: tuple[tuple[int, int, int, int], ...] = ()
+    """Of each timed word: `text[first:last]`, and the samples from and to which it is heard."""
+    timed_by: str = ""
+    """Who timed them; "" where nobody did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +103,10 @@ class Timeline:
     def to_json(self) -> str:
         """One JSON object, sealed; equal timelines give equal text."""
         cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
-        for cue in cues:  # as they were written before there was unison
-            if not cue["with_before"]:
-                del cue["with_before"]
+        for cue in cues:  # as they were written before there was unison, before words were timed
+            for name in ("with_before", "words", "timed_by"):
+                if not cue[name]:
+                    del cue[name]
         whole = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
         return json.dumps({**whole, "seal": keys.seal(whole)}, ensure_ascii=False, indent=1)
 
@@ -111,7 +119,16 @@ class Timeline:
         whole = json.loads(text)
         if len(whole) != 3 and whole.pop("seal") != keys.seal(whole):
             raise ValueError("altered since it was written")
-        cues = tuple(Cue(**{**cue, "path": Path(cue["path"])}) for cue in whole["cues"])
+        cues = tuple(
+            Cue(
+                **{
+                    **cue,
+                    "path": Path(cue["path"]),
+                    "words": tuple((a, b, c, d) for a, b, c, d in cue.get("words", ())),
+                }
+            )
+            for cue in whole["cues"]
+        )
         return cls(whole["sample_rate"], whole["length"], cues)
 
 
@@ -147,10 +164,27 @@ def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) 
                 path=clip.path,
                 line=clip.line,
                 with_before=together,
+                words=_laid(clip, start, sample_rate),
+                timed_by=clip.times.by if clip.times else "",
             )
         )
     length = position + max(pause, round(tail * sample_rate))
     return Timeline(sample_rate, length, tuple(cues))
+
+
+def _laid(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
+    """The words of a clip that begins at a sample, within it and in order."""
+    found: list[tuple[int, int, int, int]] = []
+    at, end = start, start + clip.length
+
+    def place(seconds: float) -> int:
+        return start + round((seconds * rate - clip.start) / clip.speed)
+
+    for word in clip.times.words if clip.times else ():
+        begin = min(max(place(word.start), at), end)
+        at = min(max(place(word.stop), begin), end)
+        found.append((word.first, word.last, begin, at))
+    return tuple(found)
 
 
 def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[Region], str]) -> str:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
 from narrator.sound import audio
+from narrator.speech.hearing.kept import HEARD, Hearings
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
 """Files of a store that change with its takes, and with what is pinned."""
@@ -137,6 +138,8 @@ class Store:
     """Takes under one folder. One writer at a time (the project's lock); readers at any time."""
 
     root: Path
+    heard: Hearings = field(init=False)
+    """What was heard in its takes."""
     damaged: list[str] = field(default_factory=list)
     """Keys of takes that were found torn or altered, and dropped, since this store was opened."""
     misled: int = 0
@@ -150,6 +153,9 @@ class Store:
     _bad: set[str] = field(default_factory=set)
     """Damaged, and not put again since."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.heard = Hearings(self.root / HEARD)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -404,6 +410,7 @@ class Store:
                 freed += self.remove_tries(key)
                 self._entries.pop(key, None)
             self._rewrite_journal()
+        self.heard.retain({entry.record.content for entry in self._entries.values()})
         return freed
 
     def remove_tries(self, key: str) -> int:

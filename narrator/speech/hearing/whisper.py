@@ -1,23 +1,44 @@
-"""Whisper in MLX as a recogniser: the package mlx-whisper, which is an extra for Macs.
+"""Whisper in CTranslate2: recogniser and aligner on every machine (faster-whisper, an extra).
 
-Imported when first asked for, so that narrator runs without it. Knows nothing of takes and texts.
-Calls follow mlx-whisper 0.4.3 (`mlx_whisper.transcribe`); it keeps one model in memory, for good.
+One pass of its encoder serves both: what it hears by itself, and how it takes the text that was to
+be said (the probability of each word, and by its cross-attention when each is heard). It computes
+on the CPU's cores or an NVIDIA GPU, so on a Mac it leaves the GPU to what speaks. Imported when
+first asked for. Knows nothing of takes. Calls follow faster-whisper 1.2.1 and CTranslate2 4.8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator.engines.models import Model
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
+from narrator.sound.timing import TimedWord
+from narrator.speech.hearing import Heard, Sound
+from narrator.text.sentences import primary
+from narrator.text.words import is_lettered, words
 
-MODEL = "mlx-community/whisper-large-v3-turbo"
-"""1.6 GB; one of the quickest that still hears names."""
-RATE = 16_000
+if TYPE_CHECKING:
+    from faster_whisper import WhisperModel
+    from faster_whisper.tokenizer import Tokenizer
+
+RATE, HOP = 16_000, 160
+"""Hz that it hears, and samples of a frame of its spectrum."""
+LONGEST = 30 * RATE
+"""Samples of its window."""
+STEP = 0.02
+"""Seconds of a place in its encoder's output."""
+BEAM = 5
+LONGEST_TEXT = 400
+"""Tokens; its memory has 448, those of its prompt too."""
+SURE = 1e-9
+"""No probability counts as less."""
 
 LANGUAGES = frozenset(
     """
@@ -27,60 +48,180 @@ LANGUAGES = frozenset(
 )
 """Whisper lists a hundred; left out are those in which it errs in every second word or more
 (Khmer, Lao, Burmese and others), where it would judge at random."""
+_SAME: Mapping[str, str] = {"cmn": "zh", "fil": "tl", "iw": "he", "nb": "no", "nn": "no"}
 _PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", True: "以下是普通話的句子。"}
 """What makes Whisper write Chinese in simplified or traditional characters."""
 _TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
-_SAME: Mapping[str, str] = {"cmn": "zh", "fil": "tl", "iw": "he", "nb": "no", "nn": "no"}
 
 
-class MlxWhisper:
-    """A Whisper model, by Hugging Face name or directory (config.json, weights.safetensors).
+class Whisper:
+    """A Whisper model in a folder (config.json, model.bin, tokenizer.json, a vocabulary).
 
-    Raises EngineUnavailable where the package is missing; the model is loaded by the first
-    `transcribe`. MLX wants one thread: always the same, and the one of any other MLX model.
+    Loaded by the first call. Raises EngineUnavailable where the package or the model is missing.
     """
 
-    languages = LANGUAGES | _SAME.keys()
+    batch = 8
 
-    def __init__(self, model: str = MODEL) -> None:
-        self._transcribe = _package()
-        self._model = model
-        self.name = f"whisper {model.rstrip('/').rpartition('/')[2]}"
+    def __init__(self, model: Model, *, threads: int = 0) -> None:
+        """`threads` of the CPU; 0: as many as it likes."""
+        if model.path is None:
+            raise EngineUnavailable(model.note)
+        require()
+        self._path, self._threads = model.path, threads
+        self.name = "whisper"
+        self.identity = f"whisper 1 {model.weights}"
+        self._loaded: WhisperModel | None = None
+        self._last: tuple[Sequence[Sound], _Encoded] | None = None
+        """What was heard is aligned next."""
 
-    def transcribe(self, samples: NDArray[np.float32], rate: int, language: str) -> str:
-        """What is said in mono samples. Raises EngineUnavailable where the model cannot be had."""
-        first, *rest = language.replace("_", "-").lower().split("-")
-        code = _SAME.get(first, first)
-        try:
-            found = self._transcribe(
-                audio.resample(samples, rate, RATE),
-                path_or_hf_repo=self._model,
-                language=code,
-                initial_prompt=_PROMPTS[not _TRADITIONAL.isdisjoint(rest)]
-                if code == "zh"
-                else None,
-                # One pass without dice, so that the same take is always judged the same, and
-                # without what was heard before, which Whisper likes to go on repeating.
-                temperature=0.0,
-                condition_on_previous_text=False,
-                verbose=None,
+    @property
+    def languages(self) -> frozenset[str]:
+        return LANGUAGES | _SAME.keys() if self._model.model.is_multilingual else frozenset(("en",))
+
+    def hear(self, sounds: Sequence[Sound]) -> Sequence[Heard]:
+        """What is said in each, in one batch, and how surely what was to be said is not."""
+        model, found = self._model, dict[int, Heard]()
+        for tongue, places in _by_language(sounds).items():
+            encoded = self._encoded([sounds[place] for place in places])
+            one = self._tokenizer(tongue)
+            prompt = [*_prompt(one, tongue), *one.sot_sequence, one.no_timestamps]
+            results = model.model.generate(
+                encoded.features, [prompt] * len(places), beam_size=BEAM,
+                max_length=model.max_length,
+            )  # fmt: skip
+            read = self._read(encoded, one)
+            for place, result, own in zip(places, results, read, strict=True):
+                doubts = tuple(word.doubt for word in own)
+                found[place] = Heard(one.decode(result.sequences_ids[0]).strip(), doubts)
+        return [found[place] for place in range(len(sounds))]
+
+    def align(self, sounds: Sequence[Sound]) -> Sequence[tuple[TimedWord, ...] | None]:
+        """When each word is heard, in steps of 20 ms."""
+        found: dict[int, tuple[TimedWord, ...] | None] = {}
+        for tongue, places in _by_language(sounds).items():
+            encoded = self._encoded([sounds[place] for place in places])
+            read = self._read(encoded, self._tokenizer(tongue))
+            for place, own in zip(places, read, strict=True):
+                found[place] = tuple(word.timed for word in own) or None
+        return [found[place] for place in range(len(sounds))]
+
+    def _read(self, encoded: _Encoded, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
+        """How the model takes the texts that were to be said, word by word; nothing of a sound that
+        is longer than its window, or of a text that is longer than its memory."""
+        spans = [words(sound.text, sound.language) for sound in encoded.sounds]
+        pieces = [
+            [tokenizer.encode(_spaced(sound, first, last)) for first, last in own]
+            for sound, own in zip(encoded.sounds, spans, strict=True)
+        ]
+        texts = [[token for piece in own for token in piece] for own in pieces]
+        fits = [
+            0 < len(text) <= LONGEST_TEXT and frames <= LONGEST // HOP
+            for text, frames in zip(texts, encoded.frames, strict=True)
+        ]
+        # what does not fit is asked for one token, and not read
+        asked = [text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)]
+        frames = [min(count, LONGEST // HOP) for count in encoded.frames]
+        results = self._model.model.align(
+            encoded.features, tokenizer.sot_sequence, asked, frames, median_filter_width=7
+        )
+        return [
+            _read_words(own, piece, result, count * HOP / RATE) if fit else []
+            for own, piece, result, count, fit in zip(
+                spans, pieces, results, frames, fits, strict=True
             )
-        except OSError as error:  # hub, network and files alike
-            why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise EngineUnavailable(
-                f"recognition has no model {self._model}: {why}; "
-                "go online once, or set `checks: {recognition: never}`"
-            ) from error
-        return str(found["text"]).strip()
+        ]
+
+    def _encoded(self, sounds: Sequence[Sound]) -> _Encoded:
+        if self._last and [*map(id, self._last[0])] == [*map(id, sounds)]:
+            return self._last[1]
+        heard = [audio.resample(sound.samples, sound.rate, RATE) for sound in sounds]
+        frames = [len(samples) // HOP for samples in heard]
+        features = np.stack([self._features(samples[:LONGEST]) for samples in heard])
+        found = _Encoded(sounds, self._model.encode(features), frames)
+        self._last = sounds, found
+        return found
+
+    def _features(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        padded = np.pad(samples, (0, LONGEST - len(samples)))
+        spectrum: NDArray[np.float32] = self._model.feature_extractor(padded, padding=0)
+        return spectrum[:, : LONGEST // HOP]
+
+    def _tokenizer(self, language: str) -> Tokenizer:
+        from faster_whisper.tokenizer import Tokenizer
+
+        model = self._model
+        code = _SAME.get(primary(language), primary(language))
+        return Tokenizer(
+            model.hf_tokenizer, model.model.is_multilingual, task="transcribe", language=code
+        )
+
+    @property
+    def _model(self) -> WhisperModel:
+        if self._loaded is None:
+            from faster_whisper import WhisperModel
+
+            self._loaded = WhisperModel(
+                str(self._path), device="auto", compute_type="default", cpu_threads=self._threads
+            )
+        return self._loaded
 
 
-def _package() -> Callable[..., Mapping[str, Any]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Encoded:
+    sounds: Sequence[Sound]
+    features: Any
+    """The encoder's output."""
+    frames: Sequence[int]
+    """Of each sound, without the silence after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadWord:
+    timed: TimedWord
+    doubt: float
+
+
+def _read_words(
+    spans: Sequence[tuple[int, int]], pieces: Sequence[Sequence[int]], result: Any, seconds: float
+) -> list[_ReadWord]:
+    tokens, places = (np.array(column) for column in zip(*result.alignments, strict=True))
+    jumps = places[np.diff(tokens, prepend=-1) > 0] * STEP  # when each token begins
+    edges = np.cumsum([0, *map(len, pieces)])
+    chances = np.maximum(np.array(result.text_token_probs), SURE)
+    found = []
+    for (first, last), low, high in zip(spans, edges, edges[1:], strict=False):
+        start = min(float(jumps[min(low, len(jumps) - 1)]), seconds)
+        stop = float(jumps[high]) if high < len(jumps) else seconds
+        doubt = -math.log(float(chances[low:high].min())) if high > low else 0.0
+        found.append(_ReadWord(TimedWord(first, last, start, max(start, stop)), doubt))
+    return found
+
+
+def _by_language(sounds: Sequence[Sound]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, sound in enumerate(sounds):
+        found.setdefault(sound.language, []).append(place)
+    return found
+
+
+def _spaced(sound: Sound, first: int, last: int) -> str:
+    """A word as its tokens have it: with the space before, where the language has spaces."""
+    return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
+
+
+def _prompt(tokenizer: Tokenizer, language: str) -> list[int]:
+    if primary(language) != "zh":
+        return []
+    kind = not _TRADITIONAL.isdisjoint(language.lower().replace("_", "-").split("-")[1:])
+    return [tokenizer.sot_prev, *tokenizer.encode(" " + _PROMPTS[kind])]
+
+
+def require() -> None:
+    """Raises EngineUnavailable where the package is missing."""
     try:
-        import mlx_whisper
+        import faster_whisper  # noqa: F401  # whether it is here
     except ImportError as error:
         raise EngineUnavailable(
-            "recognition needs the package mlx-whisper: pip install 'narrator[recognition]', "
+            "recognition needs the package faster-whisper: pip install 'narrator[recognition]', "
             "or set `checks: {recognition: never}`"
         ) from error
-    transcribe: Callable[..., Mapping[str, Any]] = mlx_whisper.transcribe
-    return transcribe

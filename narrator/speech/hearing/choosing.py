@@ -1,0 +1,55 @@
+"""Which recogniser and which aligner a manifest means, and what of them is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from narrator.engines import machine, models
+from narrator.engines.models import Layout, Model, NoModel
+from narrator.project.schema import Checks
+from narrator.speech.hearing import Recogniser
+from narrator.speech.hearing.whisper import Whisper
+
+NAMES: Mapping[str, str] = {
+    **{
+        name: f"Systran/faster-whisper-{name}"
+        for name in "tiny tiny.en base base.en small small.en medium medium.en large-v3".split()
+    },
+    "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
+}
+"""Hub ids of Whisper's own names: conversions to CTranslate2's format, MIT."""
+DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
+"""Bytes of memory from which a model is what `auto` stands for: 1.6 and 0.5 GB."""
+
+
+def _whisper_files(path: Path) -> list[Path]:
+    vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
+    needed = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
+    for file in needed:
+        if not file.is_file():
+            raise NoModel(f"{file.name} is missing; is this Whisper in CTranslate2's format?")
+    if not vocabulary:
+        raise NoModel("its vocabulary is missing (vocabulary.json or vocabulary.txt)")
+    beside = [path / "preprocessor_config.json"]
+    return [*needed, *sorted(vocabulary), *(file for file in beside if file.is_file())]
+
+
+LAYOUT = Layout(
+    ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json"),
+    _whisper_files,
+    lambda path: (path / "model.bin").is_file() and "alignment_heads" in models.config(path),
+)
+
+
+def find(spec: str, root: Path | None = None) -> Model:
+    """Where a Whisper model is: auto, a name of its own, a hub id, or a folder."""
+    if spec == "auto":
+        total = machine.memory().total
+        spec = next(name for least, name in DEFAULTS if total >= least)
+    return models.find_as(LAYOUT, NAMES.get(spec, spec), root=root)
+
+
+def recogniser(checks: Checks, root: Path | None = None) -> Recogniser:
+    """Raises EngineUnavailable."""
+    return Whisper(find(checks.recogniser, root))

@@ -1,0 +1,122 @@
+"""What was heard in takes, and when their words are said, kept beside them: made once.
+
+A row is of one sound (by its content), its text and who heard it, so it outlives renames and moves,
+and is none of a take that is spoken anew. Sealed rows in one file that only grows; what is torn or
+altered is heard again. Knows nothing of plans.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narrator import files, keys
+from narrator.sound.timing import TimedWord, WordTimes
+from narrator.speech.hearing import Heard
+
+HEARD = "heard.jsonl"
+_MS = 1000
+
+
+@dataclass(slots=True)
+class Hearings:
+    """The file of a store. One writer at a time (the project's lock); readers at any time."""
+
+    path: Path
+    _rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _read: tuple[int, int] = (-1, 0)
+    """The file that was read, and how far."""
+
+    def heard(self, content: str, text: str, by: str) -> Heard | None:
+        """What a recogniser (by its identity) heard in a take (by its content) of a text."""
+        row = self._row("heard", content, text, by)
+        return None if row is None else Heard(row["heard"], tuple(row["doubts"]))
+
+    def times(self, content: str, text: str, by: str) -> WordTimes | None:
+        """When the words of a take are said, as who timed them (by their identity) has it; one
+        without words: they could not be found."""
+        row = self._row("times", content, text, by)
+        if row is None:
+            return None
+        words = (TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in row["times"])
+        return WordTimes(row["name"], tuple(words))
+
+    def keep(self, content: str, text: str, by: str, heard: Heard) -> None:
+        """Raises StorageError."""
+        doubts = [round(one, 2) for one in heard.doubts]
+        self._add("heard", content, text, by, {"heard": heard.text, "doubts": doubts})
+
+    def keep_times(self, content: str, text: str, by: str, times: WordTimes) -> None:
+        """To the millisecond. Raises StorageError."""
+        rows = [[w.first, w.last, round(w.start * _MS), round(w.stop * _MS)] for w in times.words]
+        self._add("times", content, text, by, {"name": times.by, "times": rows})
+
+    def retain(self, contents: Collection[str]) -> None:
+        """Forget all of other takes. Raises StorageError."""
+        self._catch_up()
+        kept = {key: row for key, row in self._rows.items() if row["take"] in contents}
+        if len(kept) < len(self._rows):
+            with files.storage(self.path):
+                files.write(self.path, b"".join(map(files.sealed_row, kept.values())))
+            self._rows, self._read = kept, (-1, 0)
+
+    def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
+        row = {"key": _key(kind, content, text, by), "take": content, **found}
+        with files.storage(self.path):
+            files.append(self.path, files.sealed_row(row))
+        self._rows[row["key"]] = row
+
+    def _row(self, kind: str, content: str, text: str, by: str) -> Mapping[str, Any] | None:
+        key = _key(kind, content, text, by)
+        if key not in self._rows:
+            self._catch_up()
+        return self._rows.get(key)
+
+    def _catch_up(self) -> None:
+        """Read what others wrote since."""
+        try:
+            with self.path.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                begin = self._read[1] if self._read[0] == stat.st_ino else 0
+                file.seek(begin if begin <= stat.st_size else 0)
+                begin = file.tell()
+                data = file.read()
+        except OSError:  # nobody listened yet; what cannot be read is heard again
+            return
+        whole = data.rfind(b"\n") + 1
+        self._read = stat.st_ino, begin + whole
+        for line in data[:whole].splitlines():
+            row = _sound_row(line)
+            if row is not None:
+                self._rows[row["key"]] = row
+
+
+def _key(kind: str, content: str, text: str, by: str) -> str:
+    return keys.key({"kind": kind, "take": content, "text": text, "by": by})
+
+
+def _sound_row(line: bytes) -> Mapping[str, Any] | None:
+    """A whole and sealed row; None for another."""
+    try:
+        row = json.loads(line)
+        whole = files.is_sealed_row(line) and (_is_heard(row) or _is_timed(row))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return row if whole else None
+
+
+def _is_heard(row: Mapping[str, Any]) -> bool:
+    return "heard" in row and type(row["heard"]) is str and all(map(_is_number, row["doubts"]))
+
+
+def _is_timed(row: Mapping[str, Any]) -> bool:
+    fit = (len(word) == 4 and all(map(_is_number, word)) for word in row["times"])
+    return type(row["name"]) is str and all(fit)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
