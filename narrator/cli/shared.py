@@ -32,7 +32,7 @@ PURPOSES = {
     "Start": ("new", "check", "cast", "schema"),
     "Hear": ("studio", "voices", "report", "where", "play", "serve"),
     "Render": ("plan", "render", "status"),
-    "Mend": ("flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
+    "Mend": ("hear", "flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
     "Deliver": ("export", "verify", "feed"),
     "Machine": ("doctor", "models", "gc", "scheduler", "worker"),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -19,14 +19,16 @@ from typing import Any
 from narrator import files, keys
 from narrator.engines import Engine, Outcome, Request, distinct, make_room, speak
 from narrator.errors import DamagedTake, UsageError
-from narrator.pipeline import bookplan, run
+from narrator.pipeline import bookplan
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Observer, locked
 from narrator.sound import audio
 from narrator.speech import render
+from narrator.speech.hearing import choosing
+from narrator.speech.hearing.listening import Ear
 from narrator.speech.plan import Step, prompting
-from narrator.speech.requests import Ear, Rules, examined, hear, keep_try, prompt_of, request_of
+from narrator.speech.requests import Rules, examined, keep_try, prompt_of, request_of, sound_of
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -246,7 +248,7 @@ class Retaking:
         ]
         found = {step.key: _Found([], []) for step in steps}
         usual = render.usual_of(book.steps, book.takes.current)
-        ear = run.ear_of(book.project.manifest.checks)
+        ear = choosing.ear_of(book.project.manifest.checks, book.project.root)
         return cls(book, steps, requests, found, usual, ear)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
@@ -260,7 +262,8 @@ class Retaking:
         rules = Rules(checks.tries, checks.loudness)
         verdict = examined(speech, request, engine, rules, *medians)
         if self._ear and not verdict.faults:
-            verdict = hear(self._ear, speech, request, engine, verdict)
+            (opinion,) = self._ear.listen([sound_of(speech, request, engine)], [verdict])
+            verdict = replace(verdict, faults=opinion.faults)
         one = keep_try(self.book.store, request, speech, verdict, engine)
         if one is None:
             kept.failures.append("; ".join(map(str, verdict.faults)))

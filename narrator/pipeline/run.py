@@ -38,9 +38,9 @@ from narrator.pipeline.bookplan import (
 from narrator.pipeline.estimate import kept_as, speed_path, speeds_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
-from narrator.project import schema
 from narrator.project.project import Project
 from narrator.speech import render, requests
+from narrator.speech.hearing import choosing
 from narrator.speech.plan import Step, ledger_of
 
 
@@ -264,7 +264,7 @@ def _render(
         forced=lambda step: selection.force and step.key not in result.renewed,
         observer=Logged(observer),
         cancel=cancel,
-        ear=ear_of(checks),
+        ear=choosing.ear_of(checks, project.root),
         aside=aside,
     )
     speeds, kept = speeds_of(project), {one.name: kept_as(one) for one in used}
@@ -273,15 +273,6 @@ def _render(
             # against what was expected, so that estimates of the same measure come out right
             speeds[kept[name]] = round(work.expected / work.wall, 3)
             files.save_json(speed_path(project), speeds)
-
-
-def ear_of(checks: schema.Checks) -> requests.Ear | None:
-    """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
-    if checks.recognition == "never":
-        return None
-    from narrator.speech.hearing import choosing, compare
-
-    return compare.Listener(choosing.recogniser(checks), checks.recognition, checks.text_error)
 
 
 def _refuse_unspoken(book: BookPlan) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,22 +26,22 @@ from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.hearing.listening import Ear, Listening, Opinion
 from narrator.speech.plan import Step, is_doubtful, prompting
 from narrator.speech.requests import (
-    Ear,
     Half,
     Rules,
     StepJob,
     Whole,
     closed,
     examined,
-    hear,
     joined,
     keep_try,
     prompt_of,
     record_of,
     request_for,
     rested,
+    sound_of,
 )
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.speech.store import Flag, Record
@@ -148,13 +148,23 @@ class Usual:
 
 
 @dataclass(frozen=True, slots=True)
+class _Passed:
+    """A part that was examined."""
+
+    job: StepJob
+    request: Request
+    speech: Speech
+    verdict: checks.Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class _Judged:
     """What the checks made of a part: faults, or the next part, or a whole take's record."""
 
     faults: tuple[str, ...] = ()
     record: Record | None = None
-    passed: tuple[Speech, checks.Verdict] | None = None
-    """A part that passed the checks of its signal, and is yet to be heard."""
+    passed: _Passed | None = None
+    """What is yet to be heard."""
     answered: bool = True
     """Whether the engine said anything."""
 
@@ -238,7 +248,7 @@ class _Loop:
         self.scheduler = _scheduler(todo)
         self.reference, self.rules = reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
-        self.ear, self.aside = ear, aside
+        self.aside = aside
         self.jobs: dict[str, StepJob] = {}
         self.in_engine = 0
         self.judging: dict[Future[_Judged], StepJob] = {}
@@ -248,6 +258,7 @@ class _Loop:
         self.varies = "seed" in engine.uses
         """Whether the engine says the same text in another way when it is asked again."""
         self.workers = ThreadPoolExecutor(2, "judge")
+        self.listening = Listening[_Passed](ear) if ear else None
 
     def run(self) -> None:
         try:
@@ -257,6 +268,8 @@ class _Loop:
                 self._pass()
         finally:
             self.workers.shutdown(wait=True)
+            if self.listening:
+                self.listening.close()
             if self.session:
                 self.session.close()
 
@@ -277,7 +290,7 @@ class _Loop:
                 self.in_engine -= 1
                 self._submit(job, self._judge, job, request, outcome)
         self.result.cancelled = self.scheduler.left > 0
-        while self.judging:
+        while self.judging or self.listening:
             self._collect(0.5)
 
     def _requests(self) -> Iterator[Request | None]:
@@ -290,7 +303,8 @@ class _Loop:
             if not self.scheduler.left:
                 return
             slots = self.session.slots if self.session else 0
-            job = self._next() if len(self.judging) < max(MOST_WAITING, slots) else None
+            waiting = len(self.judging) + len(self.listening or ())
+            job = self._next() if waiting < max(MOST_WAITING, slots) else None
             if job is None:
                 yield None
                 continue
@@ -402,24 +416,24 @@ class _Loop:
             return _Judged((f"engine: {outcome.failure}",), answered=False)
         speech = outcome.speech
         verdict = examined(speech, request, self.engine, self.rules, *usual)
+        passed = _Passed(job, request, speech, verdict)
         if verdict.faults:
-            self._keep_try(job, request, speech, verdict)
-            return _Judged(tuple(map(str, verdict.faults)))
-        if self.ear is None:
+            return self._refuse(passed, verdict)
+        if self.listening is None:
             return self._accept(job, speech, verdict)
-        return _Judged(passed=(speech, verdict))
+        return _Judged(passed=passed)
 
-    def _hear(self, job: StepJob, judged: _Judged) -> _Judged | None:
-        """On the engine's thread; None where the part goes back to be stored."""
-        assert self.ear is not None
-        assert judged.passed is not None
-        speech, verdict = judged.passed
-        request = request_for(job, self.engine)
-        verdict = hear(self.ear, speech, request, self.engine, verdict)
+    def _heard(self, passed: _Passed, opinion: Opinion) -> None:
+        """A part that says its text goes on to be stored; another is a bad one."""
+        job, verdict = passed.job, replace(passed.verdict, faults=opinion.faults)
         if verdict:
-            self._submit(job, self._accept, job, speech, verdict)
-            return None
-        self._keep_try(job, request, speech, verdict)
+            self._submit(job, self._accept, job, passed.speech, verdict, opinion)
+        else:
+            self._submit(job, self._refuse, passed, verdict)
+
+    def _refuse(self, passed: _Passed, verdict: checks.Verdict) -> _Judged:
+        """In a thread: one part will not do."""
+        self._keep_try(passed.job, passed.request, passed.speech, verdict)
         return _Judged(tuple(map(str, verdict.faults)))
 
     def _keep_try(
@@ -437,7 +451,9 @@ class _Loop:
         elif job.half is None or badness < job.half.badness:
             job.half = Half(badness, request.attempt, speech, verdict)
 
-    def _accept(self, job: StepJob, speech: Speech, verdict: checks.Verdict) -> _Judged:
+    def _accept(
+        self, job: StepJob, speech: Speech, verdict: checks.Verdict, opinion: Opinion | None = None
+    ) -> _Judged:
         """In a thread: one part will do; the last one makes the take."""
         request, rate = request_for(job, self.engine), self.engine.sample_rate
         job.done.append(speech)
@@ -470,26 +486,34 @@ class _Loop:
             prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
         )
-        return _Judged(record=self.store.put(record, samples, rested(speech, self.engine)))
+        record = self.store.put(record, samples, rested(speech, self.engine))
+        if self.listening and opinion and len(job.parts) == 1:
+            self.listening.ear.keep(self.store.heard, record.content, record.text, opinion)
+        return _Judged(record=record)
 
     def _collect(self, timeout: float) -> None:
-        if not self.judging:
-            return
-        done, _ = wait(self.judging, timeout=timeout, return_when=FIRST_COMPLETED)
-        for future in done:
-            job = self.judging.pop(future)
-            judged: _Judged | None = future.result()
-            if judged and judged.passed:
-                judged = self._hear(job, judged)
-            if judged is None:
-                continue
-            if judged.record:
-                self._rendered(job, judged.record)
-            elif not judged.faults:
-                job.attempt = job.first
-                self.scheduler.put_back(job.step.key)
-            else:
-                self._again(job, judged)
+        hearing = self.listening.future if self.listening else None
+        if self.judging or hearing:
+            waited: list[Future[Any]] = [*self.judging, *([hearing] if hearing else [])]
+            wait(waited, timeout=timeout, return_when=FIRST_COMPLETED)
+        for future in [one for one in self.judging if one.done()]:
+            self._judged(self.judging.pop(future), future.result())
+        for passed, opinion in self.listening.heard() if self.listening else ():
+            self._heard(passed, opinion)
+
+    def _judged(self, job: StepJob, judged: _Judged) -> None:
+        if judged.passed:
+            assert self.listening is not None
+            passed = judged.passed
+            sound = sound_of(passed.speech, passed.request, self.engine)
+            self.listening.add(passed, sound, passed.verdict)
+        elif judged.record:
+            self._rendered(job, judged.record)
+        elif not judged.faults:
+            job.attempt = job.first
+            self.scheduler.put_back(job.step.key)
+        else:
+            self._again(job, judged)
 
     def _rendered(self, job: StepJob, record: Record) -> None:
         self._finish(job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.hearing import Sound
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
@@ -21,16 +22,6 @@ HALVES_GAP = 0.25
 PROMPT_REST = 0.25
 """Seconds of silence that a prompt ends on: one that ends in sound chirps at the next start, one
 that ends in a long silence invites another."""
-
-
-class Ear(Protocol):
-    """Recognition: what was said, against what was to be said."""
-
-    def faults(
-        self, samples: audio.Samples, rate: int, text: str, language: str, verdict: checks.Verdict
-    ) -> Sequence[checks.Fault]:
-        """Called on the engine's thread, for takes that passed every other check."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +197,9 @@ def examined(
     )
 
 
-def hear(
-    ear: Ear, speech: Speech, request: Request, engine: Engine, verdict: checks.Verdict
-) -> checks.Verdict:
-    """The verdict on an answer that passed the checks of its signal, once it was heard."""
-    rate = engine.sample_rate
-    faults = ear.faults(speech.samples, rate, request.text, request.language, verdict)
-    return replace(verdict, faults=tuple(faults))
+def sound_of(speech: Speech, request: Request, engine: Engine) -> Sound:
+    """An answer as who listens is given it."""
+    return Sound(speech.samples, engine.sample_rate, request.text, request.language)
 
 
 def record_of(

@@ -317,6 +317,12 @@ class Store:
         record = replace(record, tries=tries, wall=wall)
         return self._keep(record, _pack(record, sound, state or b""))
 
+    def mark(self, key: str, faults: tuple[str, ...]) -> Record:
+        """A take with other faults, found since. Raises DamagedTake, StorageError."""
+        record, sound, state = self._open(key)
+        record = replace(record, faults=faults)
+        return self._keep(record, _pack(record, sound, state or b""))
+
     def tries(self, key: str) -> dict[int, Record]:
         """Tries of a step that are no takes, by number; damaged ones are left out."""
         found: dict[int, Record] = {}

@@ -9,6 +9,7 @@ A `Recogniser` turns sounds into text, and says how surely what was to be said i
     qwen3.py      Qwen3 in MLX, on Macs: recogniser and aligner
     sphinx.py     pocketsphinx: an aligner of English that brings its model along
     kept.py       what was heard in a take, and its words' times, beside the takes
+    listening.py  takes heard in batches, by both
     choosing.py   which of them a manifest means, and what is here of it
 """
 
@@ -52,7 +53,7 @@ class Recogniser(Protocol):
     """Whatever turns speech into text. Always called on one thread."""
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """For people: "whisper small.en"."""
         ...
 
@@ -69,6 +70,12 @@ class Recogniser(Protocol):
     @property
     def batch(self) -> int:
         """Sounds that it is best given at a time."""
+        ...
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it may work on a thread of its own while an engine speaks; where not, on the
+        engine's."""
         ...
 
     def hear(self, sounds: Sequence[Sound]) -> Sequence[Heard]:
@@ -92,6 +99,9 @@ class Aligner(Protocol):
 
     @property
     def batch(self) -> int: ...
+
+    @property
+    def is_apart(self) -> bool: ...
 
     def align(self, sounds: Sequence[Sound]) -> Sequence[tuple[TimedWord, ...] | None]:
         """When each of `text.words` of a sound's text is heard; None where they are not to be

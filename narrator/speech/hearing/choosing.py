@@ -8,7 +8,7 @@ from pathlib import Path
 from narrator.engines import machine, models
 from narrator.engines.models import Layout, Model, NoModel
 from narrator.project.schema import Checks
-from narrator.speech.hearing import Recogniser
+from narrator.speech.hearing.listening import Ear
 from narrator.speech.hearing.whisper import Whisper
 
 NAMES: Mapping[str, str] = {
@@ -50,6 +50,20 @@ def find(spec: str, root: Path | None = None) -> Model:
     return models.find_as(LAYOUT, NAMES.get(spec, spec), root=root)
 
 
-def recogniser(checks: Checks, root: Path | None = None) -> Recogniser:
-    """Raises EngineUnavailable."""
-    return Whisper(find(checks.recogniser, root))
+def ear_for(
+    checks: Checks, root: Path | None = None, *, model: str | None = None, align: bool = False
+) -> Ear:
+    """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
+    timed alone. Raises EngineUnavailable."""
+    whisper = Whisper(find(model or checks.recogniser, root))
+    return Ear(None if align else whisper, whisper, "all", checks.text_error)
+
+
+def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
+    """What a render's takes are heard by; None where the manifest wants none heard. Raises
+    EngineUnavailable."""
+    if checks.recognition == "never":
+        return None
+    found = ear_for(checks, root)
+    found.mode = checks.recognition
+    return found

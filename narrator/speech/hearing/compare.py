@@ -150,7 +150,7 @@ class Listener:
                     "or set `checks: {recognition: never}`"
                 ) from error
             raise EngineUnavailable(
-                f"recognition ({self._recogniser.name}) failed: {why}; takes that were stored are "
+                f"recognition ({self._recogniser.title}) failed: {why}; takes that were stored are "
                 "kept; run again, or set `checks: {recognition: never}`"
             ) from error
 

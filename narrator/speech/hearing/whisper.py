@@ -61,6 +61,7 @@ class Whisper:
     """
 
     batch = 8
+    is_apart = True
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
         """`threads` of the CPU; 0: as many as it likes."""
@@ -68,7 +69,7 @@ class Whisper:
             raise EngineUnavailable(model.note)
         require()
         self._path, self._threads = model.path, threads
-        self.name = "whisper"
+        self.name, self.title = "whisper", f"whisper {_short(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
         self._last: tuple[Sequence[Sound], _Encoded] | None = None
@@ -195,6 +196,11 @@ def _read_words(
         doubt = -math.log(float(chances[low:high].min())) if high > low else 0.0
         found.append(_ReadWord(TimedWord(first, last, start, max(start, stop)), doubt))
     return found
+
+
+def _short(spec: str) -> str:
+    """ "Systran/faster-whisper-small.en" as people call it."""
+    return spec.rstrip("/").rpartition("/")[2].removeprefix("faster-whisper-")
 
 
 def _by_language(sounds: Sequence[Sound]) -> dict[str, list[int]]:

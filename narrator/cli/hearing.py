@@ -1,0 +1,152 @@
+"""The command that listens: hear."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.progress import StageLine, stage
+from narrator.cli.rendering import STOPPED, stop_on_signals
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    Chapters,
+    Draft,
+    Speakers,
+    app,
+    awake,
+    counted,
+    err,
+    out,
+    short,
+    source,
+)
+from narrator.sound.clock import clock
+
+if TYPE_CHECKING:
+    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.hearing import BookHearing, Misheard
+
+LISTED = 40
+"""Takes that are said one by one."""
+
+
+@app.command()
+def hear(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    chapter: Chapters = None,
+    speaker: Speakers = None,
+    align: Annotated[
+        bool, typer.Option("--align", help="Find when each word is said, and nothing else.")
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="What hears: small.en, large-v3-turbo, a hub id, a folder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Listen to what is rendered: whether it says its text, and when each word is said. Exit code
+    1: some takes do not say theirs, and are doubtful from now on."""
+    from narrator.pipeline import bookengines, bookplan, hearing
+    from narrator.pipeline.manuscript import read
+    from narrator.speech.hearing import choosing
+
+    cancel = threading.Event()
+    stop_on_signals(cancel)
+    with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
+        manuscript = read(book)
+        project = manuscript.project
+        selection = bookplan.select(manuscript, chapter or (), speaker or (), False)
+        engines = bookengines.engines_for(project, draft=draft)
+    ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
+    what = "timing words" if align else "listening"
+    with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
+        tell = partial(line, what) if line else _unsaid
+        planned, found = hearing.hear(manuscript, engines, selection, ear, tell=tell, cancel=cancel)
+    if as_json:
+        out.print_json(data=_json(found))
+    else:
+        _print(planned, found, ear.recogniser.title if ear.recogniser else "")
+    if found.cancelled:
+        raise typer.Exit(STOPPED)
+    if any(not one.is_accepted for one in found.misheard):
+        raise typer.Exit(1)
+
+
+def _unsaid(share: float) -> None:
+    pass
+
+
+def _print(book: BookPlan, found: BookHearing, by: str) -> None:
+    for one in found.misheard[:LISTED]:
+        step = one.step
+        mark = "otherwise, and accepted" if one.is_accepted else "doubtful"
+        err.print(f"{mark}: {step.id} {source(step.chunk)}: {short(step.chunk.text)}")
+        err.print(f"    {'; '.join(one.faults)}")
+        err.print(f"    heard: {short(one.heard, 200) or 'nothing'}")
+    if (more := len(found.misheard) - LISTED) > 0:
+        err.print(f"doubtful: {more} more; `--json` and `narrator report` have all")
+    said = f"{counted(found.takes, 'take')}, {found.fresh} of them listened to now"
+    said += f" ({clock(found.seconds)})" if found.fresh else ""
+    out.print(said + (f", by {by}" if by else ""))
+    if found.missing:
+        out.print(f"{counted(found.missing, 'chunk')} not rendered yet: `narrator render` does it")
+    if found.unknown:
+        out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
+    _print_times(found)
+    if found.relieved:
+        out.print(f"{counted(found.relieved, 'take')} no longer doubtful")
+    if found.cancelled:
+        out.print("stopped; run the same command to go on")
+    doubtful = [one for one in found.misheard if not one.is_accepted]
+    if doubtful:
+        _print_mends(book, doubtful)
+    elif not found.cancelled and by:
+        out.print("every take that was heard says its text")
+
+
+def _print_times(found: BookHearing) -> None:
+    for by, count in sorted(found.timed.items()):
+        if by:
+            out.print(f"words of {counted(count, 'take')} timed by {by}")
+        else:
+            out.print(f"words of {counted(count, 'take')} not found; their times are estimated")
+
+
+def _print_mends(book: BookPlan, doubtful: list[Misheard]) -> None:
+    names, draft = " ".join(one.step.id for one in doubtful[:8]), book.folders.option
+    mends = [f"`narrator takes {doubtful[0].step.id}{draft} --out listen` to hear one"]
+    if "seed" in book.engines[doubtful[0].step.chunk.speaker].uses:
+        mends.append(f"`narrator retake {names}{draft}` to speak them anew")
+    mends.append(f"`narrator pin {doubtful[0].step.id} 0{draft}` to accept one")
+    out.print(f"{counted(len(doubtful), 'take')} doubtful: {', '.join(mends)}")
+
+
+def _json(found: BookHearing) -> dict[str, object]:
+    return {
+        "takes": found.takes,
+        "missing": found.missing,
+        "unknown_language": found.unknown,
+        "heard_now": found.fresh,
+        "seconds_heard": round(found.seconds, 1),
+        "timed": dict(found.timed),
+        "relieved": found.relieved,
+        "cancelled": found.cancelled,
+        "misheard": [
+            {
+                "chunk": one.step.id,
+                "source": source(one.step.chunk),
+                "text": one.step.text,
+                "heard": one.heard,
+                "faults": list(one.faults),
+                "accepted": one.is_accepted,
+            }
+            for one in found.misheard
+        ],
+    }

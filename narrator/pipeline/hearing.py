@@ -1,0 +1,154 @@
+"""A book's takes are heard, and their words timed, as they lie in the store; nothing is spoken.
+
+What was heard before by the same recogniser is not heard again. A take that does not say its text
+becomes doubtful, as if it had been heard when it was made; one that was doubtful for its words
+alone, and says them, is so no longer. Stopped at any moment, the next pass goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Event
+
+from narrator.errors import DamagedTake
+from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline.bookplan import BookPlan, Selection, plan
+from narrator.pipeline.manuscript import Manuscript
+from narrator.pipeline.session import locked
+from narrator.sound.timing import WordTimes
+from narrator.speech.hearing import Heard, Sound
+from narrator.speech.hearing.listening import Ear
+from narrator.speech.plan import Step
+from narrator.speech.store import Record, Store
+
+WORDS = "text: "
+"""How a fault begins that is in a take's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misheard:
+    """A take that does not say its text."""
+
+    step: Step
+    faults: tuple[str, ...]
+    heard: str
+    is_accepted: bool
+    """Whether an author pinned it: it is no longer doubtful."""
+
+
+@dataclass(slots=True)
+class BookHearing:
+    """What came of a pass over a book."""
+
+    takes: int = 0
+    """That are there, of those asked for."""
+    missing: int = 0
+    """Chunks that have none."""
+    unknown: int = 0
+    """Takes in languages that the recogniser does not know."""
+    fresh: int = 0
+    """That were listened to now."""
+    seconds: float = 0.0
+    """Of sound, of these."""
+    timed: Counter[str] = field(default_factory=Counter)
+    """Takes whose words are timed, by who timed them; "" for those whose words were not found."""
+    misheard: list[Misheard] = field(default_factory=list)
+    relieved: int = 0
+    """Takes that were doubtful for their words, and are no longer."""
+    cancelled: bool = False
+
+
+def hear(
+    manuscript: Manuscript,
+    engines: BookEngines,
+    selection: Selection,
+    ear: Ear,
+    *,
+    tell: Callable[[float], None],
+    cancel: Event,
+) -> tuple[BookPlan, BookHearing]:
+    """Listen to every take of a selection that was not listened to yet.
+
+    `tell` hears which share of what is to be listened to is done. Raises Locked,
+    EngineUnavailable, ManifestError, StorageError.
+    """
+    with locked(manuscript.project):
+        store = Store.open(manuscript.project.takes, writing=True)
+        book = plan(manuscript, engines.main, selection, engines=engines.own, store=store)
+        return book, _hear(book, ear, tell, cancel)
+
+
+def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event) -> BookHearing:
+    found = BookHearing()
+    steps = {step.key: step for step in book.steps if step in book.selection}
+    takes: list[tuple[Step, Record]] = []
+    for step in steps.values():
+        take = book.takes.current(step)
+        if take is None:
+            found.missing += 1
+        else:
+            takes.append((step, take))
+    found.takes = len(takes)
+    due = [(step, take) for step, take in takes if _is_due(book, ear, step, take)]
+    whole = sum(take.seconds for _, take in due)
+    waiting = iter(due)
+    while (some := list(islice(waiting, ear.batch))) and not cancel.is_set():
+        for take in _listened(book, ear, some):
+            found.fresh += 1
+            found.seconds += take.seconds
+        tell(min(1.0, found.seconds / whole) if whole else 1.0)
+    found.cancelled = cancel.is_set()
+    for step, take in takes:
+        _judge(book, ear, step, take, found)
+    return found
+
+
+def _is_due(book: BookPlan, ear: Ear, step: Step, take: Record) -> bool:
+    """Whether anything of a take is not known yet."""
+    heard, times = _known(book, ear, step, take)
+    return (ear.hears(step.language) and heard is None) or (
+        ear.times(step.language) and times is None
+    )
+
+
+def _known(
+    book: BookPlan, ear: Ear, step: Step, take: Record
+) -> tuple[Heard | None, WordTimes | None]:
+    return ear.known(book.store.heard, take.content, step.text)
+
+
+def _listened(book: BookPlan, ear: Ear, some: Sequence[tuple[Step, Record]]) -> Iterator[Record]:
+    """Takes of a batch that could be read, with what was heard in them kept."""
+    sounds: list[tuple[Record, Sound]] = []
+    for step, take in some:
+        try:
+            samples, rate = book.store.read(take.key)
+        except DamagedTake:  # the next render finds it gone, and speaks it again
+            continue
+        sounds.append((take, Sound(samples, rate, step.text, step.language)))
+    opinions = ear.listen([sound for _, sound in sounds], [None] * len(sounds))
+    for (take, sound), opinion in zip(sounds, opinions, strict=True):
+        ear.keep(book.store.heard, take.content, sound.text, opinion)
+        yield take
+
+
+def _judge(book: BookPlan, ear: Ear, step: Step, take: Record, found: BookHearing) -> None:
+    heard, times = _known(book, ear, step, take)
+    if times is not None:
+        found.timed[times.by if times.words else ""] += 1
+    if not ear.hears(step.language):
+        found.unknown += ear.recogniser is not None
+        return
+    if heard is None:  # stopped before, or damaged
+        return
+    sound_faults = tuple(fault for fault in take.faults if not fault.startswith(WORDS))
+    faults = tuple(map(str, ear.faults_of(step.text, step.language, heard)))
+    if faults:
+        found.misheard.append(Misheard(step, faults, heard.text, step.pinned))
+    elif sound_faults != take.faults:
+        found.relieved += 1
+    if not step.pinned and (*sound_faults, *faults) != take.faults:
+        book.store.mark(take.key, (*sound_faults, *faults))
