@@ -145,6 +145,7 @@ def examine(book: Path | None, tell: Tell, wish: ClusterWish) -> Iterator[Diagno
     yield _encoders()
     yield _draft()
     yield _casting(tell)
+    yield _recognition(manuscript, tell)
     yield from _folders(root)
     if manuscript is not None:
         yield _book(manuscript, device, tell, wish)
@@ -359,6 +360,25 @@ def _casting(tell: Tell) -> Diagnosis:
     if found.path is None:
         return Diagnosis(name, "ok", f"mlx-lm {version}; {found.note}")
     return Diagnosis(name, "ok", f"mlx-lm {version}; {found.spec}: {sized(found.bytes)}")
+
+
+def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
+    """What listens to takes: needed where a manifest wants them heard."""
+    from narrator.project.schema import Checks
+    from narrator.speech.hearing import choosing
+
+    name = "recognition"
+    checks = manuscript.project.manifest.checks if manuscript else Checks()
+    wanted: State = "ok" if checks.recognition == "never" else "fail"
+    version = choosing.version()
+    if not version:
+        todo = 'to have takes heard and words timed: pip install "narrator[recognition]"'
+        return Diagnosis(name, wanted, "not installed", todo)
+    root = manuscript.project.root if manuscript else None
+    found = choosing.find(checks.recogniser, root, tell)
+    if found.path is None:
+        return Diagnosis(name, wanted, f"{version}; {found.note}")
+    return Diagnosis(name, "ok", f"{version}; {found.spec}: {sized(found.bytes)}")
 
 
 def _folders(root: Path | None) -> Iterator[Diagnosis]:

@@ -36,7 +36,7 @@ Spec = Annotated[
     str,
     typer.Argument(
         help="A directory, a hub id (owner/name, owner/name@revision), or auto; the name of an "
-        "engine (cosyvoice2) is what auto means there."
+        "engine (cosyvoice2) is what auto means there; one that listens: recogniser, small.en."
     ),
 ]
 
@@ -46,22 +46,24 @@ def list_(as_json: AsJson = False) -> None:
     """Show the models that are here, and which one is the default."""
 
     from narrator.engines.registry import FAMILIES
+    from narrator.speech.hearing import choosing
 
-    here = models.listed(FAMILIES, _say)
+    here = [(family.package, model) for family, model in models.listed(FAMILIES, _say)]
+    here += [(kind, model) for kind, model in choosing.listed(_say)]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
         rows = (
-            {**_facts(model), "engine": family.package, "default": model.spec in usual}
-            for family, model in here
+            {**_facts(model), "engine": kind, "default": model.spec in usual}
+            for kind, model in here
         )
         out.print_json(data=list(rows))
         return
-    for family, model in here:
+    for kind, model in here:
         mark = "*" if model.spec in usual else " "
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
-        facts = (family.package, sized(model.bytes), model.precision, _short(model))
+        facts = (kind, sized(model.bytes), model.precision, _short(model))
         said = ", ".join(filter(None, facts))
         out.print(f"{mark} {_name(model)}  {said}\n    {near(model.path)}")
     out.print("* what `engine.model: auto` means on this machine")
@@ -109,12 +111,14 @@ def _say(what: str) -> None:
 def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     """Print the folder of a model."""
     from narrator.errors import EngineUnavailable
+    from narrator.speech.hearing import choosing
 
+    spec = choosing.named(spec)
     family, spec = _meant(spec)
     model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
-        reads = models.find_language(spec, tell=_say)
-        model = reads if reads.path is not None else model
+        others = (choosing.find(spec, tell=_say), models.find_language(spec, tell=_say))
+        model = next((one for one in others if one.path is not None), model)
     if as_json:
         out.print_json(data=_facts(model))
     elif model.path is not None:
@@ -132,7 +136,8 @@ def pull(
 ) -> None:
     """Fetch a model from the hub, or go on with it; on a small machine convert it to 8 bits.
 
-    A language model for `narrator cast --model` is fetched likewise.
+    A language model for `narrator cast --model` is fetched likewise, and what listens:
+    `recogniser`, or one of Whisper's own names, as small.en.
 
     From then on the id means what was fetched: a newer version changes no book until it is pulled.
     """
@@ -140,12 +145,13 @@ def pull(
 
     from narrator.engines.registry import FAMILIES
     from narrator.errors import UsageError
+    from narrator.speech.hearing import choosing
 
     disable_progress_bars()  # ours is the one
-    family, spec = _meant(spec)
+    family, spec = _meant(choosing.named(spec))
     spec = family.hub if spec == "auto" else spec
     with _working("asking the hub"):
-        look = models.look_up(spec, FAMILIES)
+        look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
     small = spec == family.hub and models.default(family) != family.hub
     if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
         less = models.find(family, tell=_say)  # made of it, and the original removed since
@@ -155,10 +161,12 @@ def pull(
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
     with bar(look.repo, DownloadColumn()) as tell:
-        model = models.pull(look, FAMILIES, tell)
+        model = models.pull(look, FAMILIES, tell, choosing.LAYOUTS)
     out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
     out.print(str(model.path))
-    if model.path is not None and models.is_language(model.path):
+    if model.path is not None and choosing.is_one(model.path):
+        out.print(f"it listens: `narrator hear BOOK --model {spec}`")
+    elif model.path is not None and models.is_language(model.path):
         if eight:
             raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")
         out.print(f"it is asked who speaks: `narrator cast BOOK --model {spec}`")

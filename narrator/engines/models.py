@@ -180,16 +180,22 @@ def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family,
     return list(unique.values())
 
 
+def cached(layout: Layout, tell: Tell = quiet) -> list[Model]:
+    """The models of a layout in the hub's cache."""
+    snapshots = sorted(_cache().glob("models--*--*/snapshots/*"))
+    return [_cached(path, layout, tell) for path in snapshots if layout.is_one(path)]
+
+
 def family_of(path: Path, families: Sequence[Family]) -> Family | None:
     """Whose checkpoint a folder is, by what it has."""
     return next((family for family in families if family.is_one(path)), None)
 
 
-def _cached(snapshot: Path, family: Family, tell: Tell) -> Model:
+def _cached(snapshot: Path, layout: Layout, tell: Tell) -> Model:
     """A model of the hub's cache, by its plain id where that is what the id means here."""
     repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
     plain = _snapshot(repo, None) == snapshot
-    return _hub(repo if plain else f"{repo}@{snapshot.name}", family, tell)
+    return _hub(repo if plain else f"{repo}@{snapshot.name}", layout, tell)
 
 
 def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
@@ -484,13 +490,13 @@ class Download:
     """Bytes that are not here yet."""
 
 
-def look_up(spec: str, families: Sequence[Family]) -> Download:
-    """Ask the hub what a pull would fetch; auto is the first family's. Raises UsageError,
-    EngineUnavailable."""
+def look_up(spec: str, families: Sequence[Family], others: Sequence[Layout] = ()) -> Download:
+    """Ask the hub what a pull would fetch; auto is the first family's. `others` are models that do
+    not speak. Raises UsageError, EngineUnavailable."""
     from huggingface_hub import snapshot_download
 
     repo, revision = _repository(families[0].hub if spec == "auto" else spec, families)
-    wanted = _wanted(families)
+    wanted = _wanted(families, others)
     with _in_words(repo, revision), _same_reference(repo, revision):
         rows = snapshot_download(repo, revision=revision, allow_patterns=wanted, dry_run=True)
     if not rows:
@@ -504,14 +510,17 @@ def look_up(spec: str, families: Sequence[Family]) -> Download:
     )
 
 
-def _wanted(families: Sequence[Family]) -> list[str]:
+def _wanted(families: Sequence[Family], others: Sequence[Layout]) -> list[str]:
     """What is fetched of any repository: what it is shows when it is here."""
-    layouts = [LANGUAGE_LAYOUT, *families, *(one.tuned for one in families if one.tuned)]
+    layouts = [LANGUAGE_LAYOUT, *others, *families, *(one.tuned for one in families if one.tuned)]
     return list(dict.fromkeys(pattern for layout in layouts for pattern in layout.patterns))
 
 
 def pull(
-    download: Download, families: Sequence[Family], tell: Progress = lambda done, total: None
+    download: Download,
+    families: Sequence[Family],
+    tell: Progress = lambda done, total: None,
+    others: Sequence[Layout] = (),
 ) -> Model:
     """Fetch what is missing; what an earlier try has fetched stays. From then on the id means it.
 
@@ -527,10 +536,10 @@ def pull(
         _watched(_storage(repo) / "blobs", download, tell),
     ):
         # by its commit: what a branch means here changes when all is there, not before
-        wanted = _wanted(families)
+        wanted = _wanted(families, others)
         path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=wanted))
     tuned = [one.tuned for one in families if one.tuned]
-    layouts = (*families, LANGUAGE_LAYOUT, *tuned)
+    layouts = (*families, *others, LANGUAGE_LAYOUT, *tuned)
     layout = next((one for one in layouts if one.is_one(path)), families[0])
     try:
         layout.read(path)

@@ -87,7 +87,7 @@ def room() -> int:
     """Bytes of the device that a model may take: a fifth is left to others, and as much as a
     recogniser needs where there is one, which is loaded when a take is first doubted."""
     total = device_memory()
-    hears = importlib.util.find_spec("mlx_whisper") is not None
+    hears = any(importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr"))
     return total - max(total // 5, RECOGNISER if hears else 0)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from narrator.engines import machine, models
-from narrator.engines.models import Layout, Model, NoModel
+from narrator.engines.models import Layout, Model, NoModel, Tell
 from narrator.project.schema import Checks
 from narrator.speech.hearing.listening import Ear
 from narrator.speech.hearing.whisper import Whisper
@@ -42,12 +44,52 @@ LAYOUT = Layout(
 )
 
 
-def find(spec: str, root: Path | None = None) -> Model:
-    """Where a Whisper model is: auto, a name of its own, a hub id, or a folder."""
-    if spec == "auto":
-        total = machine.memory().total
-        spec = next(name for least, name in DEFAULTS if total >= least)
-    return models.find_as(LAYOUT, NAMES.get(spec, spec), root=root)
+LAYOUTS: Sequence[Layout] = (LAYOUT,)
+"""Of all models that listen."""
+
+
+def named(spec: str) -> str:
+    """The hub id of what people call `recogniser` or by one of Whisper's own names; others as they
+    are."""
+    return NAMES.get(_usual() if spec == "recogniser" else spec, spec)
+
+
+def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
+    """Where what listens is: auto, a name of Whisper's own, a hub id, or a folder."""
+    spec = named("recogniser" if spec == "auto" else spec)
+    found = models.find_as(LAYOUT, spec, root=root, tell=tell)
+    if found.path is None and spec in NAMES.values():
+        return replace(
+            found, note=f"{spec} is not here; `narrator models pull {_name(spec)}` fetches it"
+        )
+    return found
+
+
+def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
+    """What listens and is here, with its kind."""
+    return [("whisper", model) for model in models.cached(LAYOUT, tell)]
+
+
+def is_one(path: Path) -> bool:
+    """Whether a folder holds a model that listens."""
+    return any(layout.is_one(path) for layout in LAYOUTS)
+
+
+def version() -> str:
+    """What listens here, with its version; "" where nothing is installed."""
+    try:
+        return f"faster-whisper {importlib.metadata.version('faster-whisper')}"
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _usual() -> str:
+    total = machine.memory().total
+    return next(name for least, name in DEFAULTS if total >= least)
+
+
+def _name(hub: str) -> str:
+    return next(name for name, own in NAMES.items() if own == hub)
 
 
 def ear_for(
