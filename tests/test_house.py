@@ -38,11 +38,11 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 # What an import is called, where that is not the name it is installed by.
 DISTRIBUTION = {
     "espeakng_loader": "espeakng-loader",
+    "faster_whisper": "faster-whisper",
     "huggingface_hub": "huggingface-hub",
     "markdown_it": "markdown-it-py",
     "kaldi_native_fbank": "kaldi-native-fbank",
     "mlx_lm": "mlx-lm",
-    "mlx_whisper": "mlx-whisper",
     "resvg_py": "resvg-py",
     "webvtt": "webvtt-py",
     "yaml": "pyyaml",

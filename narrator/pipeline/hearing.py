@@ -19,7 +19,7 @@ from narrator.pipeline.bookplan import BookPlan, Selection, plan
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes
-from narrator.speech.hearing import Heard, Sound
+from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.listening import Ear
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
@@ -116,19 +116,19 @@ def _is_due(book: BookPlan, ear: Ear, step: Step, take: Record) -> bool:
 
 def _known(
     book: BookPlan, ear: Ear, step: Step, take: Record
-) -> tuple[Heard | None, WordTimes | None]:
+) -> tuple[Transcript | None, WordTimes | None]:
     return ear.known(book.store.heard, take.content, step.text)
 
 
 def _listened(book: BookPlan, ear: Ear, some: Sequence[tuple[Step, Record]]) -> Iterator[Record]:
     """Takes of a batch that could be read, with what was heard in them kept."""
-    sounds: list[tuple[Record, Sound]] = []
+    sounds: list[tuple[Record, SpokenSound]] = []
     for step, take in some:
         try:
             samples, rate = book.store.read(take.key)
         except DamagedTake:  # the next render finds it gone, and speaks it again
             continue
-        sounds.append((take, Sound(samples, rate, step.text, step.language)))
+        sounds.append((take, SpokenSound(samples, rate, step.text, step.language)))
     opinions = ear.listen([sound for _, sound in sounds], [None] * len(sounds))
     for (take, sound), opinion in zip(sounds, opinions, strict=True):
         ear.keep(book.store.heard, take.content, sound.text, opinion)

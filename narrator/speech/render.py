@@ -290,7 +290,7 @@ class _Loop:
                 self.in_engine -= 1
                 self._submit(job, self._judge, job, request, outcome)
         self.result.cancelled = self.scheduler.left > 0
-        while self.judging or self.listening:
+        while self.judging or self._unheard:
             self._collect(0.5)
 
     def _requests(self) -> Iterator[Request | None]:
@@ -303,7 +303,7 @@ class _Loop:
             if not self.scheduler.left:
                 return
             slots = self.session.slots if self.session else 0
-            waiting = len(self.judging) + len(self.listening or ())
+            waiting = len(self.judging) + self._unheard
             job = self._next() if waiting < max(MOST_WAITING, slots) else None
             if job is None:
                 yield None
@@ -500,6 +500,10 @@ class _Loop:
             self._judged(self.judging.pop(future), future.result())
         for passed, opinion in self.listening.heard() if self.listening else ():
             self._heard(passed, opinion)
+
+    @property
+    def _unheard(self) -> int:
+        return self.listening.waiting if self.listening else 0
 
     def _judged(self, job: StepJob, judged: _Judged) -> None:
         if judged.passed:

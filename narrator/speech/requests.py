@@ -13,7 +13,7 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio
 from narrator.speech import checks
-from narrator.speech.hearing import Sound
+from narrator.speech.hearing import SpokenSound
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
@@ -197,9 +197,9 @@ def examined(
     )
 
 
-def sound_of(speech: Speech, request: Request, engine: Engine) -> Sound:
+def sound_of(speech: Speech, request: Request, engine: Engine) -> SpokenSound:
     """An answer as who listens is given it."""
-    return Sound(speech.samples, engine.sample_rate, request.text, request.language)
+    return SpokenSound(speech.samples, engine.sample_rate, request.text, request.language)
 
 
 def record_of(

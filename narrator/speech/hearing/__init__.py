@@ -26,7 +26,7 @@ from narrator.sound.timing import TimedWord
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sound:
+class SpokenSound:
     """What is to be heard: mono samples, and what they should say."""
 
     samples: NDArray[np.float32]
@@ -38,7 +38,7 @@ class Sound:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Transcript:
     """What a recogniser made of a sound."""
 
     text: str
@@ -78,7 +78,7 @@ class Recogniser(Protocol):
         engine's."""
         ...
 
-    def hear(self, sounds: Sequence[Sound]) -> Sequence[Heard]:
+    def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
         """What is said in each. Raises EngineUnavailable."""
         ...
 
@@ -103,7 +103,7 @@ class Aligner(Protocol):
     @property
     def is_apart(self) -> bool: ...
 
-    def align(self, sounds: Sequence[Sound]) -> Sequence[tuple[TimedWord, ...] | None]:
+    def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
         """When each of `text.words` of a sound's text is heard; None where they are not to be
         found. Raises EngineUnavailable."""
         ...

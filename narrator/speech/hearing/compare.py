@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
-from narrator.speech.hearing import Recogniser, Sound
+from narrator.speech.hearing import Recogniser, SpokenSound
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.sentences import primary
 from narrator.text.words import is_lettered
@@ -139,7 +139,7 @@ class Listener:
 
     def _transcribed(self, samples: Samples, rate: int, text: str, language: str) -> str:
         try:
-            (heard,) = self._recogniser.hear([Sound(samples, rate, text, language)])
+            (heard,) = self._recogniser.hear([SpokenSound(samples, rate, text, language)])
             return heard.text
         except (RuntimeError, MemoryError) as error:  # all that MLX raises
             why = next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from narrator.speech import checks
-from narrator.speech.hearing import Heard, compare
+from narrator.speech.hearing import Transcript, compare
 from narrator.text.words import is_lettered
 
 
 def judge(
-    heard: Heard, text: str, language: str, error: float | None = None
+    heard: Transcript, text: str, language: str, error: float | None = None
 ) -> Sequence[checks.Fault]:
     found = compare.fidelity(text, heard.text, language)
     limit = compare.most_errors(language) if error is None else error

@@ -16,7 +16,7 @@ from typing import Any
 
 from narrator import files, keys
 from narrator.sound.timing import TimedWord, WordTimes
-from narrator.speech.hearing import Heard
+from narrator.speech.hearing import Transcript
 
 HEARD = "heard.jsonl"
 _MS = 1000
@@ -30,11 +30,13 @@ class Hearings:
     _rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     _read: tuple[int, int] = (-1, 0)
     """The file that was read, and how far."""
+    _is_torn: bool = False
+    """Whether it ended within a row."""
 
-    def heard(self, content: str, text: str, by: str) -> Heard | None:
+    def heard(self, content: str, text: str, by: str) -> Transcript | None:
         """What a recogniser (by its identity) heard in a take (by its content) of a text."""
         row = self._row("heard", content, text, by)
-        return None if row is None else Heard(row["heard"], tuple(row["doubts"]))
+        return None if row is None else Transcript(row["heard"], tuple(row["doubts"]))
 
     def times(self, content: str, text: str, by: str) -> WordTimes | None:
         """When the words of a take are said, as who timed them (by their identity) has it; one
@@ -45,7 +47,7 @@ class Hearings:
         words = (TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in row["times"])
         return WordTimes(row["name"], tuple(words))
 
-    def keep(self, content: str, text: str, by: str, heard: Heard) -> None:
+    def keep(self, content: str, text: str, by: str, heard: Transcript) -> None:
         """Raises StorageError."""
         doubts = [round(one, 2) for one in heard.doubts]
         self._add("heard", content, text, by, {"heard": heard.text, "doubts": doubts})
@@ -66,8 +68,10 @@ class Hearings:
 
     def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
         row = {"key": _key(kind, content, text, by), "take": content, **found}
+        self._catch_up()
         with files.storage(self.path):
-            files.append(self.path, files.sealed_row(row))
+            # what a killed writer left of its row ends here
+            files.append(self.path, b"\n" * self._is_torn + files.sealed_row(row))
         self._rows[row["key"]] = row
 
     def _row(self, kind: str, content: str, text: str, by: str) -> Mapping[str, Any] | None:
@@ -86,9 +90,10 @@ class Hearings:
                 begin = file.tell()
                 data = file.read()
         except OSError:  # nobody listened yet; what cannot be read is heard again
+            self._is_torn = False
             return
         whole = data.rfind(b"\n") + 1
-        self._read = stat.st_ino, begin + whole
+        self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
         for line in data[:whole].splitlines():
             row = _sound_row(line)
             if row is not None:

@@ -15,7 +15,7 @@ from typing import Generic, Literal, TypeVar
 from narrator.errors import EngineUnavailable
 from narrator.sound.timing import WordTimes
 from narrator.speech import checks
-from narrator.speech.hearing import Aligner, Heard, Recogniser, Sound
+from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
 from narrator.speech.hearing.judging import judge
 from narrator.speech.hearing.kept import Hearings
 from narrator.text.sentences import primary
@@ -33,7 +33,7 @@ class Opinion:
 
     faults: tuple[checks.Fault, ...] = ()
     """What it does not say, or says besides."""
-    heard: Heard | None = None
+    heard: Transcript | None = None
     """None where it was not to be heard, or is in a language that the recogniser does not know."""
     times: WordTimes | None = None
     """None where nobody here times words of its language."""
@@ -68,7 +68,7 @@ class Ear:
         return self.aligner is not None and primary(language) in self.aligner.languages
 
     def listen(
-        self, sounds: Sequence[Sound], verdicts: Sequence[checks.Verdict | None]
+        self, sounds: Sequence[SpokenSound], verdicts: Sequence[checks.Verdict | None]
     ) -> list[Opinion]:
         """What is said in each; the verdict of its signal says whether it is suspicious, and None
         that it is to be heard.
@@ -90,12 +90,12 @@ class Ear:
             for sound, one, timed in zip(sounds, heard, times, strict=True)
         ]
 
-    def _wants(self, sound: Sound, verdict: checks.Verdict | None) -> bool:
+    def _wants(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
         if self.mode == "suspicious" and verdict is not None:
             return checks.suspicious(verdict.figures)
         return self.mode != "never"
 
-    def hear(self, sounds: Sequence[Sound | None]) -> list[Heard | None]:
+    def hear(self, sounds: Sequence[SpokenSound | None]) -> list[Transcript | None]:
         """Of each sound, of None nothing. Raises EngineUnavailable."""
         recogniser = self.recogniser
         known = [one for one in sounds if one is not None and self.hears(one.language)]
@@ -104,7 +104,7 @@ class Ear:
         found = iter(_in_words(recogniser.title, lambda: recogniser.hear(known)))
         return [next(found) if one in known else None for one in sounds]
 
-    def align(self, sounds: Sequence[Sound]) -> list[WordTimes | None]:
+    def align(self, sounds: Sequence[SpokenSound]) -> list[WordTimes | None]:
         """When words are said; without words where they could not be found. Raises
         EngineUnavailable."""
         aligner = self.aligner
@@ -115,13 +115,13 @@ class Ear:
         found = iter([WordTimes(aligner.name, words or ()) for words in timed])
         return [next(found) if one in known else None for one in sounds]
 
-    def faults_of(self, text: str, language: str, heard: Heard) -> tuple[checks.Fault, ...]:
+    def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
         """What a take that should say `text` does not say, or says besides."""
         return tuple(judge(heard, text, language, self.error))
 
     def known(
         self, hearings: Hearings, content: str, text: str
-    ) -> tuple[Heard | None, WordTimes | None]:
+    ) -> tuple[Transcript | None, WordTimes | None]:
         """What this recogniser and this aligner made of a take before."""
         by = self.recogniser and self.recogniser.identity
         timed_by = self.aligner and self.aligner.identity
@@ -148,15 +148,17 @@ class Listening(Generic[_Whose]):
     ear: Ear
     future: Future[list[Opinion]] | None = None
     """What is being heard on a thread of its own."""
-    _waiting: list[tuple[_Whose, Sound, checks.Verdict]] = field(default_factory=list)
+    _waiting: list[tuple[_Whose, SpokenSound, checks.Verdict]] = field(default_factory=list)
     _asked: list[_Whose] = field(default_factory=list)
     """Whose sounds `future` is about."""
     _pool: ThreadPoolExecutor | None = None
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
+        """How many are not answered yet."""
         return len(self._waiting) + len(self._asked)
 
-    def add(self, whose: _Whose, sound: Sound, verdict: checks.Verdict) -> None:
+    def add(self, whose: _Whose, sound: SpokenSound, verdict: checks.Verdict) -> None:
         self._waiting.append((whose, sound, verdict))
         if self.ear.is_apart:
             self._begin()
@@ -184,7 +186,7 @@ class Listening(Generic[_Whose]):
             self._asked, sounds, verdicts = self._batch()
             self.future = self._pool.submit(self.ear.listen, sounds, verdicts)
 
-    def _batch(self) -> tuple[list[_Whose], list[Sound], list[checks.Verdict]]:
+    def _batch(self) -> tuple[list[_Whose], list[SpokenSound], list[checks.Verdict]]:
         some, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
         return [a for a, _, _ in some], [b for _, b, _ in some], [c for _, _, c in some]
 

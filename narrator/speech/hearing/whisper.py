@@ -22,7 +22,7 @@ from narrator.engines.models import Model
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord
-from narrator.speech.hearing import Heard, Sound
+from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
 
@@ -74,16 +74,16 @@ class Whisper:
         self.name, self.title = "whisper", f"whisper {_short(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
-        self._last: tuple[Sequence[Sound], _Encoded] | None = None
+        self._last: tuple[Sequence[SpokenSound], _EncodedSounds] | None = None
         """What was heard is aligned next."""
 
     @property
     def languages(self) -> frozenset[str]:
         return LANGUAGES | _SAME.keys() if self._model.model.is_multilingual else frozenset(("en",))
 
-    def hear(self, sounds: Sequence[Sound]) -> Sequence[Heard]:
+    def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
         """What is said in each, in one batch, and how surely what was to be said is not."""
-        model, found = self._model, dict[int, Heard]()
+        model, found = self._model, dict[int, Transcript]()
         for tongue, places in _by_language(sounds).items():
             encoded = self._encoded([sounds[place] for place in places])
             one = self._tokenizer(tongue)
@@ -95,10 +95,10 @@ class Whisper:
             read = self._read(encoded, one)
             for place, result, own in zip(places, results, read, strict=True):
                 doubts = tuple(word.doubt for word in own)
-                found[place] = Heard(one.decode(result.sequences_ids[0]).strip(), doubts)
+                found[place] = Transcript(one.decode(result.sequences_ids[0]).strip(), doubts)
         return [found[place] for place in range(len(sounds))]
 
-    def align(self, sounds: Sequence[Sound]) -> Sequence[tuple[TimedWord, ...] | None]:
+    def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
         """When each word is heard, in steps of 20 ms."""
         found: dict[int, tuple[TimedWord, ...] | None] = {}
         for tongue, places in _by_language(sounds).items():
@@ -108,7 +108,7 @@ class Whisper:
                 found[place] = tuple(word.timed for word in own) or None
         return [found[place] for place in range(len(sounds))]
 
-    def _read(self, encoded: _Encoded, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
+    def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
         """How the model takes the texts that were to be said, word by word; nothing of a sound that
         is longer than its window, or of a text that is longer than its memory."""
         spans = [words(sound.text, sound.language) for sound in encoded.sounds]
@@ -134,13 +134,13 @@ class Whisper:
             )
         ]
 
-    def _encoded(self, sounds: Sequence[Sound]) -> _Encoded:
+    def _encoded(self, sounds: Sequence[SpokenSound]) -> _EncodedSounds:
         if self._last and [*map(id, self._last[0])] == [*map(id, sounds)]:
             return self._last[1]
         heard = [audio.resample(sound.samples, sound.rate, RATE) for sound in sounds]
         frames = [len(samples) // HOP for samples in heard]
         features = np.stack([self._features(samples[:LONGEST]) for samples in heard])
-        found = _Encoded(sounds, self._model.encode(features), frames)
+        found = _EncodedSounds(sounds, self._model.encode(features), frames)
         self._last = sounds, found
         return found
 
@@ -161,7 +161,13 @@ class Whisper:
     @property
     def _model(self) -> WhisperModel:
         if self._loaded is None:
-            self._loaded = _load(str(self._path), self._threads)
+            try:
+                self._loaded = _load(str(self._path), self._threads)
+            except (RuntimeError, ValueError, OSError) as error:
+                raise EngineUnavailable(
+                    f"{self._path}: cannot be loaded: {str(error).splitlines()[0]}; pull it anew "
+                    "(`narrator models pull recogniser`), or set `checks: {recognition: never}`"
+                ) from error
         return self._loaded
 
 
@@ -181,8 +187,8 @@ def _load(path: str, threads: int) -> WhisperModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Encoded:
-    sounds: Sequence[Sound]
+class _EncodedSounds:
+    sounds: Sequence[SpokenSound]
     features: Any
     """The encoder's output."""
     frames: Sequence[int]
@@ -216,14 +222,14 @@ def _short(spec: str) -> str:
     return spec.rstrip("/").rpartition("/")[2].removeprefix("faster-whisper-")
 
 
-def _by_language(sounds: Sequence[Sound]) -> dict[str, list[int]]:
+def _by_language(sounds: Sequence[SpokenSound]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, sound in enumerate(sounds):
         found.setdefault(sound.language, []).append(place)
     return found
 
 
-def _spaced(sound: Sound, first: int, last: int) -> str:
+def _spaced(sound: SpokenSound, first: int, last: int) -> str:
     """A word as its tokens have it: with the space before, where the language has spaces."""
     return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
 

@@ -1,0 +1,214 @@
+"""Takes are heard while a book is rendered, and afterwards."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from narrator.errors import EngineUnavailable
+from narrator.pipeline import bookplan, hearing, retakes
+from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline.manuscript import read
+from narrator.speech.hearing import choosing
+from narrator.speech.hearing.listening import Ear
+from narrator.speech.store import Store
+from tests import books
+from tests.fakes import HumEngine
+from tests.speech.ears import Metronome, Parrot
+
+BAD = "The ferryman looked at her"
+HEARING = books.MANIFEST + "checks: {recognition: all}\n"
+
+
+def deaf(times: int = 10**6):
+    """Hears another text than `BAD`, the first `times` times."""
+    left = [times]
+
+    def says(text: str) -> str:
+        if not text.startswith(BAD) or left[0] <= 0:
+            return text
+        left[0] -= 1
+        return "Somebody else has bought a hat, and a horse, and everything else, they say."
+
+    return says
+
+
+@pytest.fixture
+def listening(monkeypatch):
+    """Has renders heard by an ear of the test's."""
+
+    def use(ear: Ear) -> Ear:
+        monkeypatch.setattr(choosing, "ear_of", lambda checks, root: ear)
+        return ear
+
+    return use
+
+
+def heard(path, ear, *, cancel=None, **chosen):
+    """What `narrator hear` does."""
+    engine = chosen.pop("engine", HumEngine())
+    manuscript = read(path)
+    selection = bookplan.select(
+        manuscript, chosen.get("chapters", ()), chosen.get("speakers", ()), False
+    )
+    shares = []
+    _, found = hearing.hear(
+        manuscript, BookEngines(engine), selection, ear,
+        tell=shares.append, cancel=cancel or threading.Event(),
+    )  # fmt: skip
+    return found, shares
+
+
+# -- in a render -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_apart):
+    listening(Ear(Parrot(deaf(1), is_apart=is_apart), None))
+    report, watcher = books.speak(books.write(tmp_path, HEARING), HumEngine())
+    assert report.complete
+    assert [step.chunk.text.startswith(BAD) for step in watcher.retries] == [True]
+    assert [fault.split(":")[0] for fault in watcher.faults] == ["text"]
+
+
+def test_one_that_never_says_its_text_is_doubtful_and_costs_no_book(tmp_path, listening):
+    listening(Ear(Parrot(deaf()), None))
+    report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine())
+    assert [step.chunk.text.startswith(BAD) for step in report.plan.doubtful] == [True]
+    assert not report.lacking
+
+
+def test_every_take_is_heard_once_in_batches(tmp_path, listening):
+    ear = listening(Ear(Parrot(batch=4), None))
+    report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine(slots=8))
+    texts = [text for batch in ear.recogniser.asked for text in batch]
+    assert sorted(texts) == sorted(step.text for step in report.plan.steps)
+
+
+def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
+    tmp_path, listening
+):
+    heard_before = []
+
+    def says(text: str) -> str:
+        heard_before.append(text)
+        if len(heard_before) > 3:
+            raise RuntimeError("[matmul] shapes do not fit")
+        return text
+
+    path = books.write(tmp_path, HEARING)
+    listening(Ear(Parrot(says, batch=1), None))
+    with pytest.raises(EngineUnavailable, match=r"recognition \(parrot\) failed"):
+        books.speak(path, HumEngine(slots=1))
+    kept = len(list(Store.open(tmp_path / "build" / "takes").stored()))
+    listening(Ear(Parrot(), None))
+    report, watcher = books.speak(path, HumEngine())
+    assert report.complete
+    assert kept > 0
+    assert len(watcher.takes) == len(report.plan.steps) - kept
+
+
+def test_what_a_render_heard_is_not_heard_again(tmp_path, listening):
+    ear = listening(Ear(Parrot(), Metronome()))
+    path = books.write(tmp_path, HEARING)
+    report, _ = books.speak(path, HumEngine())
+    asked = len(ear.recogniser.asked), len(ear.aligner.asked)
+    found, _ = heard(path, ear)
+    assert (found.takes, found.fresh) == (len(report.plan.steps), 0)
+    assert (len(ear.recogniser.asked), len(ear.aligner.asked)) == asked
+
+
+# -- of what is rendered ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = books.write(tmp_path)
+    books.speak(path, HumEngine())
+    return path
+
+
+def doubtful(path):
+    return [step.chunk.text[: len(BAD)] for step in books.plan(path, HumEngine()).doubtful]
+
+
+def test_a_take_that_does_not_say_its_text_becomes_doubtful(book):
+    found, shares = heard(book, Ear(Parrot(deaf()), None))
+    assert [one.step.chunk.text.startswith(BAD) for one in found.misheard] == [True]
+    assert found.misheard[0].heard.startswith("Somebody else")
+    assert doubtful(book) == [BAD]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_takes_that_were_heard_cost_nothing_the_second_time(book):
+    heard(book, Ear(Parrot(), Metronome()))
+    ear = Ear(Parrot(), Metronome())
+    found, _ = heard(book, ear)
+    assert (found.fresh, ear.recogniser.asked, ear.aligner.asked) == (0, [], [])
+    assert found.timed == {"metronome": found.takes}
+
+
+def test_another_recogniser_hears_them_anew_and_may_relieve_them(book):
+    heard(book, Ear(Parrot(deaf()), None))
+    found, _ = heard(book, Ear(Parrot(identity="parrot 2"), None))
+    assert (found.relieved, found.misheard) == (1, [])
+    assert doubtful(book) == []
+
+
+def test_a_take_that_an_author_pinned_stays_accepted(book):
+    heard(book, Ear(Parrot(deaf()), None))
+    plan = books.plan(book, HumEngine())
+    retakes.pin(plan, plan.doubtful[0], 0)
+    found, _ = heard(book, Ear(Parrot(deaf()), None))
+    assert [one.is_accepted for one in found.misheard] == [True]
+    assert doubtful(book) == []
+
+
+def test_only_what_is_asked_for_is_heard(book):
+    ear = Ear(Parrot(), None)
+    found, _ = heard(book, ear, chapters=["2"], speakers=["ann"])
+    assert (found.takes, found.fresh) == (1, 1)
+
+
+def test_a_pass_that_is_stopped_goes_on_where_it_was(book):
+    cancel = threading.Event()
+
+    def says(text: str) -> str:
+        cancel.set()
+        return text
+
+    stopped, _ = heard(book, Ear(Parrot(says), None), cancel=cancel)
+    assert stopped.cancelled
+    assert stopped.fresh == 2  # a batch
+    found, _ = heard(book, Ear(Parrot(), None))
+    assert found.fresh == found.takes - 2
+
+
+def test_chunks_without_takes_are_counted(tmp_path):
+    path = books.write(tmp_path)
+    books.speak(path, HumEngine(), chapters=["1"])
+    found, _ = heard(path, Ear(Parrot(), None))
+    assert found.missing == len(books.plan(path, HumEngine()).todo) > 0
+
+
+def test_words_alone_are_timed(book):
+    ear = Ear(None, Metronome())
+    found, _ = heard(book, ear)
+    assert found.timed == {"metronome": found.takes}
+    assert not found.misheard
+
+
+def test_a_damaged_take_is_passed_over(book):
+    plan = books.plan(book, HumEngine())
+    key = plan.steps[0].key
+    path = plan.store.root / key[:2] / f"{key}.take"
+    data = bytearray(path.read_bytes())
+    data[-200] ^= 1
+    stamp = path.stat()
+    path.write_bytes(bytes(data))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    found, _ = heard(book, Ear(Parrot(), None))
+    assert found.fresh == found.takes - 1

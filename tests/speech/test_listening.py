@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from narrator.errors import EngineUnavailable
+from narrator.speech.checks import TakeFigures, Verdict
+from narrator.speech.hearing import SpokenSound
+from narrator.speech.hearing.listening import Ear, Listening
+from tests.speech.ears import Metronome, Parrot
+
+LONG = "The ferry left at seven, as it had on every morning that anyone could remember."
+
+
+def sound(text: str = LONG, language: str = "en-GB") -> SpokenSound:
+    return SpokenSound(np.zeros(800, np.float32), 8000, text, language)
+
+
+def opinions(ear: Ear, *sounds: SpokenSound, figures: TakeFigures | None = None):
+    verdict = None if figures is None else Verdict(figures)
+    return ear.listen(sounds, [verdict] * len(sounds))
+
+
+def test_a_take_that_says_its_text_has_no_faults():
+    (one,) = opinions(Ear(Parrot(), None), sound())
+    assert (one.faults, one.heard.text, one.times) == ((), LONG, None)
+
+
+def test_a_take_that_says_another_text_has_one():
+    ear = Ear(Parrot(lambda text: "Somebody else has bought a hat and a horse, they say."), None)
+    assert [fault.kind for fault in opinions(ear, sound())[0].faults] == ["text"]
+
+
+def test_words_are_timed():
+    (one,) = opinions(Ear(None, Metronome()), sound("Go now."))
+    assert one.heard is None
+    assert [(word.first, word.last, word.stop) for word in one.times.words] == [
+        (0, 2, 0.1),
+        (3, 7, 0.2),
+    ]
+
+
+def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
+    parrot = Parrot(lambda text: "")
+    one, other = opinions(Ear(parrot, None), sound(language="fi"), sound("One two three four."))
+    assert one.heard is None
+    assert not one.faults
+    assert other.faults
+    assert parrot.asked == [("One two three four.",)]
+
+
+def test_suspicious_means_takes_that_lie_near_a_limit():
+    parrot = Parrot()
+    ear = Ear(parrot, Metronome(), "suspicious")
+    assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].heard is None
+    assert opinions(ear, sound(), figures=TakeFigures(ratio=1.9))[0].heard is not None
+
+
+def test_words_are_timed_of_takes_that_are_not_heard():
+    ear = Ear(Parrot(), Metronome(), "suspicious")
+    assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].times is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("[matmul] shapes do not fit"), r"recognition \(parrot\) failed: \[matmul\]"),
+        (MemoryError(), "not enough memory to hear takes"),
+        (RuntimeError("CUDA failed with error out of memory"), "set fewer chunks side by side"),
+    ],
+)
+def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
+    def broken(text: str) -> str:
+        raise error
+
+    with pytest.raises(EngineUnavailable, match=said):
+        opinions(Ear(Parrot(broken), None), sound())
+
+
+# -- in batches, beside an engine ------------------------------------------------------------------
+
+
+def all_of(listening: Listening[int]) -> list[int]:
+    """Everybody whose sound was heard, in order."""
+    found: list[int] = []
+    while listening.waiting:
+        if listening.future is not None:
+            listening.future.result()
+        found += [whose for whose, _ in listening.heard()]
+    listening.close()
+    return found
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_everybody_is_answered_in_order(is_apart):
+    parrot = Parrot(is_apart=is_apart)
+    listening = Listening[int](Ear(parrot, None))
+    for number in range(7):
+        listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
+    assert listening.waiting == 7
+    assert all_of(listening) == list(range(7))
+    assert max(map(len, parrot.asked)) == parrot.batch
+
+
+def test_one_that_is_not_apart_listens_when_it_is_asked():
+    parrot = Parrot(is_apart=False)
+    listening = Listening[int](Ear(parrot, None))
+    listening.add(1, sound(), Verdict(TakeFigures()))
+    assert not parrot.asked
+    assert [whose for whose, _ in listening.heard()] == [1]
+
+
+def test_what_is_waiting_is_dropped_when_it_ends():
+    parrot = Parrot()
+    listening = Listening[int](Ear(parrot, None))
+    for number in range(9):
+        listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
+    listening.close()
+    assert sum(map(len, parrot.asked)) <= parrot.batch
