@@ -102,7 +102,7 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
     listening(Ear(Parrot(says, batch=1), None))
     with pytest.raises(EngineUnavailable, match=r"recognition \(parrot\) failed"):
         books.speak(path, HumEngine(slots=1))
-    kept = len(list(Store.open(tmp_path / "build" / "takes").stored()))
+    kept = len(list(Store.open(read(path).project.takes).stored()))
     listening(Ear(Parrot(), None))
     report, watcher = books.speak(path, HumEngine())
     assert report.complete

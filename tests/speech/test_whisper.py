@@ -80,7 +80,7 @@ def test_a_folder_that_is_not_whole_is_said(folder, tmp_path, name):
 
 
 def test_a_name_of_whispers_own_that_is_not_here_says_what_fetches_it():
-    with pytest.raises(EngineUnavailable, match="`narrator models pull small.en` fetches it"):
+    with pytest.raises(EngineUnavailable, match=r"`narrator models pull small.en` fetches it"):
         Whisper(choosing.find("small.en"))
 
 
