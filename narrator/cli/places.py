@@ -124,8 +124,8 @@ def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[s
 
 def _print_heard(book: BookPlan, looked: str, found: Sequence[HeardAt], as_json: bool) -> None:
     if as_json:
-        rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause}
-                for one in found]  # fmt: skip
+        rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause,
+                 "word": one.word, "timed_by": one.timed_by} for one in found]  # fmt: skip
         out.print_json(data=rows)
         return
     if looked:
@@ -134,6 +134,8 @@ def _print_heard(book: BookPlan, looked: str, found: Sequence[HeardAt], as_json:
         _print_passage(book, one.passage)
         if one.is_pause:
             out.print("  the time lies in the pause beside it")
+        if one.word:
+            out.print(f"  the word there is {one.word} (timed by {one.timed_by})")
     if any(not one.is_current for one in found):
         out.print("  as it was when the chapter was made: its text or voice has changed since, and "
                   f"`narrator render{book.folders.option}` makes it anew")  # fmt: skip

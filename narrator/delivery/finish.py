@@ -245,6 +245,7 @@ def _companions(
             shelf=shelf,
             on_progress=partial(observer.exporting, "companions"),
             ids=book.project.manifest.output.chunk_ids,
+            words=book.project.manifest.output.highlight == "words",
         )
         made += beside.paths
         remarks |= dict.fromkeys(beside.remarks)
@@ -377,7 +378,12 @@ def _sample(
         return None  # the book is not whole yet
     least, most = profile.sample
     return export.excerpt(
-        chosen, "Retail sample", wanted.start, min(wanted.seconds, most), least=least
+        chosen,
+        "Retail sample",
+        wanted.start,
+        min(wanted.seconds, most),
+        least=least,
+        language=project.chapters[number - 1].language or project.manifest.language,
     )
 
 

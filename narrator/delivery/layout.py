@@ -8,7 +8,7 @@ not made again. Knows the manifest and the takes; nothing of engines, encoders a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Protocol
 
@@ -24,11 +24,13 @@ from narrator.sound import assemble, mastering, mix
 from narrator.sound.assemble import Region, Timeline
 from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
+from narrator.sound.timing import WordTimes
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.takes import Takes
 from narrator.text.chunks import Chunk, together
 from narrator.text.lines import Chapter
+from narrator.text.normalize.written import written
 
 
 class RenderedBook(Protocol):
@@ -141,7 +143,10 @@ def _sound(
         for step, following in zip(firsts, [*firsts[1:], None], strict=True)
     }
     regions = [
-        _region(step, takes[step.key], shared, after.get(step.id, 0.0), step.with_before)
+        replace(
+            _region(step, takes[step.key], shared, after.get(step.id, 0.0), step.with_before),
+            times=_times(book.takes, step, takes[step.key]),
+        )
         for step in steps
     ]
     rate = shared.rate
@@ -259,6 +264,15 @@ def _region(step: Step, take: Record, shared: BookSound, pause: float, with_befo
         line=line.line,
         with_before=with_before,
     )
+
+
+def _times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
+    """When the words that are written are heard in a take, as well as is known."""
+    said = takes.store.heard.best(take.content, step.text)
+    if said is None:
+        return None
+    words = written(step.chunk.text, step.utterance.spoken, said.words, step.language)
+    return WordTimes(said.by, words)
 
 
 def _polish(project: Project, speaker: str) -> Polish:

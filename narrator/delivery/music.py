@@ -12,6 +12,7 @@ anew, so memory does not grow with their length. Knows nothing of takes, stores 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
 from narrator.sound import media
-from narrator.sound.assemble import Timeline
+from narrator.sound.assemble import Cue, Timeline
 from narrator.sound.audio import FADE, decoded
 from narrator.sound.loudness import BOTH, measure
 from narrator.sound.media import Unfit
@@ -404,13 +405,28 @@ def _spots(
 
     Between words music has faded in when the next come; before a pause set by hand it fades in
     within that. It fades out after the last words, and after a pause that stands before the mark.
-    Within a chunk the place follows from the share of its text before the mark.
     """
     rate, before = timeline.sample_rate, timeline.cues[0].start
     for one, cue in zip(spoken, timeline.heard, strict=True):
         for mark, share in one.chunk.marks:
-            place = cue.start + round(share * (cue.stop - cue.start))
-            first = place - curve_at(mark.after, rate) + fade_in if mark.after else place
-            last = before if share == 0 else place
+            ended, begun = _beside(cue, share)
+            first = begun - curve_at(mark.after, rate) + fade_in if mark.after else begun
+            last = before if share == 0 else ended
             yield first, last + curve_at(mark.before, rate), mark.name
         before = cue.stop
+
+
+def _beside(cue: Cue, share: float) -> tuple[int, int]:
+    """Where the words before a mark end and those after it begin, in samples, for a mark after this
+    share of a cue's text. Where nobody timed the words beside it, its place follows from the share.
+    """
+    place = cue.start + round(share * (cue.stop - cue.start))
+    if not (cue.words and 0 < share < 1):
+        return place, place
+    at = round(share * len(cue.text))
+    number = bisect_left(cue.words, at, key=lambda word: word[0])
+    _, said, _, low = cue.words[number - 1] if number else (0, 0, 0, cue.start)
+    meant, _, high, _ = (*cue.words, (len(cue.text), 0, cue.stop, 0))[number]
+    place = min(max(place, low), high)
+    ended = place if any(map(str.isalnum, cue.text[said:at])) else low
+    return ended, place if any(map(str.isalnum, cue.text[at:meant])) else high

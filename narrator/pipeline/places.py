@@ -48,6 +48,10 @@ class HeardAt:
     """Whether the book still has it there, word for word."""
     is_pause: bool
     """Whether the place lies in the pause after it, or before the chapter's first words."""
+    word: str = ""
+    """What is said there, as it is written; "" where that is not known."""
+    timed_by: str = ""
+    """Who says so."""
 
 
 def timeline_of(book: BookPlan, chapter: int) -> Timeline | None:
@@ -146,13 +150,28 @@ class HeardChapter:
         begun = bisect_right(self.starts, at)
         together = list(_together(timeline.cues, max(0, begun - 1)))
         spoken = [cue for cue in together if cue.start <= at < cue.stop]
-        return [self._heard(cue, is_pause=not spoken) for cue in spoken or together]
+        if not spoken:
+            return [self._heard(cue, is_pause=True) for cue in together]
+        return [
+            replace(self._heard(cue, is_pause=False), word=word, timed_by=cue.timed_by * bool(word))
+            for cue in spoken
+            for word in [_word(cue, at)]
+        ]
 
     def _heard(self, cue: Cue, *, is_pause: bool) -> HeardAt:
         names = self.ids.get(cue.key, [])
         name = cue.chunk if cue.chunk in names or not names else names[0]
         passage = _cued(self.chapter, cue, self.timeline.sample_rate, name)
         return HeardAt(passage, is_current=bool(names), is_pause=is_pause)
+
+
+def _word(cue: Cue, at: float) -> str:
+    """The word that is said at a sample of a cue, or was the last; "" where none was timed."""
+    number = bisect_right(cue.words, at, key=lambda word: word[2])
+    if not number:
+        return ""
+    first, last, _, _ = cue.words[number - 1]
+    return cue.text[first:last]
 
 
 def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:

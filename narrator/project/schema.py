@@ -406,6 +406,9 @@ class Output(Strict):
     chunk_ids: bool = False
     """Whether subtitles name the chunk of each caption (3.12), as labels do: for those who proof
     the book, not for its listeners."""
+    highlight: Literal["sentences", "words"] = "sentences"
+    """What a read-along lights as it is heard: sentences, or each word whose time is known; then
+    vtt has the times of words, too."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
@@ -415,6 +418,7 @@ class Output(Strict):
             "mastering",
             "companions",
             "chunk_ids",
+            "highlight",
         }
         if self.profile is not None and others:
             raise ValueError(

@@ -74,6 +74,11 @@ class Cue:
     timed_by: str = ""
     """Who timed them; "" where nobody did."""
 
+    def moved(self, by: int) -> Cue:
+        """The same so many samples later."""
+        words = tuple((first, last, a + by, b + by) for first, last, a, b in self.words)
+        return replace(self, start=self.start + by, stop=self.stop + by, words=words)
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:

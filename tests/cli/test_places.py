@@ -36,7 +36,7 @@ def test_a_chunk_and_its_time_name_each_other(narrator, walks):
         (passage,) = rows(narrator, chunk, walks)
         time = f"0:{(passage['start'] + passage['stop']) / 2:05.2f}"
         (heard,) = rows(narrator, walks, str(passage["chapter"]), time)
-        assert heard == {**passage, "current": True, "pause": False}
+        assert heard.items() >= {**passage, "current": True, "pause": False}.items()
 
 
 def test_a_time_says_who_speaks_and_the_line(narrator, walks):

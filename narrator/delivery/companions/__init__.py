@@ -1,8 +1,8 @@
 """Companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along book.
 
 They lie beside the files that they belong to, and their times are that file's own. Texts within a
-take are timed by estimate. Where a file is as it should be already, it is not written
-again. Knows nothing of manifests and takes.
+take have the times of their words, else estimates. Where a file is as it should be already, it is
+not written again. Knows nothing of manifests and takes.
 
     spoken.py     a chapter and its timeline; when each part of a take is heard
     captions.py   text in pieces of a caption's size
@@ -81,18 +81,20 @@ def write(
     shelf: Shelf | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     ids: bool = False,
+    words: bool = False,
 ) -> Made:
     """Write what `output.companions` wants for finished files; equal input gives equal bytes.
 
     `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
     is the EPUB that the project came from. `shelf` is told of files before they are written, and
     moves away what was altered by hand. `on_progress` hears how many companions of how many are
-    done. With `ids` subtitles say which chunk a caption is of. Raises UserError (see `check`; a
-    `source` that cannot be read) and StorageError.
+    done. With `ids` subtitles say which chunk a caption is of; with `words` read-along and WebVTT
+    go word by word, where their times are known. Raises UserError (see `check`; a `source` that
+    cannot be read) and StorageError.
     """
     most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
     check(wanted, [file.format for file in files], most)
-    texts = list(_texts(chapters, files, wanted, tags, ids))
+    texts = list(_texts(chapters, files, wanted, tags, ids, words))
     along = "readalong" in wanted and bool(files)
     whole = len(texts) + along
     if shelf is not None:
@@ -109,7 +111,7 @@ def write(
             on_progress(len(paths), whole)
         if shelf is not None:
             shelf.make_way(book)
-        remarks = readalong.write(book, chapters, files, tags, source)
+        remarks = readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
     if on_progress is not None:
         on_progress(whole, whole)
@@ -136,6 +138,7 @@ def _texts(
     wanted: Sequence[str],
     tags: BookFacts,
     ids: bool,
+    words: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
     several = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
@@ -147,7 +150,7 @@ def _texts(
         title = own[0].title if file.chapter is not None else tags.title
         marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
         makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide, own, file, title, ids)),
+            "vtt": (".vtt", partial(_vtt, wide, own, file, title, ids, words)),
             "srt": (".srt", partial(_srt, narrow, own, file)),
             "labels": (".labels.txt", partial(_labels, own, file)),
         }
@@ -178,7 +181,7 @@ class _Captions:
                 )
             shift = round(start * 1000)
             for caption in self.found[spoken.number]:
-                moved = replace(caption, start=caption.start + shift, stop=caption.stop + shift)
+                moved = caption.moved(shift)
                 if placed and moved.start < placed[-1].stop:  # a chapter without a silent head
                     placed[-1] = replace(placed[-1], stop=moved.start)
                 placed.append(moved)
@@ -186,9 +189,14 @@ class _Captions:
 
 
 def _vtt(
-    wide: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile, title: str, ids: bool
+    wide: _Captions,
+    chapters: Sequence[SpokenChapter],
+    file: ListenerFile,
+    title: str,
+    ids: bool,
+    words: bool,
 ) -> str:
-    return vtt.text(wide.of(chapters, file), title, ids=ids)
+    return vtt.text(wide.of(chapters, file), title, ids=ids, words=words)
 
 
 def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
-from narrator.delivery.companions.spoken import SpokenChapter, moments
+from narrator.delivery.companions.spoken import SpokenChapter, SpokenWord, moments, words_within
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
@@ -49,6 +49,15 @@ class Caption:
     """Id of its take's chunk."""
     part: int = 1
     """Which of the captions of its take it is."""
+    words: tuple[tuple[int, int], ...] = ()
+    """Of each timed word of the lines, joined: where it begins in them, and when it is heard."""
+    timed_by: str = ""
+    """Who timed its take's words; "" where nobody did."""
+
+    def moved(self, by: int) -> Caption:
+        """The same so many milliseconds later."""
+        words = tuple((place, time + by) for place, time in self.words)
+        return replace(self, start=self.start + by, stop=self.stop + by, words=words)
 
 
 def captions(
@@ -71,7 +80,7 @@ def captions(
         room = measure(label)
         parts = cut(cue.text, chunk.language, width, seconds[1] - seconds[0], room)
         spans = [(part.first, part.last) for part in parts]
-        times = moments(cue.text, spans, *seconds, chunk.language)
+        times = moments(cue, rate, spans, chunk.language)
         for n, part in enumerate(parts):
             # A millisecond is the least that every format can say.
             start = max(round(times[n] * 1000), found[-1].stop if found else 0)
@@ -89,9 +98,29 @@ def captions(
                     last=part.last,
                     chunk=cue.chunk,
                     part=n + 1,
+                    words=_placed(cue.text, part, words_within(cue, rate, part.first, part.last)),
+                    timed_by=cue.timed_by,
                 )
             )
     return list(_stretched(found, round(spoken.timeline.seconds * 1000)))
+
+
+def _placed(
+    text: str, part: CaptionText, words: Iterable[SpokenWord]
+) -> tuple[tuple[int, int], ...]:
+    """`Caption.words` of a part of a take's text."""
+    dropped: list[tuple[int, int]] = []
+    """From where on how much of the text is not in the lines."""
+    at, shown = part.first, 0
+    for line in part.lines:
+        at = text.index(line, at)
+        dropped.append((at, at - shown))
+        at, shown = at + len(line), shown + len(line) + 1
+    return tuple(
+        (word.first - next(less for start, less in reversed(dropped) if start <= word.first),
+         round(word.start * 1000))
+        for word in words
+    )  # fmt: skip
 
 
 def _stretched(found: Sequence[Caption], end: int) -> Iterator[Caption]:

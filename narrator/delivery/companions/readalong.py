@@ -1,8 +1,8 @@
-"""A read-along book: EPUB 3 with media overlays, its sentences lit up as they are heard.
+"""A read-along book: EPUB 3 with media overlays, its sentences or words lit as they are heard.
 
 Where the project came from an EPUB 3, it is that book, page for page (`weave.py`); else a plain one
 made from the script. The sound is that of the finished files, as it is. Each overlay plays its
-chapter without gaps: a sentence's clip lasts until the next one begins.
+chapter without gaps: a clip of a sentence or a word lasts until the next one begins.
 
 https://www.w3.org/TR/epub-33/#sec-media-overlays
 """
@@ -13,7 +13,7 @@ import os
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from lxml import etree
 
 from narrator import keys
 from narrator.delivery.companions import inert, weave
-from narrator.delivery.companions.spoken import SpokenChapter, moments
+from narrator.delivery.companions.spoken import SpokenChapter, moments, words_within
 from narrator.delivery.companions.weave import HeardSentence, SyncPoint
 from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
@@ -55,14 +55,17 @@ def write(
     files: Sequence[ListenerFile],
     tags: BookFacts,
     source: Path | None,
+    *,
+    words: bool = False,
 ) -> tuple[str, ...]:
-    """Write the book at `path`, unless it is there as it should; returns remarks on it.
+    """Write the book at `path`, unless it is there as it should; returns remarks on it. With
+    `words` each is lit whose time is known.
 
     Raises UserError where none of the files can be played in a book, where `source` cannot be read
     or is another book, and StorageError.
     """
     sound = _sound(chapters, files)
-    units = _units(chapters)
+    units = _units(chapters, words)
     remarks: list[str] = []
     woven = weave.weave(source, units, remarks) if source is not None else None
     if woven is None:
@@ -126,8 +129,9 @@ def _sound(chapters: Sequence[SpokenChapter], files: Sequence[ListenerFile]) -> 
     raise UserError("a read-along book needs finished files in one of " + ", ".join(AUDIO))
 
 
-def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
-    """All sentences of a book, as far as a chunk holds them, with their times in the chapter."""
+def _units(chapters: Sequence[SpokenChapter], words: bool) -> list[HeardSentence]:
+    """All sentences of a book, as far as a chunk holds them, with their times in the chapter, and
+    with those of their words."""
     units: list[HeardSentence] = []
     for spoken in chapters:
         rate = spoken.timeline.sample_rate
@@ -141,12 +145,16 @@ def _units(chapters: Sequence[SpokenChapter]) -> list[HeardSentence]:
                     parts.append((piece.line, piece.start + first, piece.start + last))
                     spans.append((shift + first, shift + last))
                 shift += len(piece.text) + 1
-            seconds = cue.start / rate, cue.stop / rate
-            times = moments(cue.text, spans, *seconds, chunk.language)
-            units += [
-                HeardSentence(spoken.number, line, first, last, start, stop)
-                for (line, first, last), start, stop in zip(parts, times, times[1:], strict=False)
-            ]
+            times = moments(cue, rate, spans, chunk.language)
+            for (line, first, last), span, start, stop in zip(
+                parts, spans, times, times[1:], strict=False
+            ):
+                by = first - span[0]
+                own = tuple(
+                    replace(word, first=word.first + by, last=word.last + by)
+                    for word in (words_within(cue, rate, *span) if words else ())
+                )
+                units.append(HeardSentence(spoken.number, line, first, last, start, stop, own))
     return units
 
 
@@ -197,12 +205,17 @@ def _smil(
     # checkers of EPUB 3.2 and before ask for a fragment: the first element that is lit
     first = f"{page}#{clips[0][0].id}"
     seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_OPS}}}textref": first, "id": "all"})
-    played = 0
+    played, within, around = 0, "", seq
     for mark, start, stop in clips:
         times = round(start * 1000), round(stop * 1000)
         if times[0] >= times[1]:
             continue
-        par = etree.SubElement(seq, f"{{{_SMIL}}}par", id=f"p-{mark.id}")
+        if mark.within != within:
+            within, around = mark.within, seq
+            if within:
+                names = {f"{{{_OPS}}}textref": f"{page}#{within}", "id": f"q-{within}"}
+                around = etree.SubElement(seq, f"{{{_SMIL}}}seq", names)
+        par = etree.SubElement(around, f"{{{_SMIL}}}par", id=f"p-{mark.id}")
         etree.SubElement(par, f"{{{_SMIL}}}text", src=f"{page}#{mark.id}")
         etree.SubElement(
             par,
@@ -359,9 +372,21 @@ def _fill(
             continue
         _add(element, line.text[at : unit.first])
         id = f"s{unit.chapter}-{len(marks) + 1}"
-        etree.SubElement(element, f"{{{_XHTML}}}span", id=id).text = kept
+        span = etree.SubElement(element, f"{{{_XHTML}}}span", id=id)
+        at = unit.first
+        for number, word in enumerate(unit.words, 1):
+            _add(span, line.text[at : word.first])
+            own = f"{id}-w{number}"
+            etree.SubElement(span, f"{{{_XHTML}}}span", id=own).text = line.text[
+                word.first : word.last
+            ]
+            at = word.last
+            begin = unit.start if number == 1 else word.start
+            marks.append(SyncPoint(unit.chapter, document, own, begin, word.stop, id))
+        _add(span, line.text[at : unit.first + len(kept)])
         at = unit.first + len(kept)
-        marks.append(SyncPoint(unit.chapter, document, id, unit.start, unit.stop))
+        if not unit.words:
+            marks.append(SyncPoint(unit.chapter, document, id, unit.start, unit.stop))
     _add(element, line.text[at:])
 
 

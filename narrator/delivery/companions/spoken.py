@@ -1,15 +1,17 @@
 """A chapter as it was spoken, and when each part of a take is heard.
 
-Where a take lies is exact. Within a take, times are shared out by how long a narrator needs for
-the words. Knows no file format.
+Where a take lies is exact. Within a take, times are those of its words, where somebody timed them;
+what is between them is shared out by how long a narrator needs for it. Knows no file format.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise, takewhile
 
-from narrator.sound.assemble import Timeline
+from narrator.sound.assemble import Cue, Timeline
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter
 from narrator.text.pace import expected_seconds
@@ -43,26 +45,58 @@ class SpokenChapter:
         return self.chapter.language
 
 
-def moments(
-    text: str, spans: Sequence[tuple[int, int]], start: float, stop: float, language: str
-) -> list[float]:
-    """When each of the `spans` of a take's text begins, and when the last one ends.
+def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
+    """When each of the `spans` of a cue's text begins, in seconds, and when the last one ends.
 
-    `start` and `stop` are the take's bounds in seconds; the answers lie within them and never run
-    backwards.
+    The first begins with the cue, the last ends with it; the answers never run backwards. A span
+    that no timed word begins in is estimated.
     """
-    weights = [_weight(text[first:last], language) for first, last in spans]
+    start, stop = cue.start / rate, cue.stop / rate
+    weights = [_weight(cue.text[first:last], language) for first, last in spans]
     if weights:  # a take is trimmed: the pause after its last mark is not in it
         first, last = spans[-1]
-        weights[-1] = _weight(text[first:last].rstrip(_CLOSING), language)
-    whole = sum(weights)
-    begins = [start]
-    done = 0.0
-    for weight in weights[:-1]:
-        done += weight
-        moment = start + (stop - start) * done / whole
-        begins.append(min(max(moment, begins[-1]), stop))
+        weights[-1] = _weight(cue.text[first:last].rstrip(_CLOSING), language)
+    numbers = [bisect_left(cue.words, first, key=_first) for first, _ in spans]
+    known = {
+        place: cue.words[number][2] / rate
+        for place, (number, (_, last)) in enumerate(zip(numbers, spans, strict=True))
+        if number < len(cue.words) and cue.words[number][0] < last
+    }
+    known |= {0: start, len(spans): stop}
+    begins: list[float] = []
+    for low, high in pairwise(sorted(known)):
+        begin = min(max([known[low], *begins[-1:]]), stop)
+        length = max(known[high], begin) - begin
+        whole = sum(weights[low:high])
+        for number, done in zip(
+            numbers[low:high], accumulate(weights[low:high], initial=0.0), strict=False
+        ):
+            said = cue.words[number - 1][3] / rate if number else start  # all before it
+            begins.append(min(max(begin + length * done / whole, said), stop))
     return [*begins, stop]
+
+
+def _first(word: tuple[int, int, int, int]) -> int:
+    return word[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenWord:
+    """A timed word of a cue, or several that are said as one: `text[first:last]`."""
+
+    first: int
+    last: int
+    start: float
+    """Seconds in the chapter."""
+    stop: float
+
+
+def words_within(cue: Cue, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
+    """The timed words that lie in a part of a cue's text."""
+    inside = takewhile(
+        lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_first) :]
+    )
+    return tuple(SpokenWord(a, b, start / rate, stop / rate) for a, b, start, stop in inside)
 
 
 _CLOSING = ".,;:!?…。！？、，—–-\"'”’»›)] \n"

@@ -5,25 +5,45 @@ https://www.w3.org/TR/webvtt1/; lines of 65 characters as the podcast namespace 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from narrator.delivery.companions.captions import Caption
 
 WIDTH = 65
 
 
-def text(captions: Sequence[Caption], title: str, *, ids: bool = False) -> str:
+def text(captions: Sequence[Caption], title: str, *, ids: bool = False, words: bool = False) -> str:
     """Captions, whose times are the file's, as a WebVTT file; with `ids` they are called by their
-    chunks: 3.12, and 3.12/2 for its second."""
-    note = "Takes lie where they are heard; times within a take are estimated from the text."
-    rows = ["WEBVTT", "", f"NOTE {_note(title)}".rstrip(), note, ""]
+    chunks: 3.12, and 3.12/2 for its second. With `words` it says when each is heard, where that is
+    known."""
+    rows = ["WEBVTT", "", f"NOTE {_note(title)}".rstrip(), _sources(captions), ""]
     for caption in captions:
         if ids:
             rows.append(caption.chunk + (f"/{caption.part}" if caption.part > 1 else ""))
         rows.append(f"{clock(caption.start)} --> {clock(caption.stop)}")
-        rows.append(f"<v {_name(caption.speaker)}>" + "\n".join(map(escaped, caption.lines)))
+        rows.append(f"<v {_name(caption.speaker)}>" + "".join(_payload(caption, words)))
         rows.append("")
     return "\n".join(rows)
+
+
+def _sources(captions: Sequence[Caption]) -> str:
+    """Where times are from."""
+    names = sorted({caption.timed_by for caption in captions}, key=lambda name: (not name, name))
+    if not any(names):
+        return "Takes lie where they are heard; times within a take are estimated from the text."
+    known = ", ".join(_note(name) or "estimated from the text" for name in names)
+    return f"Takes lie where they are heard; times within a take: {known}."
+
+
+def _payload(caption: Caption, words: bool) -> Iterator[str]:
+    """The lines of a caption, with the times of their words."""
+    lines = "\n".join(caption.lines)
+    at, before = 0, caption.start
+    for place, time in caption.words if words else ():
+        if before < time < caption.stop:
+            yield f"{escaped(lines[at:place])}<{clock(time)}>"
+            at, before = place, time
+    yield escaped(lines[at:])
 
 
 def clock(time: int, point: str = ".") -> str:

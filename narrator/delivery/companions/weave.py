@@ -26,6 +26,7 @@ from lxml import etree
 
 from narrator.delivery.companions import inert
 from narrator.delivery.companions.inert import TOKEN
+from narrator.delivery.companions.spoken import SpokenWord
 from narrator.errors import ImportFailed, Problem, UserError
 from narrator.importers.archive import Archive
 from narrator.importers.package import Package, read_package
@@ -47,6 +48,8 @@ class HeardSentence(NamedTuple):
     start: float
     """Seconds in the chapter's sound."""
     stop: float
+    words: tuple[SpokenWord, ...] = ()
+    """Those of `line.text` that are to be marked, too."""
 
 
 class SyncPoint(NamedTuple):
@@ -57,6 +60,8 @@ class SyncPoint(NamedTuple):
     id: str
     start: float
     stop: float
+    within: str = ""
+    """The element of its sentence, where it is a word's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,17 +532,70 @@ def _mark(
         last = _ending(page, last)
         spent[page.name] = last
         pieces = [p for p in _balanced(page, first, last) if _letters(_shown(page, *p))]
-        weights = [len(_letters(_shown(page, *piece))) for piece in pieces]
-        done = 0
-        for part, (piece, weight) in enumerate(zip(pieces, weights, strict=True)):
+        words = list(_word_places(page, unit, place.first - shift, (first, last)))
+        for part, (piece, start, stop) in enumerate(_timed(page, pieces, unit.start, unit.stop)):
             id = f"{prefix}{number + 1}" + (f"-{part + 1}" if part else "")
-            page.inserts += [(piece[0], 1, f'<span id="{id}">'), (piece[1], 0, "</span>")]
-            length = (unit.stop - unit.start) / sum(weights)
-            begin = unit.start + done * length
-            done += weight
-            mark = SyncPoint(unit.chapter, page.name, id, begin, unit.start + done * length)
-            marks.append((place.unit, mark))
+            own = [
+                spot
+                for low, high, *times in words
+                for spot in _timed(page, list(_clipped(page, piece, low, high)), *times)
+            ]
+            if words and not own:
+                continue  # it is heard with the word before it
+            page.inserts += [(piece[0], 2, f'<span id="{id}">'), (piece[1], 1, "</span>")]
+            if not words:
+                mark = SyncPoint(unit.chapter, page.name, id, start, stop)
+                marks.append((place.unit, mark))
+            for count, (spot, begin, end) in enumerate(own, 1):
+                name = f"{id}-w{count}"
+                page.inserts += [(spot[0], 3, f'<span id="{name}">'), (spot[1], 0, "</span>")]
+                mark = SyncPoint(unit.chapter, page.name, name, begin, end, id)
+                marks.append((place.unit, mark))
     return [mark for _, mark in sorted(marks, key=lambda pair: pair[0])]
+
+
+def _timed(
+    page: _WovenPage, pieces: Sequence[tuple[int, int]], start: float, stop: float
+) -> Iterator[tuple[tuple[int, int], float, float]]:
+    """Pieces of one text, each with its share of the time."""
+    weights = [len(_letters(_shown(page, *piece))) for piece in pieces]
+    done = 0
+    for piece, weight in zip(pieces, weights, strict=True):
+        length = (stop - start) / sum(weights)
+        begin = start + done * length
+        done += weight
+        yield piece, begin, start + done * length
+
+
+def _word_places(
+    page: _WovenPage, unit: HeardSentence, at: int, bounds: tuple[int, int]
+) -> Iterator[tuple[int, int, float, float]]:
+    """Where the words of a sentence stand in a page, with the marks that touch them, and when they
+    are heard; `at` is the number of its first letter, `bounds` are its own."""
+    found = []
+    for word in unit.words:
+        first = at + len(_letters(unit.line.text[unit.first : word.first]))
+        last = first + len(_letters(unit.line.text[word.first : word.last]))
+        if first < last:  # else it is a sign that is said as a word
+            found.append((page.starts[first], page.stops[last - 1], word.start, word.stop))
+    low, ends = bounds[0], [*(word[0] for word in found[1:]), bounds[1]]
+    for (first, last, start, stop), end in zip(found, ends, strict=False):
+        begin = unit.start if low == bounds[0] else start
+        if before := _BEFORE.search(page.text, low, first):
+            first = before.start()
+        if behind := _AFTER.match(page.text, last, end):
+            last = behind.end()
+        low = last
+        yield first, last, begin, stop
+
+
+def _clipped(
+    page: _WovenPage, piece: tuple[int, int], first: int, last: int
+) -> Iterator[tuple[int, int]]:
+    """What of a stretch lies in a piece, as spans may hold it."""
+    first, last = max(first, piece[0]), min(last, piece[1])
+    if first < last:
+        yield from (p for p in _balanced(page, first, last) if _letters(_shown(page, *p)))
 
 
 def _opening(page: _WovenPage, first: int, low: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.errors import UserError
-from narrator.sound.assemble import Timeline
+from narrator.sound.assemble import Cue, Timeline
 from narrator.sound.audio import Samples, silent
+from narrator.text.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +39,24 @@ class ChapterAudio:
 
 LEAD = 0.75
 """Seconds before a sample's first word and, twice, after its last: within what ACX asks for."""
+ROOM = 0.1
+"""Seconds between two sentences of a take that a sample may end in."""
 FADE = 0.25
 """Seconds in which what lies before and after the words, such as music, comes and goes at most."""
 
 
 def excerpt(
-    sound: ChapterAudio, title: str, start: float, seconds: float, *, least: float = 0
+    sound: ChapterAudio,
+    title: str,
+    start: float,
+    seconds: float,
+    *,
+    least: float = 0,
+    language: str = "",
 ) -> ChapterAudio:
     """The part of a chapter from the first words after `start` on, `seconds` at most with its
-    silent edges; it begins and ends in pauses. Raises UserError where it gets no `least` seconds.
+    silent edges; it begins and ends in pauses, within a take too where its words are timed, after a
+    sentence of this language. Raises UserError where it gets no `least` seconds.
     """
     line = sound.timeline
     rate = line.sample_rate
@@ -53,6 +64,10 @@ def excerpt(
     begins = [cue for cue in line.heard if cue.start >= round(start * rate)]
     most = round(seconds * rate) - lead - tail
     held = [cue for cue in begins if cue.stop - begins[0].start <= most]
+    cut, resumed = None, line.length
+    if begins[len(held) :]:
+        cut, resumed = _parted(line, begins[len(held)], begins[0].start + most, language)
+    held += [cut] if cut else []
     length = lead + held[-1].stop - held[0].start + tail if held else 0
     if not held or length < least * rate:
         raise UserError(
@@ -62,23 +77,41 @@ def excerpt(
     first, last = held[0].start, held[-1].stop
     before = max((cue.stop for cue in line.heard if cue.stop <= first), default=0)
     after = min((cue.start for cue in line.heard if cue.start >= last), default=line.length)
+    after = min(after, resumed)
     fades = min(round(FADE * rate), first - before), min(round(FADE * rate), after - last)
     window = _Window(first - lead, length, first, last, fades)
     words = sound.speech
-    cues = tuple(
-        replace(cue, start=cue.start - first + lead, stop=cue.stop - first + lead)
-        for cue in line.cues
-        if first <= cue.start and cue.stop <= last
-    )
+    within = {"before": resumed} if cut else {}
+    whole = [cue for cue in line.cues if first <= cue.start and cue.stop <= last]
+    cues = tuple(cue.moved(lead - first) for cue in [*whole, *([cut] if cut else [])])
     return ChapterAudio(
         number=sound.number,
         title=title,
-        key=keys.key({"excerpt": 1, "of": sound.key, "from": first, "to": last}),
+        key=keys.key({"excerpt": 1, "of": sound.key, "from": first, "to": last} | within),
         timeline=Timeline(rate, length, cues),
         blocks=lambda: _cut(sound.blocks, window, sound.channels),
         channels=sound.channels,
         speech=None if words is None else lambda: _cut(words, window, 1),
     )
+
+
+def _parted(line: Timeline, cue: Cue, end: int, language: str) -> tuple[Cue | None, int]:
+    """The sentences of a cue that are heard before a sample is to end, and when the next begins;
+    None where its words are not timed, or no sentence has a pause after it. A unison stays whole.
+    """
+    found: tuple[Cue | None, int] = None, line.length
+    if any(other.with_before and other.start == cue.start for other in line.cues):
+        return found
+    for _, stop in sentences(cue.text, language)[:-1]:
+        number = bisect_left(cue.words, stop, key=lambda word: word[0])
+        if not 0 < number < len(cue.words):
+            continue
+        (_, said, _, last), (meant, _, resumed, _) = cue.words[number - 1 : number + 1]
+        timed = not any(map(str.isalnum, cue.text[said:stop] + cue.text[stop:meant]))
+        if timed and last <= end and resumed - last >= ROOM * line.sample_rate:
+            text = cue.text[:stop].rstrip()
+            found = replace(cue, stop=last, text=text, words=cue.words[:number]), resumed
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from narrator.speech.hearing import Transcript
 
 HEARD = "heard.jsonl"
 _MS = 1000
+_BEST = ("qwen3", "pocketsphinx", "whisper")
+"""Who listens for words, the most exact first; whoever else times them said them, and knows."""
 
 
 @dataclass(slots=True)
@@ -27,7 +29,9 @@ class Hearings:
     """The file of a store. One writer at a time (the project's lock); readers at any time."""
 
     path: Path
-    _rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """As they are written, by what they are of and who heard it: parsed they would be ten times as
+    large, and a book has a hundred thousand words."""
     _read: tuple[int, int] = (-1, 0)
     """The file that was read, and how far."""
     _is_torn: bool = False
@@ -42,10 +46,15 @@ class Hearings:
         """When the words of a take are said, as who timed them (by their identity) has it; one
         without words: they could not be found."""
         row = self._row("times", content, text, by)
-        if row is None:
-            return None
-        words = (TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in row["times"])
-        return WordTimes(row["name"], tuple(words))
+        return None if row is None else _timed(row)
+
+    def best(self, content: str, text: str) -> WordTimes | None:
+        """The most exact times that there are of a take's words: of an engine that knows them, of
+        the best aligner, of those the newest; None where nobody found any."""
+        self._catch_up()
+        rows = reversed(self._rows.get(_key("times", content, text), {}).values())
+        found = [times for times in map(_timed, map(json.loads, rows)) if times.words]
+        return min(found, key=_rank, default=None)
 
     def keep(self, content: str, text: str, by: str, heard: Transcript) -> None:
         """Raises StorageError."""
@@ -60,25 +69,38 @@ class Hearings:
     def retain(self, contents: Collection[str]) -> None:
         """Forget all of other takes. Raises StorageError."""
         self._catch_up()
-        kept = {key: row for key, row in self._rows.items() if row["take"] in contents}
+        kept = {
+            key: rows
+            for key, rows in self._rows.items()
+            if json.loads(next(iter(rows.values())))["take"] in contents
+        }
         if len(kept) < len(self._rows):
+            lines = (line for rows in kept.values() for line in rows.values())
             with files.storage(self.path):
-                files.write(self.path, b"".join(map(files.sealed_row, kept.values())))
+                files.write(self.path, b"".join(lines))
             self._rows, self._read = kept, (-1, 0)
 
     def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
-        row = {"key": _key(kind, content, text, by), "take": content, **found}
+        row = {"key": _key(kind, content, text), "take": content, "by": by, **found}
+        line = files.sealed_row(row)
         self._catch_up()
         with files.storage(self.path):
             # what a killed writer left of its row ends here
-            files.append(self.path, b"\n" * self._is_torn + files.sealed_row(row))
-        self._rows[row["key"]] = row
+            files.append(self.path, b"\n" * self._is_torn + line)
+        self._put(row, line)
+
+    def _put(self, row: Mapping[str, Any], line: bytes) -> None:
+        rows = self._rows.setdefault(row["key"], {})
+        rows.pop(row["by"], None)  # the newest is the last
+        rows[row["by"]] = line
 
     def _row(self, kind: str, content: str, text: str, by: str) -> Mapping[str, Any] | None:
-        key = _key(kind, content, text, by)
-        if key not in self._rows:
+        key = _key(kind, content, text)
+        if by not in self._rows.get(key, ()):
             self._catch_up()
-        return self._rows.get(key)
+        line = self._rows.get(key, {}).get(by)
+        row: Mapping[str, Any] | None = None if line is None else json.loads(line)
+        return row
 
     def _catch_up(self) -> None:
         """Read what others wrote since."""
@@ -94,24 +116,35 @@ class Hearings:
             return
         whole = data.rfind(b"\n") + 1
         self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
-        for line in data[:whole].splitlines():
+        for line in data[:whole].splitlines(keepends=True):
             row = _sound_row(line)
             if row is not None:
-                self._rows[row["key"]] = row
+                self._put(row, line)
 
 
-def _key(kind: str, content: str, text: str, by: str) -> str:
-    return keys.key({"kind": kind, "take": content, "text": text, "by": by})
+def _key(kind: str, content: str, text: str) -> str:
+    return keys.key({"kind": kind, "take": content, "text": text})
+
+
+def _timed(row: Mapping[str, Any]) -> WordTimes:
+    words = (TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in row["times"])
+    return WordTimes(row["name"], tuple(words))
+
+
+def _rank(times: WordTimes) -> int:
+    name = times.by.partition(" ")[0]
+    return _BEST.index(name) + 1 if name in _BEST else 0
 
 
 def _sound_row(line: bytes) -> Mapping[str, Any] | None:
     """A whole and sealed row; None for another."""
     try:
         row = json.loads(line)
-        whole = files.is_sealed_row(line) and (_is_heard(row) or _is_timed(row))
+        whole = files.is_sealed_row(line.rstrip()) and (_is_heard(row) or _is_timed(row))
+        named = all(type(row[name]) is str for name in ("key", "take", "by"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return row if whole else None
+    return row if whole and named else None
 
 
 def _is_heard(row: Mapping[str, Any]) -> bool:
