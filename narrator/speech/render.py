@@ -26,6 +26,7 @@ from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.hearing import told
 from narrator.speech.plan import Step, is_doubtful, prompting
 from narrator.speech.requests import (
     Ear,
@@ -38,6 +39,7 @@ from narrator.speech.requests import (
     hear,
     joined,
     keep_try,
+    places,
     prompt_of,
     record_of,
     request_for,
@@ -470,7 +472,13 @@ class _Loop:
             prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
         )
-        return _Judged(record=self.store.put(record, samples, rested(speech, self.engine)))
+        record = self.store.put(record, samples, rested(speech, self.engine))
+        parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
+        told.keep(
+            self.store.heard, record.content, record.text, job.step.language, parts, samples, rate,
+            self.engine.name,
+        )  # fmt: skip
+        return _Judged(record=record)
 
     def _collect(self, timeout: float) -> None:
         if not self.judging:
