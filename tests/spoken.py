@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines import Request
+from narrator.engines import Request, Speech
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Voice
@@ -22,8 +22,8 @@ RATE = DraftEngine.sample_rate
 
 
 @functools.cache
-def draft(text: str = TEXT, variant: str = "m2") -> NDArray[np.float32]:
-    """What the draft voice makes of a text: mono at `RATE`, read only."""
+def drafted(text: str = TEXT, variant: str = "m2") -> Speech:
+    """What the draft voice makes of a text: its samples are read only."""
     request = Request(
         key="clip",
         text=text,
@@ -42,4 +42,9 @@ def draft(text: str = TEXT, variant: str = "m2") -> NDArray[np.float32]:
     speech = outcomes[0].speech
     assert speech is not None
     speech.samples.setflags(write=False)
-    return speech.samples
+    return speech
+
+
+def draft(text: str = TEXT, variant: str = "m2") -> NDArray[np.float32]:
+    """Its sound alone: mono at `RATE`."""
+    return drafted(text, variant).samples

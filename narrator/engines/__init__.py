@@ -96,7 +96,7 @@ class Speech:
     wrong: str = ""
     """What is wrong with it as the engine sees it, in words."""
     words: tuple[TimedWord, ...] = ()
-    """When it says each of `text.words` of its text, where the engine knows."""
+    """When it says the words of its text, divided as it takes them, where the engine knows."""
 
 
 @dataclass(frozen=True, slots=True)

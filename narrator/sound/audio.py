@@ -199,28 +199,41 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     grow over weaker sound (consonants, a decay, a breath that runs into a word) and over gaps as
     short as those of a stop consonant. Levels are relative to the take's own.
     """
-    hop = max(1, round(HOP * rate))
-    count = len(samples) // hop
-    if not count:
-        return 0, 0
-    power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
-    level = 10 * np.log10(power + 1e-12)
-    audible = level[level > -60]
-    if not len(audible):
-        return 0, 0
-    loud = float(np.percentile(audible, 90))
-    noise = min(float(np.percentile(level, 5)), loud - 25)
-    clear = level > max(loud - 25, noise + 10)
-    weak = level > max(loud - 42, noise + 6, -66)
+    clear, weak = _sounding(samples, rate)
     core = _long_runs(clear, gap=2, length=6)
     if core is None:
         return 0, 0
     sounds = np.flatnonzero(weak)
+    hop = hop_of(rate)
     first = _reach(core[0], sounds[sounds < core[0]][::-1], gap=round(0.1 / HOP))
     last = _reach(core[1], sounds[sounds > core[1]], gap=round(0.2 / HOP))
     start = first * hop - round(BEFORE * rate)
     stop = (last + 1) * hop + round(AFTER * rate)
     return max(0, start), min(len(samples), stop)
+
+
+def hop_of(rate: int) -> int:
+    """`HOP` in samples."""
+    return max(1, round(HOP * rate))
+
+
+def audible(samples: Samples, rate: int) -> NDArray[np.bool_]:
+    """Of each `hop_of` samples of a take, whether more is heard than its own silence."""
+    return _sounding(samples, rate)[1]
+
+
+def _sounding(samples: Samples, rate: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Where a take is clear, and where it is at least weak, relative to its own levels."""
+    hop = hop_of(rate)
+    count = len(samples) // hop
+    power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
+    level = 10 * np.log10(power + 1e-12)
+    sound = level[level > -60]
+    if not len(sound):
+        return np.zeros(count, bool), np.zeros(count, bool)
+    loud = float(np.percentile(sound, 90))
+    noise = min(float(np.percentile(level, 5)), loud - 25)
+    return level > max(loud - 25, noise + 10), level > max(loud - 42, noise + 6, -66)
 
 
 def _long_runs(flags: NDArray[np.bool_], gap: int, length: int) -> tuple[int, int] | None:

@@ -26,6 +26,7 @@ from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.hearing import told
 from narrator.speech.hearing.listening import Ear, Listening, Opinion
 from narrator.speech.plan import Step, is_doubtful, prompting
 from narrator.speech.requests import (
@@ -37,6 +38,7 @@ from narrator.speech.requests import (
     examined,
     joined,
     keep_try,
+    places,
     prompt_of,
     record_of,
     request_for,
@@ -489,6 +491,11 @@ class _Loop:
         record = self.store.put(record, samples, rested(speech, self.engine))
         if self.listening and opinion and len(job.parts) == 1:
             self.listening.ear.keep(self.store.heard, record.content, record.text, opinion)
+        parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
+        told.keep(
+            self.store.heard, record.content, record.text, job.step.language, parts, samples, rate,
+            self.engine.name,
+        )  # fmt: skip
         return _Judged(record=record)
 
     def _collect(self, timeout: float) -> None:

@@ -288,3 +288,15 @@ def joined(parts: Sequence[Speech], rate: int) -> audio.Samples:
         start, stop = audio.speech_bounds(part.samples, rate)
         pieces += [audio.fade(part.samples[start:stop], rate), gap]
     return np.concatenate(pieces[:-1])
+
+
+def places(parts: Sequence[Speech], rate: int) -> list[float]:
+    """By how many seconds each part lies later in their take than in itself; may be below 0."""
+    if len(parts) == 1:
+        return [0.0]
+    found, at = [], 0
+    for part in parts:
+        start, stop = audio.speech_bounds(part.samples, rate)
+        found.append((at - start) / rate)
+        at += stop - start + round(HALVES_GAP * rate)
+    return found

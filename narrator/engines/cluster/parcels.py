@@ -11,6 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from narrator.engines.kind import EngineKind, EngineSettings
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake
 from narrator.sound import audio
+from narrator.sound.timing import TimedWord
 
 _COUNTS = ("patches", "tokens", "seed")
 _MACHINES_OWN = {"slots", "process"}
-FORM = 1
+FORM = 2
 """Raised when parcels of an older narrator would be read otherwise."""
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -190,7 +192,8 @@ def of_speech(speech: Speech, rate: int) -> tuple[dict[str, Any], dict[str, NDAr
     # else: what no FLAC holds is for the checks to say
     if speech.state is not None:
         arrays["state"] = speech.state
-    return {**said, "stop": speech.stop, "wrong": speech.wrong}, arrays
+    words = [astuple(word) for word in speech.words]
+    return {**said, "stop": speech.stop, "wrong": speech.wrong, "words": words}, arrays
 
 
 def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
@@ -200,7 +203,8 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
             samples, _ = audio.decode(arrays["flac"].tobytes())
         else:
             samples = arrays["samples"]
-        return Speech(samples, arrays.get("state"), **facts)
+        words = tuple(TimedWord(*word) for word in facts["words"])
+        return Speech(samples, arrays.get("state"), **{**facts, "words": words})
     except (DamagedTake, KeyError, TypeError) as error:
         raise Damaged(f"a take cannot be read: {error}") from error
 

@@ -38,6 +38,7 @@ from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
+from narrator.sound.timing import TimedWord
 
 PACKAGE = "espeakng-loader"
 SAMPLER = 1
@@ -296,14 +297,14 @@ class DraftSession:
         worker.inbox += data
         outcomes: list[Outcome] = []
         while (reply := worker.reply()) is not None:
-            kind, payload = reply
+            kind, payload, told = reply
             if not worker.ready:
                 if kind != wire.READY:
                     raise EngineUnavailable(f"the draft voice does not start: {_text(payload)}")
                 worker.ready = True
                 continue
             request = worker.asked.popleft()
-            outcomes.append(_outcome(request, kind, payload))
+            outcomes.append(_outcome(request, kind, payload, told))
         return outcomes
 
     def _replace(self, worker: _Worker) -> list[Outcome]:
@@ -351,17 +352,18 @@ class _Worker:
         self.outbox = bytearray()
         self.inbox = bytearray()
 
-    def reply(self) -> tuple[int, bytes] | None:
+    def reply(self) -> tuple[int, bytes, bytes] | None:
         """The next reply that has arrived whole."""
         start = wire.REPLY.size
         if len(self.inbox) < start:
             return None
-        kind, length = wire.REPLY.unpack_from(self.inbox)
-        if len(self.inbox) < start + length:
+        kind, length, words = wire.REPLY.unpack_from(self.inbox)
+        middle, end = start + length, start + length + words
+        if len(self.inbox) < end:
             return None
-        payload = bytes(memoryview(self.inbox)[start : start + length])
-        del self.inbox[: start + length]
-        return kind, payload
+        payload, told = bytes(self.inbox[start:middle]), bytes(self.inbox[middle:end])
+        del self.inbox[:end]
+        return kind, payload, told
 
     def kill(self) -> None:
         """End the process and its fork at once, also when the fork alone is left."""
@@ -380,13 +382,16 @@ class _Worker:
 
 
 def _packed(text: str, content: Mapping[str, Any]) -> bytes:
-    # espeak looks up composed letters only, and takes control characters for commands.
-    text = unicodedata.normalize("NFC", text).translate(_CONTROLS)
-    data = json.dumps({**content, "text": text}).encode()
+    data = json.dumps({**content, "text": _readable(text)}).encode()
     return wire.REQUEST.pack(len(data)) + data
 
 
-def _outcome(request: Request, kind: int, payload: bytes) -> Outcome:
+def _readable(text: str) -> str:
+    # espeak looks up composed letters only, and takes control characters for commands.
+    return unicodedata.normalize("NFC", text).translate(_CONTROLS)
+
+
+def _outcome(request: Request, kind: int, payload: bytes, told: bytes) -> Outcome:
     if kind not in (wire.SPEECH, wire.CAPPED):
         return _failed(request, _text(payload))
     spoken = np.frombuffer(payload, "<i2")
@@ -395,7 +400,20 @@ def _outcome(request: Request, kind: int, payload: bytes) -> Outcome:
     samples = np.zeros(len(spoken) + round(TAIL * wire.SAMPLE_RATE), np.float32)
     np.divide(spoken, np.float32(32768), out=samples[: len(spoken)])
     stop = "cap" if kind == wire.CAPPED else "stop"
-    return Outcome(request.key, request.attempt, speech=Speech(samples, stop=stop))
+    speech = Speech(samples, stop=stop, words=_words(request.text, told))
+    return Outcome(request.key, request.attempt, speech=speech)
+
+
+def _words(text: str, told: bytes) -> tuple[TimedWord, ...]:
+    """Words as espeak has them: it takes some together, and numbers apart. None of a text that it
+    was not given letter by letter."""
+    if len(_readable(text)) != len(text):
+        return ()
+    return tuple(
+        TimedWord(first, min(last, len(text)), start / wire.SAMPLE_RATE, stop / wire.SAMPLE_RATE)
+        for first, last, start, stop in wire.WORD.iter_unpack(told)
+        if first < len(text)
+    )
 
 
 def _failed(request: Request, why: str) -> Outcome:

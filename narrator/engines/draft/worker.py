@@ -9,7 +9,9 @@ no call resets (pitch flutter, gain control), so that only a copy of the untouch
 same text the same samples. It also means that a crash of the library costs one line.
 
 A request is a little-endian uint32 length and that many bytes of JSON: voice, pitch, rate, text. A
-reply is a kind (uint8), a uint32 length and that many bytes: 16-bit samples, or a message.
+reply is a kind (uint8), two uint32 lengths and that many bytes: 16-bit samples or a message, and of
+each word that the library says where it lies (uint32 each: its first character, the end of its
+last, and the samples at which it begins and at which the next word or its clause ends).
 """
 
 from __future__ import annotations
@@ -22,16 +24,21 @@ import os
 import signal
 import struct
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 REQUEST = struct.Struct("<I")
-REPLY = struct.Struct("<BI")
+REPLY = struct.Struct("<BII")
+WORD = struct.Struct("<IIII")
 READY, SPEECH, CAPPED, FAILED = range(4)
 
 SAMPLE_RATE = 22050
 SEED = 1
 LIMIT = 300
 """Seconds of speech after which a line is cut off; a line of a book has ten to thirty."""
+
+MOST_WORDS = 10_000
+"""Those after them are said and not told of; thirty a second."""
 
 PATIENCE = 120
 """Seconds after which a fork ends itself, should the library hang and nobody be left to end it."""
@@ -43,8 +50,24 @@ _UTF8 = 1
 _POSITION_CHARACTER = 1
 _RATE, _PITCH = 1, 3
 _BUFFER = 1000  # milliseconds: few callbacks a line
+_LAST, _WORD, _END = 0, 1, 5
+
+
+class _Event(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("identifier", ctypes.c_uint),
+        ("position", ctypes.c_int),  # of a character, from 1
+        ("length", ctypes.c_int),
+        ("milliseconds", ctypes.c_int),
+        ("sample", ctypes.c_int),
+        ("user_data", ctypes.c_void_p),
+        ("name", ctypes.c_char * 8),
+    )
+
+
 _CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.POINTER(_Event)
 )
 
 
@@ -80,12 +103,14 @@ class Espeak:
         """Write the reply to `request` into `sound`."""
         library = self._library
         start = ctypes.addressof(ctypes.c_char.from_buffer(sound)) + REPLY.size
-        room = len(sound) - REPLY.size
+        room = len(sound) - REPLY.size - WORD.size * MOST_WORDS
         used = 0
         kind = SPEECH
+        told: list[tuple[int, int, int, int]] = []
 
-        def collect(wave: Any, count: int, _events: Any) -> int:
+        def collect(wave: Any, count: int, events: Any) -> int:
             nonlocal used, kind
+            told.extend(_told(events))
             if not wave:
                 return 0
             size = 2 * count
@@ -109,7 +134,31 @@ class Espeak:
         if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, _UTF8, None, None) != 0:
             raise EspeakError("espeak-ng refused the text")
         library.espeak_Synchronize()
-        sound[: REPLY.size] = REPLY.pack(kind, used)
+        words = _packed(told, used // 2)
+        whole = REPLY.pack(kind, used, len(words))
+        sound[: len(whole)] = whole
+        sound[len(whole) + used : len(whole) + used + len(words)] = words
+
+
+def _told(events: Any) -> Iterator[tuple[int, int, int, int]]:
+    """Of words and of the ends of clauses: which it is, first character, length, sample."""
+    number = 0
+    while events and events[number].type != _LAST:
+        one = events[number]
+        if one.type in (_WORD, _END):
+            yield one.type, one.position, one.length, one.sample
+        number += 1
+
+
+def _packed(told: list[tuple[int, int, int, int]], end: int) -> bytes:
+    """The words among what was told, each until the next, or the end of its clause."""
+    stops = [sample for *_, sample in told[1:]] + [end]
+    words = [
+        WORD.pack(position - 1, position - 1 + length, sample, stop)
+        for (kind, position, length, sample), stop in zip(told, stops, strict=True)
+        if kind == _WORD and position > 0 < length and sample < stop <= end
+    ]
+    return b"".join(words[:MOST_WORDS])
 
 
 def _write(data: memoryview | bytes) -> None:
@@ -120,7 +169,7 @@ def _write(data: memoryview | bytes) -> None:
 
 def _reply(kind: int, message: str) -> None:
     payload = message.encode()
-    _write(REPLY.pack(kind, len(payload)) + payload)
+    _write(REPLY.pack(kind, len(payload), 0) + payload)
 
 
 def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) -> None:
@@ -134,7 +183,7 @@ def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) 
             library.speak(request, sound)
         except (EspeakError, UnicodeEncodeError) as error:
             payload = str(error).encode()
-            sound[: REPLY.size + len(payload)] = REPLY.pack(FAILED, len(payload)) + payload
+            sound[: REPLY.size + len(payload)] = REPLY.pack(FAILED, len(payload), 0) + payload
         status = 0
     finally:
         os._exit(status)
@@ -142,7 +191,8 @@ def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) 
 
 def serve(library: Espeak) -> None:
     """Answer requests in order until stdin ends."""
-    sound = mmap.mmap(-1, REPLY.size + 2 * SAMPLE_RATE * LIMIT)  # shared with the forks
+    size = REPLY.size + 2 * SAMPLE_RATE * LIMIT + WORD.size * MOST_WORDS
+    sound = mmap.mmap(-1, size)  # shared with the forks
     # What lives now lives for good: keep the collector from copying its pages in every fork.
     gc.collect()
     gc.freeze()
@@ -162,7 +212,8 @@ def serve(library: Espeak) -> None:
             os.waitpid(child, 0)
             raise
         if code == 0:
-            _write(memoryview(sound)[: REPLY.size + REPLY.unpack_from(sound)[1]])
+            _, used, told = REPLY.unpack_from(sound)
+            _write(memoryview(sound)[: REPLY.size + used + told])
         elif code < 0:
             _reply(FAILED, f"espeak-ng crashed ({signal.Signals(-code).name})")
         else:

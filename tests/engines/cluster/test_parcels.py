@@ -23,6 +23,7 @@ from narrator.engines.kind import EngineKind
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Reference, Voice
 from narrator.sound import audio
+from narrator.sound.timing import TimedWord
 from tests.clusters import RATE, reference, request
 
 DRAFT = ENGINES["draft"]
@@ -311,8 +312,10 @@ def test_samples_that_no_flac_holds_come_home_as_they_are(samples: list[float]):
 
 def test_all_that_an_engine_says_of_a_take_comes_home():
     sound = np.zeros(100, np.float32)
-    said = Speech(sound, STATE, "cap", 12, 5, 2**63, "it ran on")
+    words = (TimedWord(0, 3, 0.1, 0.35), TimedWord(4, 8, 0.35, 0.5))
+    said = Speech(sound, STATE, "cap", 12, 5, 2**63, "it ran on", words)
     found = home(said)
+    assert found.words == words
     assert (found.stop, found.patches, found.tokens, found.seed, found.wrong) == (
         "cap", 12, 5, 2**63, "it ran on",
     )  # fmt: skip

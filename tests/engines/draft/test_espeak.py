@@ -175,6 +175,14 @@ def test_decomposed_letters_are_read_like_composed_ones(session: DraftSession) -
     assert np.array_equal(composed, decomposed)
 
 
+def test_it_tells_when_it_says_each_word(session: DraftSession) -> None:
+    speech = say(session, SENTENCE)
+    said = [SENTENCE[word.first : word.last] for word in speech.words]
+    assert said == "The rain fell in torrents and nobody came to the door".split()
+    assert all(word.start < word.stop for word in speech.words)
+    assert speech.words[-1].stop == pytest.approx(seconds(speech) - espeak.TAIL, abs=0.3)
+
+
 @pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
 def test_a_text_without_sound_is_a_failure(session: DraftSession, text: str) -> None:
     (outcome,) = run(session, [request(text)]).values()
