@@ -20,7 +20,7 @@ from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.listening import Ear, Opinion
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 
@@ -61,6 +61,16 @@ class BookHearing:
     cancelled: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A take, and what of it is not known yet."""
+
+    step: Step
+    take: Record
+    heard: bool
+    times: bool
+
+
 def hear(
     manuscript: Manuscript,
     engines: BookEngines,
@@ -92,8 +102,9 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
         else:
             takes.append((step, take))
     found.takes = len(takes)
-    due = [(step, take) for step, take in takes if _is_due(book, ear, step, take)]
-    whole = sum(take.seconds for _, take in due)
+    due = [_Due(step, take, *_due(book, ear, step, take)) for step, take in takes]
+    due = [one for one in due if one.heard or one.times]
+    whole = sum(one.take.seconds for one in due)
     waiting = iter(due)
     while (some := list(islice(waiting, ear.batch))) and not cancel.is_set():
         for take in _listened(book, ear, some):
@@ -106,12 +117,10 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
     return found
 
 
-def _is_due(book: BookPlan, ear: Ear, step: Step, take: Record) -> bool:
-    """Whether anything of a take is not known yet."""
+def _due(book: BookPlan, ear: Ear, step: Step, take: Record) -> tuple[bool, bool]:
+    """Whether a take is to be heard, and whether its words are to be timed."""
     heard, times = _known(book, ear, step, take)
-    return (ear.hears(step.language) and heard is None) or (
-        ear.times(step.language) and times is None
-    )
+    return ear.hears(step.language) and heard is None, ear.times(step.language) and times is None
 
 
 def _known(
@@ -120,19 +129,20 @@ def _known(
     return ear.known(book.store.heard, take.content, step.text)
 
 
-def _listened(book: BookPlan, ear: Ear, some: Sequence[tuple[Step, Record]]) -> Iterator[Record]:
+def _listened(book: BookPlan, ear: Ear, some: Sequence[_Due]) -> Iterator[Record]:
     """Takes of a batch that could be read, with what was heard in them kept."""
-    sounds: list[tuple[Record, SpokenSound]] = []
-    for step, take in some:
+    sounds: list[tuple[_Due, SpokenSound]] = []
+    for due in some:
         try:
-            samples, rate = book.store.read(take.key)
+            samples, rate = book.store.read(due.take.key)
         except DamagedTake:  # the next render finds it gone, and speaks it again
             continue
-        sounds.append((take, SpokenSound(samples, rate, step.text, step.language)))
-    opinions = ear.listen([sound for _, sound in sounds], [None] * len(sounds))
-    for (take, sound), opinion in zip(sounds, opinions, strict=True):
-        ear.keep(book.store.heard, take.content, sound.text, opinion)
-        yield take
+        sounds.append((due, SpokenSound(samples, rate, due.step.text, due.step.language)))
+    heard = ear.hear([sound if due.heard else None for due, sound in sounds])
+    times = ear.align([sound if due.times else None for due, sound in sounds])
+    for (due, sound), one, timed in zip(sounds, heard, times, strict=True):
+        ear.keep(book.store.heard, due.take.content, sound.text, Opinion(heard=one, times=timed))
+        yield due.take
 
 
 def _judge(book: BookPlan, ear: Ear, step: Step, take: Record, found: BookHearing) -> None:

@@ -48,6 +48,11 @@ class Hearings:
         row = self._row("times", content, text, by)
         return None if row is None else _timed(row)
 
+    def told(self, content: str, text: str) -> WordTimes | None:
+        """When the words of a take are said, as who said them knows."""
+        found = self.best(content, text)
+        return None if found is None or _rank(found) else found
+
     def best(self, content: str, text: str) -> WordTimes | None:
         """The most exact times that there are of a take's words: of an engine that knows them, of
         the best aligner, of those the newest; None where nobody found any."""

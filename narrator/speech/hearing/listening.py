@@ -104,11 +104,11 @@ class Ear:
         found = iter(_in_words(recogniser.title, lambda: recogniser.hear(known)))
         return [next(found) if one in known else None for one in sounds]
 
-    def align(self, sounds: Sequence[SpokenSound]) -> list[WordTimes | None]:
-        """When words are said; without words where they could not be found. Raises
+    def align(self, sounds: Sequence[SpokenSound | None]) -> list[WordTimes | None]:
+        """When words are said, of None nothing; without words where they could not be found. Raises
         EngineUnavailable."""
         aligner = self.aligner
-        known = [one for one in sounds if self.times(one.language)]
+        known = [one for one in sounds if one is not None and self.times(one.language)]
         if aligner is None or not known:
             return [None] * len(sounds)
         timed = _in_words(aligner.name, lambda: aligner.align(known))
@@ -122,12 +122,14 @@ class Ear:
     def known(
         self, hearings: Hearings, content: str, text: str
     ) -> tuple[Transcript | None, WordTimes | None]:
-        """What this recogniser and this aligner made of a take before."""
+        """What this recogniser and this aligner made of a take before; its times, as who said it
+        knows them, if anybody does."""
         by = self.recogniser and self.recogniser.identity
         timed_by = self.aligner and self.aligner.identity
         return (
             hearings.heard(content, text, by) if by else None,
-            hearings.times(content, text, timed_by) if timed_by else None,
+            hearings.told(content, text)
+            or (hearings.times(content, text, timed_by) if timed_by else None),
         )
 
     def keep(self, hearings: Hearings, content: str, text: str, opinion: Opinion) -> None:
