@@ -73,7 +73,7 @@ class Hearings:
             if json.loads(next(iter(rows.values())))["take"] in contents
         }
         if len(kept) < len(self._rows):
-            lines = (line for rows in kept.values() for line in rows.values())
+            lines = (line + b"\n" for rows in kept.values() for line in rows.values())
             with files.storage(self.path):
                 files.write(self.path, b"".join(lines))
             self._rows, self._read = kept, (-1, 0)
@@ -83,7 +83,7 @@ class Hearings:
         line = files.sealed_row(row)
         with files.storage(self.path):
             files.append(self.path, line)
-        self._put(row, line)
+        self._put(row, line[:-1])
 
     def _put(self, row: Mapping[str, Any], line: bytes) -> None:
         rows = self._rows.setdefault(row["key"], {})
@@ -111,7 +111,7 @@ class Hearings:
             return
         whole = data.rfind(b"\n") + 1
         self._read = stat.st_ino, begin + whole
-        for line in data[:whole].splitlines(keepends=True):
+        for line in data[:whole].splitlines():
             row = _sound_row(line)
             if row is not None:
                 self._put(row, line)
