@@ -39,7 +39,7 @@ PAGES = [
     ),
     *(
         ROOT / f"docs/{name}.md"
-        for name in ("serve", "mending", "delivery", "manifest", "costs", "questions")
+        for name in ("serve", "mending", "hearing", "delivery", "manifest", "costs", "questions")
     ),
 ]
 OF_ENGINES = {ROOT / "docs/servers.md": "server", ROOT / "docs/cosyvoice2.md": "cosyvoice2"}

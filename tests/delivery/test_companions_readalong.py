@@ -24,7 +24,7 @@ from narrator.importers import import_book
 from narrator.project.facts import BookFacts
 from narrator.text.chunks import cut, without
 from tests.build_epub import METADATA, PNG, build_epub, page
-from tests.spoken_books import delivered, of_lines, spoken
+from tests.spoken_books import delivered, of_lines, spoken, timed
 
 TAGS = BookFacts(
     title="The Sea Door 🚪",
@@ -136,11 +136,17 @@ def check(book: Book, chapters: list[SpokenChapter]) -> None:
 
 
 def make(
-    folder: Path, chapters: list[SpokenChapter], source: Path | None = None, *formats: str
+    folder: Path,
+    chapters: list[SpokenChapter],
+    source: Path | None = None,
+    *formats: str,
+    words: bool = False,
 ) -> tuple[Book, tuple[str, ...]]:
     files = delivered(folder, chapters, *(formats or ("mp3",)), book=False, each=True)
     path = folder / "Read Along.epub"
-    made = companions.write(chapters, files, ["readalong"], tags=TAGS, book=path, source=source)
+    made = companions.write(
+        chapters, files, ["readalong"], tags=TAGS, book=path, source=source, words=words
+    )
     assert made.paths == (path,)
     return Book(path), made.remarks
 
@@ -562,6 +568,83 @@ def test_every_overlay_says_which_element_it_reads(tmp_path: Path) -> None:
             assert len(shown.xpath(f"//*[@id='{fragment}']")) == 1
 
 
+# -- word by word ----------------------------------------------------------------------------------
+
+
+def by_sentence(book: Book) -> list[tuple[str, list[str]]]:
+    """The text of each sentence whose words are lit, and those."""
+    found = []
+    for document, rows in book.overlays().items():
+        shown = etree.fromstring(book.files[document])
+        texts = {e.get("id"): " ".join("".join(e.itertext()).split()) for e in shown.iter("{*}*")}
+        words = {row[0]: row[1] for row in rows}
+        (smil,) = (
+            etree.fromstring(book.files[book.named(book.opf_name, overlay.get("href"))])
+            for item in book.items.values()
+            if book.named(book.opf_name, item.get("href")) == document
+            for overlay in [book.items[item.get("media-overlay")]]
+        )
+        for seq in smil.iterfind(".//s:seq/s:seq", NS):
+            _, _, sentence = seq.get("{http://www.idpf.org/2007/ops}textref").partition("#")
+            lit = [t.get("src").partition("#")[2] for t in seq.iterfind("s:par/s:text", NS)]
+            assert lit
+            inside = shown.xpath(f"//*[@id='{sentence}']//*/@id")
+            assert set(lit) <= set(inside)
+            found.append((texts[sentence], [" ".join(words[id].split()) for id in lit]))
+    return found
+
+
+def test_words_are_lit_within_their_sentences(tmp_path: Path) -> None:
+    one, two = map(timed, chapters())
+    book, _ = make(tmp_path, [one, two], words=True)
+    check(book, [one, two])
+    found = by_sentence(book)
+    assert ("It goes on & on <here>, “they said”.",
+            ["It", "goes", "on &", "on", "<here>,", "“they", "said”."]) in found  # fmt: skip
+    starts = {round(start / 8) for cue in one.timeline.cues for _, _, start, _ in cue.words}
+    lit = [row[3] for row in book.overlays()["EPUB/chapter-001.xhtml"] if "-w" in row[0]]
+    assert {round(start * 1000) for start in lit[1:]} <= starts
+    assert len(lit) == len(starts) - 1  # one that runs over two sentences is in neither
+    shown = etree.fromstring(book.files["EPUB/chapter-001.xhtml"])
+    plain = etree.fromstring(make(tmp_path, [one, two])[0].files["EPUB/chapter-001.xhtml"])
+    assert "".join(shown.itertext()) == "".join(plain.itertext())
+
+
+def test_sentences_without_timed_words_are_lit_whole(tmp_path: Path) -> None:
+    one = timed(spoken("It is late. He slept. It is dark."), only=lambda word: word != "He")
+    cue = one.timeline.cues[0]
+    kept = tuple(word for word in cue.words if "slept" not in cue.text[word[0] : word[1]])
+    one = replace(one, timeline=replace(one.timeline, cues=(replace(cue, words=kept),)))
+    book, _ = make(tmp_path, [one], words=True)
+    check(book, [one])
+    assert book.lit() == ["It", "is", "late.", "He slept.", "It", "is", "dark."]
+
+
+def test_without_times_a_book_of_words_is_one_of_sentences(tmp_path: Path) -> None:
+    by_words = make(tmp_path, chapters(), words=True)[0].files
+    assert by_words == make(tmp_path, chapters())[0].files
+
+
+def test_words_are_found_in_the_pages(tmp_path: Path) -> None:
+    epub = source(tmp_path)
+    own = [timed(one) for one in imported(epub)]
+    book, remarks = make(tmp_path, own, epub, words=True)
+    assert remarks == ()
+    check(book, own)
+    found = by_sentence(book)
+    assert ("Nobody did…", ["Nobody", "did…"]) in found
+    assert ("and Mr. Pym saw it.", ["and", "Mr.", "Pym", "saw", "it."]) in found
+    assert ("Stop at once,” they cried.", ["Stop", "at", "once,”", "they", "cried."]) in found
+    assert ("Café at noon.".replace("é", "e\u0301"), ["Cafe\u0301", "at", "n", "oon."]) in found
+    letters = "".join(filter(str.isalnum, "".join(book.lit())))
+    said = "".join(chunk.text for one in own for chunk in one.chunks)
+    assert letters == "".join(filter(str.isalnum, said))
+    with zipfile.ZipFile(epub) as archive:
+        old = archive.read("OEBPS/one.xhtml").decode()
+    new = re.sub(r"</?span[^>]*>|<link [^>]*>", "", book.files["OEBPS/one.xhtml"].decode())
+    assert new == re.sub(r"</?span[^>]*>|<link [^>]*>", "", old)
+
+
 # -- the validator ---------------------------------------------------------------------------------
 
 
@@ -584,7 +667,14 @@ def test_epubcheck_finds_no_fault_with_a_plain_book(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_epubcheck_finds_no_new_fault_with_a_woven_book(tmp_path: Path) -> None:
+def test_epubcheck_finds_no_fault_with_a_plain_book_of_words(tmp_path: Path) -> None:
+    book, _ = make(tmp_path, list(map(timed, chapters())), words=True)
+    assert messages(book.path) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [False, True])
+def test_epubcheck_finds_no_new_fault_with_a_woven_book(words: bool, tmp_path: Path) -> None:
     epub = source(tmp_path)
-    book, _ = make(tmp_path, imported(epub), epub)
+    book, _ = make(tmp_path, list(map(timed, imported(epub))), epub, words=words)
     assert messages(book.path) <= messages(epub)

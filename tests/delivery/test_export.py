@@ -514,6 +514,41 @@ def test_a_sample_holds_all_voices_of_a_unison_or_none_of_it() -> None:
         assert [cue.chunk for cue in sample.timeline.cues] == held
 
 
+def sentences_of(sound: ChapterAudio, gap: float) -> ChapterAudio:
+    """A chapter whose takes say two words of a second each, with a pause between them."""
+    line = sound.timeline
+    half = round(gap / 2 * line.sample_rate)
+    cues = []
+    for cue in line.cues:
+        middle = (cue.start + cue.stop) // 2
+        words = (0, 4, cue.start, middle - half), (5, 9, middle + half, cue.stop)
+        cues.append(replace(cue, text="One. Two.", words=words, timed_by="draft"))
+    return replace(sound, timeline=replace(line, cues=tuple(cues)))
+
+
+def test_a_sample_of_timed_words_ends_after_a_sentence_of_a_take() -> None:
+    sound = chapter(3, "Long", [tone(2.0, hertz=300 + 100 * n) for n in range(3)])
+    cut = export.excerpt(sentences_of(sound, 0.2), "Sample", 0, 5.6, language="en")
+    first, second = cut.timeline.cues
+    assert [first.text, second.text] == ["One. Two.", "One."]
+    assert second.stop - second.start == round(0.9 * RATE)
+    assert second.words == ((0, 4, second.start, second.stop),)
+    heard, whole = spoken(cut), spoken(sound)
+    at = sound.timeline.cues[0].start
+    size = second.stop - first.start
+    assert_array_equal(heard[first.start : second.stop], whole[at : at + size])
+    assert not heard[second.stop + round(0.2 * RATE) + 1 :].any()  # nothing of the next words
+    assert cut.key != export.excerpt(sound, "Sample", 0, 5.6).key
+
+
+@pytest.mark.parametrize(("gap", "seconds"), [(0.05, 5.6), (0.2, 5.0)])
+def test_a_sample_ends_in_no_take_without_a_pause_or_room(gap: float, seconds: float) -> None:
+    sound = chapter(3, "Long", [tone(2.0), tone(2.0)])
+    cut = export.excerpt(sentences_of(sound, gap), "Sample", 0, seconds, language="en")
+    assert [cue.text for cue in cut.timeline.cues] == ["One. Two."]
+    assert cut.key == export.excerpt(sound, "Sample", 0, seconds).key
+
+
 def test_a_sample_fades_what_lies_around_its_words() -> None:
     sound = chapter(1, "Music", [tone(1.0) for _ in range(4)])
     music = replace(sound, blocks=lambda: (b + np.float32(0.1) for b in sound.blocks()))

@@ -21,7 +21,7 @@ from narrator.pipeline import manuscript
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
-from narrator.sound.assemble import Region, Timeline
+from narrator.sound.assemble import Cue, Region, Timeline
 from narrator.sound.assemble import lay as lay_clips
 from narrator.sound.assemble import spoken as spoken_level
 from narrator.sound.audio import silent
@@ -555,6 +555,27 @@ def test_a_mark_within_a_chunk_lies_where_its_share_of_the_text_ends(tmp_path: P
     scene = laid(book(tmp_path, entry, [text]))
     (cue,) = scene.timeline.cues
     assert scene.layers[0].start == cue.start + round((cue.stop - cue.start) * 10 / 24)
+
+
+@pytest.mark.parametrize(
+    ("timed", "ended", "begun"),
+    [
+        ("The ferry left at", 200, 250),  # between its words
+        ("The left at", 250, 250),  # "ferry" is not timed: its share would end later
+        ("The ferry at", 200, 350),
+    ],
+)
+def test_a_mark_within_a_timed_chunk_lies_between_its_words(
+    timed: str, ended: int, begun: int
+) -> None:
+    text = "The ferry left at eight."
+    words = tuple(
+        (text.index(word), text.index(word) + len(word), 100 * n + 50, 100 * n + 100)
+        for n, word in enumerate(["The", "ferry", "left", "at"])
+        if word in timed.split()
+    )
+    cue = Cue(0, 3000, "k", "1.1", "n", text, Path("1.md"), 1, words=words, timed_by="x")
+    assert music._beside(cue, 10 / 24) == (ended, begun)
 
 
 def test_chapters_are_chosen_by_number_and_title(tmp_path: Path) -> None:

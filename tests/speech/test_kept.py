@@ -88,3 +88,29 @@ def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
     again = Hearings(kept.path)
     assert again.heard("a", "Go.", "p") is None
     assert again.heard("b", "Stop.", "p") == Transcript("stop")
+
+
+# -- several who time words ------------------------------------------------------------------------
+
+
+def times_by(by: str, start: float = 0.0) -> WordTimes:
+    return WordTimes(by, (TimedWord(0, 3, start, 0.9),))
+
+
+def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_path):
+    kept, reader = (Hearings(tmp_path / "heard.jsonl") for _ in range(2))
+    for by in ("whisper small", "pocketsphinx", "qwen3", "draft"):
+        kept.keep_times_by("a", "Yes", by, times_by(by))
+        assert reader.best("a", "Yes") == times_by(by)
+    kept.keep_times_by("a", "Yes", "whisper small", times_by("whisper small"))
+    assert reader.best("a", "Yes") == times_by("draft")
+
+
+def test_of_two_alike_the_newest_times_are_the_best_and_none_without_words(tmp_path):
+    kept = Hearings(tmp_path / "heard.jsonl")
+    kept.keep_times_by("a", "Yes", "one", times_by("whisper", 0.1))
+    kept.keep_times_by("a", "Yes", "two", times_by("whisper", 0.2))
+    kept.keep_times_by("a", "Yes", "three", WordTimes("draft", ()))
+    assert kept.best("a", "Yes") == times_by("whisper", 0.2)
+    kept.keep_times_by("a", "Yes", "one", times_by("whisper", 0.3))
+    assert kept.best("a", "Yes") == Hearings(kept.path).best("a", "Yes") == times_by("whisper", 0.3)

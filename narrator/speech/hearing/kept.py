@@ -80,7 +80,7 @@ class Hearings:
             if json.loads(next(iter(rows.values())))["take"] in contents
         }
         if len(kept) < len(self._rows):
-            lines = (line for rows in kept.values() for line in rows.values())
+            lines = (line + b"\n" for rows in kept.values() for line in rows.values())
             with files.storage(self.path):
                 files.write(self.path, b"".join(lines))
             self._rows, self._read = kept, (-1, 0)
@@ -92,7 +92,7 @@ class Hearings:
         with files.storage(self.path):
             # what a killed writer left of its row ends here
             files.append(self.path, b"\n" * self._is_torn + line)
-        self._put(row, line)
+        self._put(row, line[:-1])
 
     def _put(self, row: Mapping[str, Any], line: bytes) -> None:
         rows = self._rows.setdefault(row["key"], {})
@@ -121,7 +121,7 @@ class Hearings:
             return
         whole = data.rfind(b"\n") + 1
         self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
-        for line in data[:whole].splitlines(keepends=True):
+        for line in data[:whole].splitlines():
             row = _sound_row(line)
             if row is not None:
                 self._put(row, line)

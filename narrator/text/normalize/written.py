@@ -95,7 +95,8 @@ def _is_apart(text: str, before: TimedWord, word: TimedWord, language: str) -> b
 def _with_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
     """Words with the marks that touch them, those between two with the first."""
     low = 0
-    for word, end in zip(words, [*(after.first for after in words[1:]), len(text)], strict=True):
+    ends = [*(after.first for after in words[1:]), len(text)]
+    for word, end in zip(words, ends, strict=False):
         first, last = word.first, word.last
         while first > low and _is_mark(text[first - 1]):
             first -= 1

@@ -1,0 +1,250 @@
+"""Recordings that no project of ours made, each with its text beside it: heard, and timed.
+
+A recording is heard in windows. Which words of the text each window should say follows from what
+was heard in it; where that differs, it is heard once more with them, which tells the recogniser's
+mistakes from the speaker's. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Event
+from typing import TypeVar
+
+from narrator import files
+from narrator.errors import StorageError, UsageError, UserError
+from narrator.importers import encoding
+from narrator.sound import audio, media
+from narrator.sound.timing import TimedWord
+from narrator.speech.hearing import SpokenSound, Transcript
+from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
+from narrator.speech.hearing.judging import judge
+from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.windows import Window, windows
+from narrator.text.normalize import Lexicon, normalize
+from narrator.text.recognise import language_of
+from narrator.text.words import words
+
+SOUNDS = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .oga .ogg .opus .wav".split())
+"""Endings of files that are heard."""
+TEXTS = (".txt", ".md")
+RATE = 16_000
+_Row = TypeVar("_Row")
+_BEYOND = 20
+"""Words that a window may say more than were heard in it."""
+_LARGEST = 16_000_000
+"""Bytes of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A recording, and the file of its text."""
+
+    sound: Path
+    text: Path
+
+
+def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list[Path]]:
+    """The recordings of a file or folder, each with its text of the same name beside it (or with
+    `text`, of a single file), and those that have none. Raises UsageError."""
+    if place.is_dir():
+        if text is not None:
+            raise UsageError("--text is for one recording; in a folder each has a text of its name")
+        with files.storage(place):
+            sounds = sorted(path for path in place.iterdir() if path.suffix.lower() in SOUNDS)
+        if not sounds:
+            raise UsageError(
+                f"{place}: no manifest, and no recordings ({' '.join(sorted(SOUNDS))})"
+            )
+    else:
+        sounds = [place]
+    found: list[Reading] = []
+    for sound in sounds:
+        beside = (sound.with_suffix(ending) for ending in TEXTS)
+        own = text or next((path for path in beside if path.is_file()), None)
+        if own is not None:
+            found.append(Reading(sound, own))
+    if not found:
+        raise UsageError(
+            f"{place}: no text beside it ({sounds[0].stem}.txt), so there is nothing to compare "
+            "with; --text names one"
+        )
+    return found, [one for one in sounds if one not in {own.sound for own in found}]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A passage that does not say its text."""
+
+    start: float
+    """Second of the recording, near which it is."""
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingHeard:
+    """What came of listening to a recording."""
+
+    reading: Reading
+    language: str
+    seconds: float
+    text: str
+    """As it is spoken."""
+    error: float
+    """Words that were heard otherwise, for each of the text."""
+    wrong: tuple[Wrong, ...]
+    words: tuple[TimedWord, ...]
+    """Of `text`, as far as they were found."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A window, and what of the text it should say."""
+
+    start: float
+    """Second of the recording."""
+    first: int
+    """Where its text begins in the whole."""
+    sound: SpokenSound
+    heard: Transcript
+
+
+def hear(
+    reading: Reading,
+    ear: Ear,
+    *,
+    language: str | None = None,
+    tell: Callable[[float], None],
+    cancel: Event,
+) -> ReadingHeard | None:
+    """Listen to one recording; None where it was stopped. `tell` hears the share that is done.
+
+    Raises UserError, StorageError, EngineUnavailable.
+    """
+    written = _read(reading.text)
+    language = language or language_of(written) or "en"
+    if not ear.hears(language):
+        raise UsageError(f"{reading.text}: is in '{language}', which is not known to what listens")
+    text = _spoken(written, language)
+    seconds = _seconds(reading.sound)
+    heard: list[tuple[Window, Transcript]] = []
+    for batch in _batched(_windows(reading.sound), ear.batch):
+        if cancel.is_set():
+            return None
+        sounds = [SpokenSound(one.samples, RATE, "", language) for one in batch]
+        found = (one or Transcript("") for one in ear.hear(sounds))
+        heard += zip(batch, found, strict=True)
+        end = batch[-1].start + len(batch[-1].samples) / RATE
+        tell(min(1.0, 0.8 * end / max(seconds, end)))
+    parts = list(_parts(text, language, heard))
+    wrong = [one for some in _batched(parts, ear.batch) for one in _wrong(some, ear)]
+    tell(0.9)
+    timed = [word for some in _batched(parts, ear.batch) for word in _timed(some, ear)]
+    whole = fidelity(text, " ".join(one.text for _, one in heard), language)
+    return ReadingHeard(reading, language, seconds, text, whole.error,
+                        tuple(_placed(wrong, timed)), tuple(timed))  # fmt: skip
+
+
+def _parts(text: str, language: str, heard: Sequence[tuple[Window, Transcript]]) -> Iterator[_Part]:
+    """Windows with what of the text each should say: as far as what was heard in it reaches."""
+    spans, at = words(text, language), 0
+    for number, (window, one) in enumerate(heard, 1):
+        count = len(words(one.text, language))
+        reach = min(len(spans), at + count + max(_BEYOND, count // 2))
+        last = len(spans) if number == len(heard) else at
+        if at < reach and number < len(heard):
+            passage = text[spans[at][0] : spans[reach - 1][1]]
+            last = at + _reached(fidelity(passage, one.text, language), reach - at, language)
+        first, stop = (spans[at][0], spans[last - 1][1]) if at < last else (len(text), len(text))
+        sound = SpokenSound(window.samples, RATE, text[first:stop], language)
+        yield _Part(window.start, first, sound, one)
+        at = last
+
+
+def _reached(found: Fidelity, size: int, language: str) -> int:
+    """How many words of a passage, which has so many and is too long, were reached."""
+    for one in found.differences:
+        if one.words[1] == size and one.kind in ("missing", "other"):
+            return min(size, one.words[0] + len(words(one.got, language)))
+    return size
+
+
+def _wrong(parts: Sequence[_Part], ear: Ear) -> Iterator[tuple[_Part, Difference]]:
+    """What is wrong with each of a batch, as a second hearing with its text says."""
+    odd = [one for one in parts if _differs(one)]
+    for part, heard in zip(odd, ear.hear([one.sound for one in odd]), strict=True):
+        found = judge(heard or part.heard, part.sound.text, part.sound.language, ear.error)
+        for one in found.wrong:
+            yield part, one
+
+
+def _differs(part: _Part) -> bool:
+    return bool(fidelity(part.sound.text, part.heard.text, part.sound.language).differences)
+
+
+def _timed(parts: Sequence[_Part], ear: Ear) -> Iterator[TimedWord]:
+    """The words of a batch, as places and seconds of the whole."""
+    for part, times in zip(parts, ear.align([one.sound for one in parts]), strict=True):
+        for one in times.words if times else ():
+            yield TimedWord(part.first + one.first, part.first + one.last,
+                            part.start + one.start, part.start + one.stop)  # fmt: skip
+
+
+def _placed(
+    wrong: Iterable[tuple[_Part, Difference]], timed: Sequence[TimedWord]
+) -> Iterator[Wrong]:
+    """When each passage is said, or should be; as near as the words before it are timed."""
+    firsts = [word.first for word in timed]
+    for part, one in wrong:
+        place = bisect.bisect_right(firsts, part.first + one.first) - 1
+        near = timed[place].start if place >= 0 else part.start
+        yield Wrong(max(part.start, near), one)
+
+
+def _batched(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
+    waiting = iter(rows)
+    while some := list(islice(waiting, size)):
+        yield some
+
+
+def _read(path: Path) -> str:
+    try:
+        with files.storage(path):
+            return encoding.decode(files.read_whole(path, _LARGEST)).text
+    except files.TooLarge:
+        raise StorageError(f"{path}: larger than 16 MB, which no text of a recording is") from None
+
+
+def _spoken(written: str, language: str) -> str:
+    lexicon = Lexicon([])
+    paragraphs = (" ".join(one.split()) for one in written.split("\n\n"))
+    said = (
+        normalize(one, language=language, speaker="", lexicon=lexicon).text for one in paragraphs
+    )
+    return " ".join(filter(None, said))
+
+
+def _seconds(path: Path) -> float:
+    with _in_words(path), media.sound(path) as container:
+        return (container.duration or 0) / 1_000_000
+
+
+def _windows(path: Path) -> Iterator[Window]:
+    with _in_words(path), media.sound(path) as container:
+        rate = container.streams.audio[0].rate
+        yield from windows(audio.resampled(audio.decoded(container), rate, RATE), RATE)
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except media.Unfit as error:
+        raise UserError(f"{path}: {error}") from error
