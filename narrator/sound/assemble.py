@@ -38,7 +38,7 @@ class Region:
     speed: float
     """1.1 is ten per cent faster, at the same pitch."""
     pause: float
-    """Seconds of silence after it, and after all that is heard with it."""
+    """Seconds without sound after it, and after all that is heard with it."""
     chunk: str
     speaker: str
     text: str
@@ -48,6 +48,8 @@ class Region:
     """Whether it is heard at the same time as the clip before."""
     times: WordTimes | None = None
     """Of the words of `text`, in seconds of the take; None where nobody timed them."""
+    quiet: tuple[float, float] = (0.0, 0.0)
+    """Seconds of the take within its bounds before its first and after its last sound."""
 
     @property
     def length(self) -> int:
@@ -140,12 +142,13 @@ class Timeline:
 def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) -> Timeline:
     """Clips one after the other, each with its pause; head and tail are seconds of silence.
 
-    Those in unison begin together, and the pause of the first follows the end of the last. The last
-    clip's pause counts only for what it is longer than the tail. Raises ValueError for a
-    pause, a speed or bounds that cannot be.
+    A pause is what is heard, from the last sound to the first: the quiet that lies within clips is
+    part of it, and clips follow at once where it is longer. Those in unison begin together, and the
+    pause of the first follows the end of the last. The last clip's pause counts only for what it is
+    longer than the tail. Raises ValueError for a pause, a speed or bounds that cannot be.
     """
     cues: list[Cue] = []
-    position = round(head * sample_rate)
+    position = sounded = round(head * sample_rate)
     pause = 0
     for clip in clips:
         if clip.pause < 0 or clip.speed <= 0 or not 0 <= clip.start <= clip.stop:
@@ -154,10 +157,12 @@ def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) 
         if together:
             start = cues[-1].start
         else:
-            start = position + pause
+            begins = round(clip.quiet[0] / clip.speed * sample_rate)
+            start = max(position, sounded + pause - begins)
             pause = round(clip.pause * sample_rate)
         stop = start + clip.length
         position = max(position, stop)
+        sounded = max(sounded, stop - round(clip.quiet[1] / clip.speed * sample_rate))
         cues.append(
             Cue(
                 start=start,

@@ -212,6 +212,19 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     return max(0, start), min(len(samples), stop)
 
 
+def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
+    """Seconds of quiet that `speech_bounds` left before the first and after the last sound of a
+    take of `length` samples.
+
+    It follows from the bounds, so takes need not be read for it: what lies within is quiet by how
+    they were found. Where a bound is the take's own edge, sound is taken to reach it.
+    """
+    start, stop = bounds
+    if stop <= start:
+        return 0.0, 0.0
+    return BEFORE if start > 0 else 0.0, AFTER if stop < length else 0.0
+
+
 def hop_of(rate: int) -> int:
     """`HOP` in samples."""
     return max(1, round(HOP * rate))

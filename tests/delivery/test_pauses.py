@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from narrator.delivery.layout import laid_out
 from narrator.pipeline.manuscript import read
 from narrator.sound.assemble import Timeline
+from narrator.sound.audio import AFTER, BEFORE
 from tests import books
 from tests.fakes import HumEngine
 
@@ -33,12 +35,17 @@ def texts(path: Path) -> list[str]:
     return [one.chunk.text for one in read(path).spoken if one.chapter == 0]
 
 
+WITHIN = BEFORE + AFTER
+"""Seconds of quiet within two takes where they meet: the least that is heard between them."""
+
+
 def gaps(timeline: Timeline) -> list[float]:
-    """Seconds of silence before, between and after the takes of a chapter."""
+    """Seconds of silence before and after a chapter's takes, and without sound between them."""
     edges = [0, *(edge for cue in timeline.cues for edge in (cue.start, cue.stop))]
     edges.append(timeline.length)
     pairs = zip(edges[::2], edges[1::2], strict=True)
-    return [(stop - start) / timeline.sample_rate for start, stop in pairs]
+    head, *between, tail = [(stop - start) / timeline.sample_rate for start, stop in pairs]
+    return [head, *(gap + WITHIN for gap in between), tail]
 
 
 def heard(path: Path) -> list[float]:
@@ -55,12 +62,12 @@ SHORT = "Yes.\n\nNo.\n\nPerhaps."
     [
         (SHORT, "line: 3", [0.75, 3, 3, 1.5]),
         (SHORT, "line: 0.2", [0.75, 0.2, 0.2, 1.5]),
-        (SHORT, "line: 0", [0.75, 0, 0, 1.5]),
+        (SHORT, "line: 0", [0.75, WITHIN, WITHIN, 1.5]),
         (SHORT, "line: 3, sentence: 1", [0.75, 3, 3, 1.5]),
         ("Yes.\n\n[pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
         ("Yes. [pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
         ("Yes.\n\nnarrator: [pause 2s] No.\n\nPerhaps.", "", [0.75, 2, 1.5]),
-        ("Yes.\n\n[pause 0s]\n\nNo.\n\nPerhaps.", "", [0.75, 0, 1.5]),
+        ("Yes.\n\n[pause 0s]\n\nNo.\n\nPerhaps.", "", [0.75, WITHIN, 1.5]),
         ("Yes.\n\n[pause 1s]\n\n[pause 1s]\n\nNo.", "line: 3", [0.75, 2, 1.5]),
         ("Yes. [pause 2s] And no.", "line: 3", [0.75, 2, 1.5]),
         ("Yes.\n\nann: No.\n\nnarrator: So.", "speaker: 2, line: 3", [0.75, 2, 2, 1.5]),
@@ -84,6 +91,14 @@ SHORT = "Yes.\n\nNo.\n\nPerhaps."
 )
 def test_a_pause_is_heard(text: str, pauses: str, expected: list[float], tmp_path: Path) -> None:
     assert heard(write(tmp_path, text, pauses)) == pytest.approx(expected, abs=0.001)
+
+
+def test_the_quiet_around_speech_is_part_of_the_pause(tmp_path: Path) -> None:
+    report, _ = books.speak(write(tmp_path, SHORT, "line: 1"), HumEngine())
+    chapter = laid_out(report.plan, [0])[0]
+    sounds = np.flatnonzero(np.abs(np.concatenate(list(chapter.blocks()))) > 0.003)
+    rests = np.diff(sounds) / chapter.timeline.sample_rate
+    assert rests[rests > 0.5].tolist() == pytest.approx([1, 1], abs=0.02)
 
 
 def test_lines_with_the_usual_pause_between_them_share_a_chunk(tmp_path: Path) -> None:

@@ -52,6 +52,14 @@ def test_clips_follow_one_another_with_their_pauses() -> None:
     assert timeline.length == timeline.cues[-1].stop + round(1.5 * RATE)
 
 
+def test_the_quiet_within_clips_is_part_of_their_pauses() -> None:
+    quiet = clip(0, RATE, quiet=(0.02, 0.1), speed=1.25)
+    first, then, last = laid([quiet, clip(1, RATE, pause=0.05, quiet=(0.02, 0.1)), quiet]).cues
+    assert first.start == round(0.7 * RATE)  # the head is a silence of its own
+    assert then.start - first.stop == round((0.5 - 0.02 - 0.1 / 1.25) * RATE)
+    assert last.start == then.stop  # more than a pause of 0.05
+
+
 def test_only_the_speech_of_a_take_is_laid() -> None:
     cue = laid([clip(0, 9000, start=4000)]).cues[0]
     assert cue.stop - cue.start == 5000

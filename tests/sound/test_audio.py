@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from narrator.errors import DamagedTake
 from narrator.sound import audio
-from narrator.sound.audio import speech_bounds
+from narrator.sound.audio import room, speech_bounds
 from tests.sounds import RATE, Samples, blocks, noise, silence, tone, voice
 
 MS = RATE / 1000
@@ -97,6 +97,12 @@ def test_speech_is_cut_out_of_silence_with_room_for_attack_and_decay() -> None:
 def test_speech_that_fills_a_take_is_all_kept() -> None:
     sound = tone(0.5)
     assert speech_bounds(sound, RATE) == (0, len(sound))
+
+
+def test_the_room_that_bounds_leave_is_known_without_the_sound() -> None:
+    sound = np.concatenate([silence(0.5), tone(1.0), silence(0.8)])
+    assert room(speech_bounds(sound, RATE), len(sound)) == (audio.BEFORE, audio.AFTER)
+    assert room((0, len(sound)), len(sound)) == room((0, 0), len(sound)) == (0, 0)
 
 
 def test_a_click_is_not_speech() -> None:

@@ -100,17 +100,17 @@ def times_by(by: str, start: float = 0.0) -> WordTimes:
 def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_path):
     kept, reader = (Hearings(tmp_path / "heard.jsonl") for _ in range(2))
     for by in ("whisper small", "pocketsphinx", "qwen3", "draft"):
-        kept.keep_times_by("a", "Yes", by, times_by(by))
+        kept.keep_times("a", "Yes", by, times_by(by))
         assert reader.best("a", "Yes") == times_by(by)
-    kept.keep_times_by("a", "Yes", "whisper small", times_by("whisper small"))
+    kept.keep_times("a", "Yes", "whisper small", times_by("whisper small"))
     assert reader.best("a", "Yes") == times_by("draft")
 
 
 def test_of_two_alike_the_newest_times_are_the_best_and_none_without_words(tmp_path):
     kept = Hearings(tmp_path / "heard.jsonl")
-    kept.keep_times_by("a", "Yes", "one", times_by("whisper", 0.1))
-    kept.keep_times_by("a", "Yes", "two", times_by("whisper", 0.2))
-    kept.keep_times_by("a", "Yes", "three", WordTimes("draft", ()))
+    kept.keep_times("a", "Yes", "one", times_by("whisper", 0.1))
+    kept.keep_times("a", "Yes", "two", times_by("whisper", 0.2))
+    kept.keep_times("a", "Yes", "three", WordTimes("draft", ()))
     assert kept.best("a", "Yes") == times_by("whisper", 0.2)
-    kept.keep_times_by("a", "Yes", "one", times_by("whisper", 0.3))
+    kept.keep_times("a", "Yes", "one", times_by("whisper", 0.3))
     assert kept.best("a", "Yes") == Hearings(kept.path).best("a", "Yes") == times_by("whisper", 0.3)
