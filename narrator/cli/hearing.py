@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +16,6 @@ from narrator.cli.progress import StageLine, stage
 from narrator.cli.rendering import STOPPED, stop_on_signals
 from narrator.cli.shared import (
     AsJson,
-    Book,
     Chapters,
     Draft,
     Speakers,
@@ -22,15 +23,18 @@ from narrator.cli.shared import (
     awake,
     counted,
     err,
+    near,
     out,
     short,
     source,
 )
-from narrator.sound.clock import clock
+from narrator.errors import UsageError
+from narrator.sound.clock import clock, fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.hearing import BookHearing, Misheard
+    from narrator.pipeline.recordings import ReadingHeard
 
 LISTED = 40
 """Takes that are said one by one."""
@@ -38,13 +42,25 @@ LISTED = 40
 
 @app.command()
 def hear(
-    book: Book = Path("book.yaml"),
+    book: Annotated[
+        Path,
+        typer.Argument(help="The manifest, or its folder; or recordings with their texts beside."),
+    ] = Path("book.yaml"),
     draft: Draft = False,
     chapter: Chapters = None,
     speaker: Speakers = None,
     align: Annotated[
         bool, typer.Option("--align", help="Find when each word is said, and nothing else.")
     ] = False,
+    text: Annotated[
+        Path | None, typer.Option("--text", help="Of one recording: the file of what it says.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", help="Of recordings: en-GB, de. Else by their text.")
+    ] = None,
+    times: Annotated[
+        Path | None, typer.Option("--out", help="A folder for the times of recordings' words.")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option("--model", help="What hears: small.en, large-v3-turbo, a hub id, a folder."),
@@ -53,16 +69,37 @@ def hear(
 ) -> None:
     """Listen to what is rendered: whether it says its text, and when each word is said. Exit code
     1: some takes do not say theirs, and are doubtful from now on."""
+    from narrator.pipeline import recordings
+
+    cancel = threading.Event()
+    stop_on_signals(cancel)
+    if recordings.are_there(book):
+        asked = _Asked(text, language, model, align, times)
+        _hear_recordings(book, asked, cancel, as_json)
+    elif text or language or times:
+        raise UsageError("--text, --language and --out are for recordings, not for a book")
+    else:
+        _hear_book(book, draft, chapter or (), speaker or (), align, model, cancel, as_json)
+
+
+def _hear_book(
+    book: Path,
+    draft: bool,
+    chapters: Sequence[str],
+    speakers: Sequence[str],
+    align: bool,
+    model: str | None,
+    cancel: threading.Event,
+    as_json: bool,
+) -> None:
     from narrator.pipeline import bookengines, bookplan, hearing
     from narrator.pipeline.manuscript import read
     from narrator.speech.hearing import choosing
 
-    cancel = threading.Event()
-    stop_on_signals(cancel)
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         manuscript = read(book)
         project = manuscript.project
-        selection = bookplan.select(manuscript, chapter or (), speaker or (), False)
+        selection = bookplan.select(manuscript, chapters, speakers, False)
         engines = bookengines.engines_for(project, draft=draft)
     ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
     what = "timing words" if align else "listening"
@@ -150,3 +187,58 @@ def _json(found: BookHearing) -> dict[str, object]:
             for one in found.misheard
         ],
     }
+
+
+# -- recordings of others --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of recordings."""
+
+    text: Path | None
+    language: str | None
+    model: str | None
+    align: bool
+    times: Path | None
+
+
+def _hear_recordings(place: Path, asked: _Asked, cancel: threading.Event, as_json: bool) -> None:
+    from narrator.pipeline import recordings
+    from narrator.project.schema import Checks
+    from narrator.speech.hearing import choosing
+
+    found, alone = recordings.readings(place, asked.text)
+    ear = choosing.ear_for(Checks(), Path.cwd(), model=asked.model)
+    heard: list[ReadingHeard] = []
+    with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
+        for reading in found:
+            tell = partial(line, f"listening to {reading.sound.name}") if line else _unsaid
+            one = recordings.hear(reading, ear, language=asked.language, tell=tell, cancel=cancel)
+            if one is None:
+                break
+            heard.append(one)
+            if asked.times is not None:
+                recordings.write_times(one, asked.times)
+    if as_json:
+        out.print_json(data=[recordings.as_json(one, words=asked.align) for one in heard])
+    else:
+        _print_recordings(heard, alone, asked)
+    if cancel.is_set():
+        raise typer.Exit(STOPPED)
+    if not asked.align and any(one.wrong for one in heard):
+        raise typer.Exit(1)
+
+
+def _print_recordings(heard: Sequence[ReadingHeard], alone: Sequence[Path], asked: _Asked) -> None:
+    for one in heard:
+        wrong = () if asked.align else one.wrong
+        for passage in wrong:
+            err.print(f"{near(one.reading.sound)} {fine_clock(passage.start)}: {passage.said}")
+        said = f"{near(one.reading.sound)}: {clock(one.seconds)}, {one.error:.1%} heard otherwise"
+        said = f"{near(one.reading.sound)}: {clock(one.seconds)}" if asked.align else said
+        timed = f"{len(one.words)} words timed"
+        out.print(f"{said}, {counted(len(wrong), 'passage')} wrong, {timed}" if not asked.align
+                  else f"{said}, {timed}")  # fmt: skip
+    for path in alone:
+        err.print(f"{near(path)}: left out: no text of its name beside it")

@@ -19,6 +19,7 @@ from typing import TypeVar
 from narrator import files
 from narrator.errors import StorageError, UsageError, UserError
 from narrator.importers import encoding
+from narrator.project.place import NAME
 from narrator.sound import audio, media
 from narrator.sound.timing import TimedWord
 from narrator.speech.hearing import SpokenSound, Transcript
@@ -49,6 +50,17 @@ class Reading:
     text: Path
 
 
+def are_there(place: Path) -> bool:
+    """Whether a path means recordings, not a project."""
+    if place.is_dir():
+        return not (place / NAME).exists() and any(map(_is_sound, place.iterdir()))
+    return _is_sound(place)
+
+
+def _is_sound(path: Path) -> bool:
+    return path.suffix.lower() in SOUNDS
+
+
 def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list[Path]]:
     """The recordings of a file or folder, each with its text of the same name beside it (or with
     `text`, of a single file), and those that have none. Raises UsageError."""
@@ -56,7 +68,7 @@ def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list
         if text is not None:
             raise UsageError("--text is for one recording; in a folder each has a text of its name")
         with files.storage(place):
-            sounds = sorted(path for path in place.iterdir() if path.suffix.lower() in SOUNDS)
+            sounds = sorted(filter(_is_sound, place.iterdir()))
         if not sounds:
             raise UsageError(
                 f"{place}: no manifest, and no recordings ({' '.join(sorted(SOUNDS))})"
@@ -84,6 +96,14 @@ class Wrong:
     start: float
     """Second of the recording, near which it is."""
     difference: Difference
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        one = self.difference
+        if one.kind == "other":
+            return f'"{one.meant}" heard as "{one.got}"'
+        return f'{one.kind} "{one.got if one.kind == "added" else one.meant}"'
 
 
 @dataclass(frozen=True, slots=True)
