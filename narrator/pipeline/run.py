@@ -279,9 +279,9 @@ def ear_of(checks: schema.Checks) -> requests.Ear | None:
     """What listens to takes, if the manifest wants them heard. Raises EngineUnavailable."""
     if checks.recognition == "never":
         return None
-    from narrator.speech.hearing import choosing, compare
+    from narrator.speech.hearing import choosing, judging
 
-    return compare.Listener(choosing.recogniser(checks), checks.recognition, checks.text_error)
+    return judging.Listener(choosing.recogniser(checks), checks.recognition, checks.text_error)
 
 
 def _refuse_unspoken(book: BookPlan) -> None:
