@@ -34,7 +34,7 @@ from narrator.sound.clock import clock, fine_clock
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.hearing import BookHearing, Misheard
-    from narrator.pipeline.recordings import ReadingHeard
+    from narrator.pipeline.recordings import RecitalHeard
 
 LISTED = 40
 """Takes that are said one by one."""
@@ -74,7 +74,7 @@ def hear(
     cancel = threading.Event()
     stop_on_signals(cancel)
     if recordings.are_there(book):
-        asked = _Asked(text, language, model, align, times)
+        asked = _OfRecordings(text, language, model, align, times)
         _hear_recordings(book, asked, cancel, as_json)
     elif text or language or times:
         raise UsageError("--text, --language and --out are for recordings, not for a book")
@@ -193,7 +193,7 @@ def _json(found: BookHearing) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _OfRecordings:
     """What is asked of recordings."""
 
     text: Path | None
@@ -203,18 +203,20 @@ class _Asked:
     times: Path | None
 
 
-def _hear_recordings(place: Path, asked: _Asked, cancel: threading.Event, as_json: bool) -> None:
+def _hear_recordings(
+    place: Path, asked: _OfRecordings, cancel: threading.Event, as_json: bool
+) -> None:
     from narrator.pipeline import recordings
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
 
-    found, alone = recordings.readings(place, asked.text)
+    found, alone = recordings.recitals(place, asked.text)
     ear = choosing.ear_for(Checks(), Path.cwd(), model=asked.model)
-    heard: list[ReadingHeard] = []
+    heard: list[RecitalHeard] = []
     with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
-        for reading in found:
-            tell = partial(line, f"listening to {reading.sound.name}") if line else _unsaid
-            one = recordings.hear(reading, ear, language=asked.language, tell=tell, cancel=cancel)
+        for recital in found:
+            tell = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
+            one = recordings.hear(recital, ear, language=asked.language, tell=tell, cancel=cancel)
             if one is None:
                 break
             heard.append(one)
@@ -230,13 +232,19 @@ def _hear_recordings(place: Path, asked: _Asked, cancel: threading.Event, as_jso
         raise typer.Exit(1)
 
 
-def _print_recordings(heard: Sequence[ReadingHeard], alone: Sequence[Path], asked: _Asked) -> None:
+def _print_recordings(
+    heard: Sequence[RecitalHeard], alone: Sequence[Path], asked: _OfRecordings
+) -> None:
+    from narrator.speech.hearing.judging import told
+
     for one in heard:
         wrong = () if asked.align else one.wrong
         for passage in wrong:
-            err.print(f"{near(one.reading.sound)} {fine_clock(passage.start)}: {passage.said}")
-        said = f"{near(one.reading.sound)}: {clock(one.seconds)}, {one.error:.1%} heard otherwise"
-        said = f"{near(one.reading.sound)}: {clock(one.seconds)}" if asked.align else said
+            err.print(
+                f"{near(one.recital.sound)} {fine_clock(passage.start)}: {told(passage.difference)}"
+            )
+        said = f"{near(one.recital.sound)}: {clock(one.seconds)}, {one.error:.1%} heard otherwise"
+        said = f"{near(one.recital.sound)}: {clock(one.seconds)}" if asked.align else said
         timed = f"{len(one.words)} words timed"
         out.print(f"{said}, {counted(len(wrong), 'passage')} wrong, {timed}" if not asked.align
                   else f"{said}, {timed}")  # fmt: skip

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from narrator import files
 from narrator.errors import StorageError, UsageError, UserError
@@ -26,7 +27,7 @@ from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
 from narrator.speech.hearing.judging import judge
 from narrator.speech.hearing.listening import Ear
-from narrator.speech.hearing.windows import Window, windows
+from narrator.speech.hearing.windows import SoundWindow, windows
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.recognise import language_of
 from narrator.text.words import words
@@ -43,7 +44,7 @@ _LARGEST = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Recital:
     """A recording, and the file of its text."""
 
     sound: Path
@@ -61,7 +62,7 @@ def _is_sound(path: Path) -> bool:
     return path.suffix.lower() in SOUNDS
 
 
-def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list[Path]]:
+def recitals(place: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
     """The recordings of a file or folder, each with its text of the same name beside it (or with
     `text`, of a single file), and those that have none. Raises UsageError."""
     if place.is_dir():
@@ -75,12 +76,12 @@ def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list
             )
     else:
         sounds = [place]
-    found: list[Reading] = []
+    found: list[Recital] = []
     for sound in sounds:
         beside = (sound.with_suffix(ending) for ending in TEXTS)
         own = text or next((path for path in beside if path.is_file()), None)
         if own is not None:
-            found.append(Reading(sound, own))
+            found.append(Recital(sound, own))
     if not found:
         raise UsageError(
             f"{place}: no text beside it ({sounds[0].stem}.txt), so there is nothing to compare "
@@ -90,40 +91,32 @@ def readings(place: Path, text: Path | None = None) -> tuple[list[Reading], list
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongPassage:
     """A passage that does not say its text."""
 
     start: float
     """Second of the recording, near which it is."""
     difference: Difference
 
-    @property
-    def said(self) -> str:
-        """In words."""
-        one = self.difference
-        if one.kind == "other":
-            return f'"{one.meant}" heard as "{one.got}"'
-        return f'{one.kind} "{one.got if one.kind == "added" else one.meant}"'
-
 
 @dataclass(frozen=True, slots=True)
-class ReadingHeard:
+class RecitalHeard:
     """What came of listening to a recording."""
 
-    reading: Reading
+    recital: Recital
     language: str
     seconds: float
     text: str
     """As it is spoken."""
     error: float
     """Words that were heard otherwise, for each of the text."""
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[WrongPassage, ...]
     words: tuple[TimedWord, ...]
     """Of `text`, as far as they were found."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _RecordingPart:
     """A window, and what of the text it should say."""
 
     start: float
@@ -135,25 +128,25 @@ class _Part:
 
 
 def hear(
-    reading: Reading,
+    recital: Recital,
     ear: Ear,
     *,
     language: str | None = None,
     tell: Callable[[float], None],
     cancel: Event,
-) -> ReadingHeard | None:
+) -> RecitalHeard | None:
     """Listen to one recording; None where it was stopped. `tell` hears the share that is done.
 
     Raises UserError, StorageError, EngineUnavailable.
     """
-    written = _read(reading.text)
+    written = _read(recital.text)
     language = language or language_of(written) or "en"
     if not ear.hears(language):
-        raise UsageError(f"{reading.text}: is in '{language}', which is not known to what listens")
+        raise UsageError(f"{recital.text}: is in '{language}', which is not known to what listens")
     text = _spoken(written, language)
-    seconds = _seconds(reading.sound)
-    heard: list[tuple[Window, Transcript]] = []
-    for batch in _batched(_windows(reading.sound), ear.batch):
+    seconds = _seconds(recital.sound)
+    heard: list[tuple[SoundWindow, Transcript]] = []
+    for batch in _batched(_windows(recital.sound), ear.batch):
         if cancel.is_set():
             return None
         sounds = [SpokenSound(one.samples, RATE, "", language) for one in batch]
@@ -166,11 +159,48 @@ def hear(
     tell(0.9)
     timed = [word for some in _batched(parts, ear.batch) for word in _timed(some, ear)]
     whole = fidelity(text, " ".join(one.text for _, one in heard), language)
-    return ReadingHeard(reading, language, seconds, text, whole.error,
+    return RecitalHeard(recital, language, seconds, text, whole.error,
                         tuple(_placed(wrong, timed)), tuple(timed))  # fmt: skip
 
 
-def _parts(text: str, language: str, heard: Sequence[tuple[Window, Transcript]]) -> Iterator[_Part]:
+def write_times(one: RecitalHeard, folder: Path) -> Path:
+    """The words of a recording and when each is said, as JSON in a folder. Raises StorageError."""
+    path = folder / f"{one.recital.sound.stem}.words.json"
+    with files.storage(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        data = json.dumps(as_json(one, words=True), ensure_ascii=False, indent=1)
+        files.write(path, data.encode())
+    return path
+
+
+def as_json(one: RecitalHeard, *, words: bool) -> dict[str, Any]:
+    """For programs; times in seconds."""
+    timed = [
+        {"word": one.text[w.first : w.last], "start": round(w.start, 3), "stop": round(w.stop, 3)}
+        for w in one.words
+    ]
+    return {
+        "file": str(one.recital.sound),
+        "text": str(one.recital.text),
+        "language": one.language,
+        "seconds": round(one.seconds, 3),
+        "word_error": one.error,
+        "wrong": [
+            {
+                "at": round(passage.start, 2),
+                "kind": passage.difference.kind,
+                "meant": passage.difference.meant,
+                "heard": passage.difference.got,
+            }
+            for passage in one.wrong
+        ],
+        **({"words": timed} if words else {}),
+    }
+
+
+def _parts(
+    text: str, language: str, heard: Sequence[tuple[SoundWindow, Transcript]]
+) -> Iterator[_RecordingPart]:
     """Windows with what of the text each should say: as far as what was heard in it reaches."""
     spans, at = words(text, language), 0
     for number, (window, one) in enumerate(heard, 1):
@@ -182,7 +212,7 @@ def _parts(text: str, language: str, heard: Sequence[tuple[Window, Transcript]])
             last = at + _reached(fidelity(passage, one.text, language), reach - at, language)
         first, stop = (spans[at][0], spans[last - 1][1]) if at < last else (len(text), len(text))
         sound = SpokenSound(window.samples, RATE, text[first:stop], language)
-        yield _Part(window.start, first, sound, one)
+        yield _RecordingPart(window.start, first, sound, one)
         at = last
 
 
@@ -194,7 +224,9 @@ def _reached(found: Fidelity, size: int, language: str) -> int:
     return size
 
 
-def _wrong(parts: Sequence[_Part], ear: Ear) -> Iterator[tuple[_Part, Difference]]:
+def _wrong(
+    parts: Sequence[_RecordingPart], ear: Ear
+) -> Iterator[tuple[_RecordingPart, Difference]]:
     """What is wrong with each of a batch, as a second hearing with its text says."""
     odd = [one for one in parts if _differs(one)]
     for part, heard in zip(odd, ear.hear([one.sound for one in odd]), strict=True):
@@ -203,11 +235,11 @@ def _wrong(parts: Sequence[_Part], ear: Ear) -> Iterator[tuple[_Part, Difference
             yield part, one
 
 
-def _differs(part: _Part) -> bool:
+def _differs(part: _RecordingPart) -> bool:
     return bool(fidelity(part.sound.text, part.heard.text, part.sound.language).differences)
 
 
-def _timed(parts: Sequence[_Part], ear: Ear) -> Iterator[TimedWord]:
+def _timed(parts: Sequence[_RecordingPart], ear: Ear) -> Iterator[TimedWord]:
     """The words of a batch, as places and seconds of the whole."""
     for part, times in zip(parts, ear.align([one.sound for one in parts]), strict=True):
         for one in times.words if times else ():
@@ -216,14 +248,14 @@ def _timed(parts: Sequence[_Part], ear: Ear) -> Iterator[TimedWord]:
 
 
 def _placed(
-    wrong: Iterable[tuple[_Part, Difference]], timed: Sequence[TimedWord]
-) -> Iterator[Wrong]:
+    wrong: Iterable[tuple[_RecordingPart, Difference]], timed: Sequence[TimedWord]
+) -> Iterator[WrongPassage]:
     """When each passage is said, or should be; as near as the words before it are timed."""
     firsts = [word.first for word in timed]
     for part, one in wrong:
         place = bisect.bisect_right(firsts, part.first + one.first) - 1
         near = timed[place].start if place >= 0 else part.start
-        yield Wrong(max(part.start, near), one)
+        yield WrongPassage(max(part.start, near), one)
 
 
 def _batched(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
@@ -254,7 +286,7 @@ def _seconds(path: Path) -> float:
         return (container.duration or 0) / 1_000_000
 
 
-def _windows(path: Path) -> Iterator[Window]:
+def _windows(path: Path) -> Iterator[SoundWindow]:
     with _in_words(path), media.sound(path) as container:
         rate = container.streams.audio[0].rate
         yield from windows(audio.resampled(audio.decoded(container), rate, RATE), RATE)

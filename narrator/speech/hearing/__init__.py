@@ -4,6 +4,7 @@ A `Recogniser` turns sounds into text, and says how surely what was to be said i
 `Aligner` finds the words of a known text in a sound. Neither knows takes, stores or books.
 
     compare.py    what was heard against the text, fairly; what is missing, added, otherwise
+    likeness.py   which words are as good as the same, by spelling and by sound
     judging.py    what of that is a fault: the thresholds, from measurement
     whisper.py    Whisper in CTranslate2, on every machine: recogniser and aligner
     qwen3.py      Qwen3 in MLX, on Macs: recogniser and aligner

@@ -1,52 +1,74 @@
-"""Was the text said? The seam of recognition, and the comparison of what was heard with the text.
+"""What was heard against what was to be said, fairly: the two as spoken words, and how they differ.
 
-A `Recogniser` turns a take into text; `fidelity` aligns that with the chunk's spoken text, as a
-whole and in short windows, so that a few words lost in a long chunk count as much as in a short
-one; `Listener` makes faults of it, for the render loop. Knows no engine and no recogniser
-(`whisper.py` is one).
+Both are brought to words as they are spoken, without case, marks and accents (`likeness.py` says
+which words are as good as the same), and laid beside each other: what is missing, repeated, added,
+put elsewhere, or heard as something else, and where in the text. In languages without spaces
+between words, by character.
 
-Thresholds leave room for a recogniser that errs in under one word of ten. One that errs in one of
-five (pocketsphinx with a small language model, 40 chunks of the draft voice, 2026-11-21) alarms for
-40 % of good takes, 97 % with two seconds cut out, and all that say another text.
+Long stretches that are the same on both sides are found first, and only what lies between them is
+weighed word by word; a chapter is parted at runs of words that come once on both sides. So memory
+grows with the text, not with its square. Knows no takes and no recogniser, and not what of it is a
+fault.
 """
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import functools
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from narrator.errors import EngineUnavailable
-from narrator.speech import checks
-from narrator.speech.hearing import Recogniser, SpokenSound
+from narrator.speech.hearing import likeness
+from narrator.speech.hearing.likeness import Unit
 from narrator.text.normalize import Lexicon, normalize
-from narrator.text.sentences import primary
 from narrator.text.words import is_lettered
 
-Samples = NDArray[np.float32]
+Kind = Literal["missing", "added", "repeated", "moved", "other"]
 
-WHOLE, WINDOW = 0.30, 0.60
-"""Errors for each word of the text, over which a take does not say it: in all, in any window."""
-LENIENT: Mapping[str, float] = dict.fromkeys(
-    "ar da el fi he hi id ja ms no sw th tl tr vi".split(), 0.4
-)
-"""`WHOLE` of languages in which recognisers err more, or whose spelling leaves a choice. Set with
-care, not measured: no recogniser of these languages was at hand (2026-11-21)."""
 WORDS_ACROSS, LETTERS_ACROSS = 6, 12
 """Length of a window."""
-LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
-"""Errors that a short text must have: one name that is misheard proves nothing."""
-HOLE = 3
-"""Words or characters in a row that are named when they are missing or added."""
-_MEMORY = re.compile("memory|alloc", re.IGNORECASE)
-"""In what a device says when it has no room."""
+LONG = 400
+"""Units of a text that is parted at what comes once on both sides."""
+_RUN = 4
+"""Units of such a run."""
+_MOST = 4_000
+"""Pairs of units of a gap that are weighed one by one; in a larger one little is alike."""
+_JOINED = 4
+"""Words of a compound."""
+_MOVED = 2
+"""Units of a passage that is looked for elsewhere, at least."""
+_ALIKE = 0.5
+"""Cost under which two units are the same one."""
+_OTHERWISE = {"other", "added"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place where what was heard is not the text."""
+
+    kind: Kind
+    """"missing": was not heard. "added": was heard besides. "repeated": was heard once more.
+    "moved": was heard, elsewhere. "other": something else was heard."""
+    first: int
+    last: int
+    """`text[first:last]`: of what is added, empty, after the word before; of what is repeated, the
+    words that come again."""
+    words: tuple[int, int]
+    """The same as places in `text.words`: from the first to before the last; of what is added,
+    empty, before the word that follows."""
+    meant: str
+    got: str
+    """What was heard there, as the recogniser wrote it; of what was moved, "" (it is known)."""
+    surely: float
+    """0 to 1: how unlike the two are for each word; a name in another spelling is near 0."""
+    cost: float
+    """Errors that it counts for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,112 +81,55 @@ class Fidelity:
     """The worst of all windows."""
     count: float
     """Errors in all, a word that is nearly right for less than one."""
-    missing: tuple[str, ...] = ()
-    """Passages that were not heard, of `HOLE` words or characters or more."""
-    added: tuple[str, ...] = ()
-    """Passages that were heard besides."""
+    size: int
+    """Words, or characters, of the text."""
+    differences: tuple[Difference, ...] = ()
 
 
 def fidelity(text: str, heard: str, language: str) -> Fidelity:
-    """Compare the spoken text of a take with what a recogniser heard in it.
+    """Compare the spoken text of a take, or a passage of any length, with what a recogniser heard.
 
-    Case, marks, accents and figures do not count: what was heard is normalised as a text would be.
+    What was heard is normalised as a text would be: "£23" is "twenty-three pounds".
     """
-    meant = _units(text, language)
-    got = _units(_spoken(heard, language), language)
-    lettered = is_lettered(language)
+    meant = likeness.units(text, language)
+    spoken = _spoken(heard, language)
+    got = likeness.units(spoken, language)
     if not meant:
-        return Fidelity(float(bool(got)), float(bool(got)), float(len(got)))
-    steps = _align(meant, got, lettered)
+        count = float(len(got))
+        return Fidelity(min(count, 1.0), min(count, 1.0), count, 0)
+    steps = _steps(meant, got, language)
     costs = np.zeros(len(meant))
     for step in steps:
-        # what is added belongs to the word before it
-        span = range(*step.meant) if step.meant[1] > step.meant[0] else (max(0, step.meant[0] - 1),)
-        for place in span:
-            costs[place] += step.cost / len(span)
-    across = min(len(meant), LETTERS_ACROSS if lettered else WORDS_ACROSS)
+        if step.cost:
+            # what is added belongs to the word before it
+            first = step.meant[0] if step.meant[1] > step.meant[0] else max(0, step.meant[0] - 1)
+            last = max(step.meant[1], first + 1)
+            costs[first:last] += step.cost / (last - first)
+    across = min(len(meant), LETTERS_ACROSS if is_lettered(language) else WORDS_ACROSS)
     windows = np.convolve(costs, np.ones(across), "valid") / across
-    joint = "" if lettered else " "
-    missing = [meant[slice(*step.meant)] if step.is_missing else [] for step in steps]
-    added = [got[slice(*step.got)] if step.is_added else [] for step in steps]
     return Fidelity(
         error=round(float(costs.sum()) / len(meant), 3),
         window=round(float(windows.max()), 3),
         count=round(float(costs.sum()), 2),
-        missing=_passages(missing, joint),
-        added=_passages(added, joint),
+        size=len(meant),
+        differences=tuple(_differences(steps, _Sides(text, spoken, meant, got), language)),
     )
 
 
-def most_errors(language: str) -> float:
-    """`WHOLE` of a language, by BCP 47 tag."""
-    return LENIENT.get(primary(language), WHOLE)
+# -- what was heard --------------------------------------------------------------------------------
+
+_UNSAID = re.compile(r"\[[^\]]*\]|\([^)]*\)|[♪♫]+")
+"""What recognisers write of sounds that are no words: "[MUSIC]"."""
+_WRITTEN = re.compile(r"\d|[^\w\s.,;:?!'’…-]|\b[^\W\d_]{1,4}\.|\b[A-Z]{2}")
+"""What is not yet as it is spoken: figures, signs, abbreviations."""
 
 
-class Listener:
-    """Recognition as a check of takes: of all of them, or of those whose figures are suspicious."""
-
-    def __init__(
-        self,
-        recogniser: Recogniser,
-        mode: Literal["suspicious", "all"],
-        error: float | None = None,
-    ) -> None:
-        """`error`: in place of the language's own `most_errors`."""
-        self._recogniser, self._mode, self._error = recogniser, mode, error
-
-    def faults(
-        self,
-        samples: Samples,
-        rate: int,
-        text: str,
-        language: str,
-        verdict: checks.Verdict,
-    ) -> Sequence[checks.Fault]:
-        """What a take that should say `text` does not say, or says besides.
-
-        Takes in languages that the recogniser does not know pass unheard. Raises EngineUnavailable,
-        also where the recogniser breaks down: no other take may pass unheard.
-        """
-        if primary(language) not in self._recogniser.languages:
-            return ()
-        if self._mode == "suspicious" and not checks.suspicious(verdict.figures):
-            return ()
-        found = fidelity(text, self._transcribed(samples, rate, text, language), language)
-        limit = most_errors(language) if self._error is None else self._error
-        least = LEAST_LETTERS if is_lettered(language) else LEAST_WORDS
-        if found.count < least or (found.error <= limit and found.window <= max(WINDOW, limit)):
-            return ()
-        return (checks.Fault("text", _detail(found), round(8 + 4 * min(found.error, 3.0), 3)),)
-
-    def _transcribed(self, samples: Samples, rate: int, text: str, language: str) -> str:
-        try:
-            (heard,) = self._recogniser.hear([SpokenSound(samples, rate, text, language)])
-            return heard.text
-        except (RuntimeError, MemoryError) as error:  # all that MLX raises
-            why = next(iter(str(error).splitlines()), "") or type(error).__name__
-            if isinstance(error, MemoryError) or _MEMORY.search(why):
-                raise EngineUnavailable(
-                    f"not enough memory to hear takes ({why}): close other programs, set fewer "
-                    "chunks side by side (`engine: {slots: 1}`), "
-                    "or set `checks: {recognition: never}`"
-                ) from error
-            raise EngineUnavailable(
-                f"recognition ({self._recogniser.title}) failed: {why}; takes that were stored are "
-                "kept; run again, or set `checks: {recognition: never}`"
-            ) from error
-
-
-def _detail(found: Fidelity) -> str:
-    said = f"{found.error:.0%} of it heard otherwise, {found.window:.0%} at the worst place"
-    for what, passages in (("missing", found.missing), ("added", found.added)):
-        if passages:
-            longest = max(passages, key=len)
-            said += f'; {what} "{longest if len(longest) <= 40 else longest[:39] + "…"}"'
-    return said
-
-
-# -- what is compared ------------------------------------------------------------------------------
+def _spoken(heard: str, language: str) -> str:
+    """A recogniser's text with its figures and abbreviations in words."""
+    heard = _UNSAID.sub(" ", heard)
+    if not _WRITTEN.search(heard):
+        return heard
+    return normalize(heard, language=language, speaker="", lexicon=_no_lexicon()).text
 
 
 @functools.cache
@@ -172,103 +137,270 @@ def _no_lexicon() -> Lexicon:
     return Lexicon([])
 
 
-def _spoken(heard: str, language: str) -> str:
-    """A recogniser's text with its figures and abbreviations in words."""
-    return normalize(heard, language=language, speaker="", lexicon=_no_lexicon()).text
-
-
-def _units(text: str, language: str) -> list[str]:
-    """Words, or characters, without case, marks and accents."""
-    plain = unicodedata.normalize("NFKD", text.casefold()).replace("ß", "ss")
-    kept: list[str] = []
-    for character in plain:
-        if "\u0300" <= character <= "\u036f" or character in "'’ʼ":
-            continue  # accents, and apostrophes: "dont"
-        kept.append(character if unicodedata.category(character)[0] in "LMN" else " ")
-    words = unicodedata.normalize("NFC", "".join(kept)).split()
-    return list("".join(words)) if is_lettered(language) else words
-
-
 # -- alignment -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Move:
-    """A piece of the text, one of what was heard, and what it costs to take one for the other."""
+class _Step:
+    """Units of the text, those of what was heard there, and what it costs to take one for the
+    other."""
 
     meant: tuple[int, int]
     got: tuple[int, int]
     cost: float
 
     @property
-    def is_missing(self) -> bool:
-        return self.got[0] == self.got[1]
-
-    @property
-    def is_added(self) -> bool:
-        return self.meant[0] == self.meant[1]
+    def kind(self) -> Kind:
+        if self.got[0] == self.got[1]:
+            return "missing"
+        return "added" if self.meant[0] == self.meant[1] else "other"
 
 
-def _align(meant: Sequence[str], got: Sequence[str], lettered: bool) -> list[_Move]:
-    """The cheapest way from one to the other, in order; "some one" is "someone"."""
-    best = np.zeros((len(meant) + 1, len(got) + 1))
+def _steps(meant: Sequence[Unit], got: Sequence[Unit], language: str) -> list[_Step]:
+    """The way from one to the other, in order."""
+    found: list[_Step] = []
+    at = (0, 0)
+    for first, other, count in _same([unit.form for unit in meant], [unit.form for unit in got]):
+        if (first, other) != at:
+            found += _weighed(meant, got, (at[0], first), (at[1], other), language)
+        found += (
+            _Step((first + n, first + n + 1), (other + n, other + n + 1), 0.0) for n in range(count)
+        )
+        at = first + count, other + count
+    return found
+
+
+def _same(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Runs that are the same on both sides: where they begin, and their length; at last, the end.
+
+    A short word that is alone between two gaps is the same by chance, and belongs to them.
+    """
+    marks = [(0, 0), *_marks(meant, got), (len(meant), len(got))]
+    blocks: list[tuple[int, int, int]] = []
+    for (first, other), (last, stop) in pairwise(marks):
+        matcher = difflib.SequenceMatcher(None, meant[first:last], got[other:stop], autojunk=False)
+        blocks += [(a + first, b + other, n) for a, b, n in matcher.get_matching_blocks() if n]
+    kept: list[tuple[int, int, int]] = []
+    ends = [*blocks, (len(meant), len(got), 0)][1:]
+    before = (0, 0)
+    for block, after in zip(blocks, ends, strict=True):
+        a, b, count = block
+        has_gaps = (a > before[0] and b > before[1]) and (
+            after[0] > a + count and after[1] > b + count
+        )
+        if not (has_gaps and count == 1 and len(meant[a]) <= 3):
+            kept.append(block)
+        before = a + count, b + count
+    return [*kept, (len(meant), len(got), 0)]
+
+
+def _marks(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int]]:
+    """Where a long text may be parted: runs that come once on both sides, in the same order."""
+    if max(len(meant), len(got)) <= LONG:
+        return []
+    ours, theirs = _once(meant), _once(got)
+    pairs = sorted((ours[run], theirs[run]) for run in ours.keys() & theirs.keys())
+    # the longest chain that grows on both sides
+    ends: list[int] = []
+    chain: list[int] = []
+    before: list[int] = []
+    for place, (_, other) in enumerate(pairs):
+        at = bisect.bisect_left(ends, other)
+        before.append(chain[at - 1] if at else -1)
+        ends[at:], chain[at:] = ([other], [place]) if at == len(ends) else (
+            [other, *ends[at + 1 :]], [place, *chain[at + 1 :]]
+        )  # fmt: skip
+    found: list[tuple[int, int]] = []
+    place = chain[-1] if chain else -1
+    while place >= 0:
+        found.append(pairs[place])
+        place = before[place]
+    return found[::-1]
+
+
+def _once(units: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Runs that come once, and where."""
+    places: dict[tuple[str, ...], int] = {}
+    for place in range(len(units) - _RUN + 1):
+        run = tuple(units[place : place + _RUN])
+        places[run] = -1 if run in places else place
+    return {run: place for run, place in places.items() if place >= 0}
+
+
+def _weighed(
+    meant: Sequence[Unit],
+    got: Sequence[Unit],
+    own: tuple[int, int],
+    other: tuple[int, int],
+    language: str,
+) -> list[_Step]:
+    """The cheapest way through a gap."""
+    mine, theirs = meant[slice(*own)], got[slice(*other)]
+    if len(mine) * len(theirs) > _MOST:
+        return _unweighed(own, other)
+    best = [[0.0] * (len(theirs) + 1) for _ in range(len(mine) + 1)]
     came: dict[tuple[int, int], tuple[int, int]] = {}
-    for i in range(len(meant) + 1):
-        for j in range(len(got) + 1):
+    for i in range(len(mine) + 1):
+        for j in range(len(theirs) + 1):
             if i or j:
-                ways = _ways(meant[max(0, i - 2) : i], got[max(0, j - 2) : j], lettered)
-                best[i, j], came[i, j] = min(
-                    (best[i - back[0], j - back[1]] + cost, back) for cost, back in ways
+                ways = _ways(
+                    mine[max(0, i - _JOINED) : i], theirs[max(0, j - _JOINED) : j], language
                 )
-    steps: list[_Move] = []
-    i, j = len(meant), len(got)
+                best[i][j], came[i, j] = min(
+                    (best[i - back[0]][j - back[1]] + cost, back) for cost, back in ways
+                )
+    steps: list[_Step] = []
+    i, j = len(mine), len(theirs)
     while i or j:
         back = came[i, j]
-        before = i - back[0], j - back[1]
-        cost = float(best[i, j] - best[before])
-        steps.append(_Move((before[0], i), (before[1], j), cost))
-        i, j = before
+        cost = best[i][j] - best[i - back[0]][j - back[1]]
+        spans = (own[0] + i - back[0], own[0] + i), (other[0] + j - back[1], other[0] + j)
+        steps.append(_Step(*spans, round(cost, 6)))
+        i, j = i - back[0], j - back[1]
     return steps[::-1]
 
 
+def _unweighed(own: tuple[int, int], other: tuple[int, int]) -> list[_Step]:
+    """One for one, and what is left over."""
+    count = min(own[1] - own[0], other[1] - other[0])
+    a, b = own[0], other[0]
+    steps = [_Step((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
+    steps += [_Step((n, n + 1), (other[1], other[1]), 1.0) for n in range(a + count, own[1])]
+    return steps + [_Step((own[1], own[1]), (n, n + 1), 1.0) for n in range(b + count, other[1])]
+
+
 def _ways(
-    meant: Sequence[str], got: Sequence[str], lettered: bool
+    meant: Sequence[Unit], got: Sequence[Unit], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
     """What the last units of both cost, and how many of each that takes."""
     if meant and got:
-        yield _otherness(meant[-1], got[-1], lettered), (1, 1)
-        if not lettered and "".join(meant) == got[-1] and len(meant) > 1:
-            yield 0.0, (2, 1)
-        if not lettered and "".join(got) == meant[-1] and len(got) > 1:
-            yield 0.0, (1, 2)
+        yield likeness.otherness(meant[-1].form, got[-1].form, language), (1, 1)
+        if not is_lettered(language):
+            for count in range(2, _JOINED + 1):
+                yield from _joined(meant, got, (count, 1), language)
+                yield from _joined(meant, got, (1, count), language)
+            yield from _joined(meant, got, (2, 2), language)
     if meant:
-        yield 1.0, (1, 0)
+        yield likeness.alone(meant[-1].form, language), (1, 0)
     if got:
-        yield 1.0, (0, 1)
+        yield likeness.alone(got[-1].form, language), (0, 1)
 
 
-def _otherness(a: str, b: str, lettered: bool) -> float:
-    """0 for the same word, 1 for another; less for a name or ending that was misheard."""
-    if a == b:
-        return 0.0
-    return 1.0 if lettered else _unlike(a, b)
+def _joined(
+    meant: Sequence[Unit], got: Sequence[Unit], counts: tuple[int, int], language: str
+) -> Iterator[tuple[float, tuple[int, int]]]:
+    if len(meant) >= counts[0] and len(got) >= counts[1]:
+        ours = "".join(unit.form for unit in meant[-counts[0] :])
+        theirs = "".join(unit.form for unit in got[-counts[1] :])
+        cost = likeness.joined(ours, theirs, language)
+        if cost < 1:
+            yield cost, counts
 
 
-@functools.lru_cache(maxsize=4096)
-def _unlike(a: str, b: str) -> float:
-    alike = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    return 1.0 if alike < 0.5 else 1.0 - alike
+# -- differences -----------------------------------------------------------------------------------
 
 
-def _passages(steps: Sequence[Sequence[str]], joint: str) -> tuple[str, ...]:
-    """Runs of steps that hold something, of `HOLE` or more units."""
-    found: list[str] = []
-    run: list[str] = []
-    for units in (*steps, []):
-        if units:
-            run += units
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    text: str
+    heard: str
+    meant: Sequence[Unit]
+    got: Sequence[Unit]
+
+
+def _differences(steps: Sequence[_Step], sides: _Sides, language: str) -> list[Difference]:
+    runs = _runs(steps)
+    moved = _moved(runs, sides, language)
+    found = []
+    for place, run in enumerate(runs):
+        if place in moved.values():
+            continue  # it is told where it should be
+        own = _difference(run, sides)
+        if place in moved:
+            own = replace(own, kind="moved", got="")
+        elif run.kind == "added":
+            own = _repeated(run, sides, own, language)
+        found.append(own)
+    return found
+
+
+def _runs(steps: Sequence[_Step]) -> list[_Step]:
+    """Steps of one kind in a row as one, and what is added beside what was heard otherwise with
+    that: "a bridge" for "Ukridge"."""
+    runs: list[_Step] = []
+    for step in steps:
+        if not step.cost:
             continue
-        if len(run) >= HOLE:
-            found.append(joint.join(run))
-        run = []
-    return tuple(found)
+        last = runs[-1] if runs else None
+        follows = last and (last.meant[1], last.got[1]) == (step.meant[0], step.got[0])
+        if last and follows and (last.kind == step.kind or {last.kind, step.kind} == _OTHERWISE):
+            cost = round(last.cost + step.cost, 6)
+            runs[-1] = _Step((last.meant[0], step.meant[1]), (last.got[0], step.got[1]), cost)
+        else:
+            runs.append(step)
+    return runs
+
+
+def _difference(run: _Step, sides: _Sides) -> Difference:
+    mine, theirs = sides.meant[slice(*run.meant)], sides.got[slice(*run.got)]
+    if mine:
+        first, last = mine[0].first, mine[-1].last
+        words = mine[0].word, mine[-1].word + 1
+    else:
+        first = last = sides.meant[run.meant[0] - 1].last if run.meant[0] else 0
+        after = sides.meant[run.meant[0] :][:1]
+        word = after[0].word if after else sides.meant[-1].word + 1
+        words = word, word
+    return Difference(
+        kind=run.kind,
+        first=first,
+        last=last,
+        words=words,
+        meant=sides.text[first:last],
+        got=sides.heard[theirs[0].first : theirs[-1].last] if theirs else "",
+        surely=round(min(1.0, run.cost / max(len(mine), len(theirs))), 3),
+        cost=round(run.cost, 3),
+    )
+
+
+def _repeated(run: _Step, sides: _Sides, own: Difference, language: str) -> Difference:
+    """What is added, as what is repeated, where it is what stands before or after it."""
+    size = run.got[1] - run.got[0]
+    added = sides.got[slice(*run.got)]
+    at = run.meant[0]
+    for first in (at - size, at):
+        same = sides.meant[max(0, first) : first + size]
+        most = _ALIKE if size > 1 else likeness.SOUNDS_SHORT
+        if first >= 0 and len(same) == size and _is_alike(same, added, most, language):
+            return replace(
+                own, kind="repeated", first=same[0].first, last=same[-1].last,
+                words=(same[0].word, same[-1].word + 1),
+                meant=sides.text[same[0].first : same[-1].last],
+            )  # fmt: skip
+    return own
+
+
+def _is_alike(meant: Sequence[Unit], got: Sequence[Unit], most: float, language: str) -> bool:
+    return all(
+        likeness.otherness(a.form, b.form, language) <= most
+        for a, b in zip(meant, got, strict=True)
+    )
+
+
+def _moved(runs: Sequence[_Step], sides: _Sides, language: str) -> dict[int, int]:
+    """Which missing run was heard as which added one."""
+    found: dict[int, int] = {}
+    for place, run in enumerate(runs):
+        mine = sides.meant[slice(*run.meant)]
+        if run.kind != "missing" or len(mine) < _MOVED:
+            continue
+        for other, added in enumerate(runs):
+            theirs = sides.got[slice(*added.got)]
+            if added.kind != "added" or other in found.values() or len(theirs) < _MOVED:
+                continue
+            pairs = zip(mine, theirs, strict=False)
+            alike = sum(likeness.otherness(a.form, b.form, language) < _ALIKE for a, b in pairs)
+            if alike > 0.6 * max(len(mine), len(theirs)):
+                found[place] = other
+                break
+    return found

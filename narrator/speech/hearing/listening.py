@@ -117,7 +117,7 @@ class Ear:
 
     def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
         """What a take that should say `text` does not say, or says besides."""
-        return tuple(judge(heard, text, language, self.error))
+        return judge(heard, text, language, self.error).faults
 
     def known(
         self, hearings: Hearings, content: str, text: str

@@ -16,14 +16,14 @@ _QUIET = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class SoundWindow:
     """A part of a sound: mono samples, and the second at which it begins."""
 
     start: float
     samples: NDArray[np.float32]
 
 
-def windows(blocks: Iterable[NDArray[np.float32]], rate: int) -> Iterator[Window]:
+def windows(blocks: Iterable[NDArray[np.float32]], rate: int) -> Iterator[SoundWindow]:
     """All of a stream of mono samples, in order; each cut lies in the middle of the longest and
     quietest pause in reach."""
     held = np.zeros(0, np.float32)
@@ -33,10 +33,10 @@ def windows(blocks: Iterable[NDArray[np.float32]], rate: int) -> Iterator[Window
         held = np.concatenate([held, block])
         while len(held) > most:
             cut = _cut(held[:most], rate)
-            yield Window(at / rate, held[:cut])
+            yield SoundWindow(at / rate, held[:cut])
             held, at = held[cut:], at + cut
     if len(held):
-        yield Window(at / rate, held)
+        yield SoundWindow(at / rate, held)
 
 
 def _cut(samples: NDArray[np.float32], rate: int) -> int:

@@ -1,0 +1,254 @@
+"""Which spoken words are as good as the same, and how unlike others are.
+
+Spelling (colour, color), contractions (it's, it is; gonna), titles (Mrs, missis), words that sound
+alike (their, there), and names by sound: "Ukridge" may be heard as "Oak Ridge". All of this is for
+English; words of other languages are compared by their letters.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from narrator.text.sentences import primary
+from narrator.text.words import is_lettered, words
+
+SOUNDS, SOUNDS_SHORT = 0.15, 0.4
+"""What it costs at most to take a word for one that sounds like it, of three consonants or more,
+and of two: "Beale" may be heard as "Bill"."""
+_SMALL = 0.3
+"""What it costs that an ending 's is missing or added: it may be no more than an s too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A spoken word, a part of one, or a character."""
+
+    form: str
+    """As it is compared."""
+    first: int
+    last: int
+    """`text[first:last]`."""
+    word: int
+    """Its place in `text.words`."""
+
+
+def units(text: str, language: str) -> list[Unit]:
+    """A text as what is compared, without case, marks and accents."""
+    spans = words(text, language)
+    if is_lettered(language):
+        return [Unit(_folded(_plain(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
+    is_english = primary(language) == "en"
+    found: list[Unit] = []
+    word = 0
+    for piece in _PIECE.finditer(text.translate(_PLAIN)):
+        first, last = piece.span()
+        while word + 1 < len(spans) and first >= spans[word][1]:
+            word += 1
+        forms = _english(_folded(piece[0])) if is_english else (_folded(piece[0], apart=True),)
+        found += (Unit(form, first, last, word) for form in forms if form)
+    return found
+
+
+def otherness(a: str, b: str, language: str) -> float:
+    """0 for the same unit, 1 for another; less for a name or ending that was misheard."""
+    if a == b:
+        return 0.0
+    if is_lettered(language):
+        return 1.0
+    return _unlike(a, b, primary(language) == "en")
+
+
+def joined(a: str, b: str, language: str) -> float:
+    """The same of words that are written together: what "some one" costs as "someone"."""
+    if a == b:
+        return 0.0
+    if primary(language) != "en":
+        return 1.0
+    if _CONTRACTED.get(a) == b or _CONTRACTED.get(b) == a:
+        return 0.0
+    sound = sounds(a)
+    return SOUNDS if len(sound) > 2 and sound == sounds(b) else 1.0
+
+
+def alone(form: str, language: str) -> float:
+    """What it costs that a unit is missing or added."""
+    return _SMALL if form == "s" and not is_lettered(language) else 1.0
+
+
+@functools.lru_cache(maxsize=4096)
+def _unlike(a: str, b: str, is_english: bool) -> float:
+    most = 1.0
+    if is_english:
+        if a in _SHORT.get(b, ()) or b in _SHORT.get(a, ()):
+            return 0.0
+        sound = sounds(a)
+        if len(sound) > 1 and sound == sounds(b):
+            most = SOUNDS if len(sound) > 2 else SOUNDS_SHORT
+    alike = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return min(most, 1.0 if alike < 0.5 else 1.0 - alike)
+
+
+# -- letters ---------------------------------------------------------------------------------------
+
+
+class _Marks(dict[int, int]):
+    """Characters of words as they are, all others as a space."""
+
+    def __missing__(self, code: int) -> int:
+        if chr(code) in "'’ʼ":
+            found = ord("'")
+        else:
+            found = code if unicodedata.category(chr(code))[0] in "LMN" else ord(" ")
+        self[code] = found
+        return found
+
+
+_PLAIN = _Marks()
+_PIECE = re.compile(r"[^\s'](?:\S*[^\s'])?")
+
+
+def _plain(text: str) -> str:
+    return text.translate(_PLAIN).replace(" ", "").replace("'", "")
+
+
+@functools.lru_cache(maxsize=16384)
+def _folded(piece: str, *, apart: bool = False) -> str:
+    """Without case and accents; without apostrophes where they part nothing."""
+    plain = unicodedata.normalize("NFKD", piece.casefold()).replace("ß", "ss")
+    kept = "".join(c for c in plain if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", kept.replace("'", "") if apart else kept)
+
+
+# -- English ---------------------------------------------------------------------------------------
+
+_WHOLE: Mapping[str, tuple[str, ...]] = {
+    written: tuple(said.split())
+    for written, said in (
+        pair.strip().split("=")
+        for pair in """
+        gonna=going to|wanna=want to|gotta=got to|gimme=give me|lemme=let me|dunno=do not know
+        |kinda=kind of|sorta=sort of|outta=out of|cuppa=cup of|'tis=it is|'twas=it was|tis=it is
+        |twas=it was|can't=can not|cant=can not|cannot=can not|won't=will not|shan't=shall not
+        |y'all=you all|o'clock=oclock|ma'am=madam|let's=let us|d'you=do you|alright=all right
+        |mrs=missus|missis=missus|mr=mister|dr=doctor|ok=okay|em=them|cos=because|cause=because
+        |til=till|etc=et cetera|vs=versus|st=saint|ah=oh|ha=oh|mum=mom|whilst=while
+        |amongst=among|towards=toward|afterwards=afterward|backwards=backward|forwards=forward
+        """.replace("\n", " ")
+        .replace("  ", "")
+        .split("|")
+    )
+}
+_ENDINGS: Mapping[str, str] = {
+    "n't": "not", "'ll": "will", "'ve": "have", "'re": "are", "'m": "am", "'s": "s", "'d": "d",
+}  # fmt: skip
+_ENDING = re.compile(r"(.+?)(n't|'(?:ll|ve|re|m|s|d))")
+_UNMARKED = re.compile(
+    r"(do|does|did|is|was|are|were|have|has|had|could|would|should|must|might|need)nt"
+)
+_SHORT: Mapping[str, tuple[str, ...]] = {
+    "s": ("is", "has", "as", "us", "his"),
+    "d": ("had", "would", "should", "did"),
+    "a": ("one", "the", "of", "uh"),
+    "an": ("and",),
+    "in": ("and", "n"),
+}
+"""Words that are so short where they are unstressed that nobody hears which it is."""
+_HOMOPHONES: Mapping[str, str] = {
+    word: group.split()[0]
+    for group in """
+    their there|to too two|for four fore|your yore|its|hear here|no know|right write
+    rite|by buy bye|sea see|son sun|would wood|through threw|knew new|wait weight|whole hole|our
+    hour|be bee|one won|some sum|which witch|whether weather|blue blew|road rode rowed|peace piece
+    |male mail|tale tail|meet meat|week weak|pair pear pare|bear bare|stair stare|hair hare|fair
+    fare|way weigh|great grate|break brake|steel steal|night knight|not knot|so sew sow|eight ate
+    |heard herd|seen scene|made maid|plane plain|waste waist|wear where ware|past passed|led lead
+    |red read|principal principle|practice practise|story storey|tire tyre|check cheque|gray grey
+    |plow plough|draft draught|jewelry jewellery|kernel colonel|flour flower|heir air|him hymn|in
+    inn|dear deer|die dye|feet feat|find fined|guest guessed|idle idol|loan lone|mind mined|none nun
+    |pray prey|rain reign rein|roll role|sail sale|sell cell|sent cent scent|site sight|soul sole
+    |stake steak|throne thrown|toe tow|vain vein vane|wore war|yolk yoke|oh owe
+    |councillor counselor councilor counsellor|curb kerb|skeptic sceptic|pajamas pyjamas|program
+    programme|ax axe|omelet omelette|mustache moustache|aluminum aluminium
+    """.replace("\n", " ").split("|")
+    for word in group.split()
+}
+_CONTRACTED: Mapping[str, str] = {
+    "theyare": "their", "youare": "your", "weare": "were", "wewill": "well", "iwill": "ill",
+    "hewill": "heel", "shewill": "shell", "whos": "whose",
+}  # fmt: skip
+"""What is joined sounds like another word: "they're"."""
+_SPELLINGS = tuple(
+    (re.compile(pattern), to)
+    for pattern, to in (
+        (r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|er|able|ite|ful|less|hood|ly)", "or"),
+        (r"(?<=[a-z]{3})is(?=e$|es$|ed$|ing$|er$|ers$|ation)", "iz"),
+        (r"(?<=[a-z]{2})ys(?=e$|es$|ed$|ing$)", "yz"),
+        (r"(?<=[a-z][bcdt])re(?=$|s$)", "er"),
+        (r"(?<=[a-z]{2}[aeiou])ll(?=ed$|ing$|er$|ers$|or$)", "l"),
+        (r"(?<=[a-z]{3})ence(?=$|s$)", "ense"),
+        (r"(?<=[a-z]{2})ogue(?=$|s$)", "og"),
+        (r"ae|oe(?=[dlms])", "e"),
+        (r"(?<=[a-z]{3})ing$", "in"),
+        (r"(?<=[a-z]{3})ement$", "ment"),
+        (r"xion$", "ction"),
+    )
+)
+
+
+@functools.lru_cache(maxsize=16384)
+def _english(word: str) -> tuple[str, ...]:
+    """A word as those that it stands for, in one spelling."""
+    if word in _WHOLE:
+        return tuple(form for said in _WHOLE[word] for form in _english(said))
+    if ending := _ENDING.fullmatch(word):
+        return (*_english(ending[1]), _ENDINGS[ending[2]])
+    if unmarked := _UNMARKED.fullmatch(word):
+        return unmarked[1], "not"
+    plain = word.replace("'", "")
+    if plain in _HOMOPHONES:
+        return (_HOMOPHONES[plain],)
+    for pattern, to in _SPELLINGS:
+        plain = pattern.sub(to, plain)
+    return (plain,)
+
+
+_SOUNDS = tuple(
+    (re.compile(pattern), to)
+    for pattern, to in (
+        (r"^(kn|gn|pn)", "n"),
+        (r"^wr", "r"),
+        (r"^ps", "s"),
+        (r"^x", "s"),
+        (r"tch|(?<=[st])ch|ch", "j"),
+        (r"sch", "sk"),
+        (r"dge?(?=[^aeou]|$)|g(?=[eiy])", "j"),
+        (r"t(?=ion|ure|ial)|s(?=ion|ure|ial)|sh|c(?=ia|ea[nu])", "j"),
+        (r"ph", "f"),
+        (r"gh(?=[aeiou])", "g"),
+        (r"(?<=[aeiou])gh", ""),
+        (r"c(?=[eiy])|z", "s"),
+        (r"ck|[cqg]", "k"),
+        (r"x", "ks"),
+        (r"v", "f"),
+        (r"b", "p"),
+        (r"d|th", "t"),
+        (r"h", ""),
+        (r"^[aeiou]+", "a"),
+        (r"(?<=.)[aeiouwy]+", ""),
+        (r"(.)\1+", r"\1"),
+    )
+)
+
+
+@functools.lru_cache(maxsize=16384)
+def sounds(word: str) -> str:
+    """A key of an English word that those that sound like it share: its consonants, voiced or not,
+    and whether it begins with a vowel."""
+    for pattern, to in _SOUNDS:
+        word = pattern.sub(to, word)
+    return word

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import pytest
+
+from narrator.speech.hearing.compare import fidelity
+from narrator.text.words import words
+
+LONG = (
+    "The ferry left at seven, as it had on every morning that anyone in the village could "
+    "remember. Nobody had ever asked it to wait, and it had never once been asked to hurry, and "
+    "the ferryman looked at the sky, and then at the far bank of the river, and was content."
+)
+
+
+def told(text: str, heard: str, language: str = "en-GB") -> list[tuple[str, str, str]]:
+    found = fidelity(text, heard, language).differences
+    assert all(text[one.first : one.last] == one.meant for one in found)
+    return [(one.kind, one.meant, one.got) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("Doctor Lovell paid twenty-three pounds.", "doctor lovell paid twenty three pounds"),
+        ("Doctor Lovell paid twenty-three pounds.", "Dr. Lovell paid £23."),
+        ("It wasn't much.", "IT WASNT MUCH"),
+        ("It was nineteen hundred and six.", "It was nineteen hundred and six"),
+        ("In nineteen fourteen he won five pounds.", "In 1914, he won £5"),
+        ("It's late, and he'd gone; they'll wait.", "it is late and he had gone they will wait"),
+        ("I'm going to. I cannot. Let us see.", "I am gonna. I can't. Let's see."),
+        ("Missus Medley and Mister Chase", "Mrs. Medley and Mr. Chase"),
+        ("Missus Medley", "missis medley"),
+        ("The colour of grey: we realised it.", "the color of gray we realized it"),
+        ("Someone came along the foot path.", "some one came along the footpath"),
+        ("A good-for-nothing, out-of-doors.", "a goodfornothing out of doors"),
+        ("Their practice was there.", "There practise was they're"),
+        ("He paid.", "He paid. (music) ♪"),
+        ("I O U ten shillings.", "IOU ten shillings."),
+    ],
+)  # fmt: skip
+def test_what_is_spoken_the_same_is_the_same(text, heard):
+    assert fidelity(text, heard, "en-GB").error == 0
+
+
+def test_accents_do_not_count():
+    assert fidelity("Élise était déjà là.", "elise etait deja la", "fr").error == 0
+
+
+def test_rules_of_english_are_for_english():
+    assert fidelity("Er sah our.", "er sah or", "de").error > 0
+
+
+@pytest.mark.parametrize("heard", ["Uckridge", "Oakridge", "Akridge", "Oak Ridge"])
+def test_a_name_that_is_heard_by_its_sound_counts_little(heard):
+    text = "Mister Ukridge spoke to the sergeant."
+    near = fidelity(text, f"mister {heard} spoke to the sergeant", "en").error
+    assert 0 < near < 0.05
+    assert told(text, f"mister {heard} spoke to the sergeant") == [("other", "Ukridge", heard)]
+    assert fidelity(text, "mister bloomsbury spoke to the sergeant", "en").error > 0.1
+
+
+def test_nothing_heard_is_all_missing():
+    text = "Nobody had ever asked it to wait."
+    found = fidelity(text, "", "en")
+    assert found.error == found.window == 1
+    assert told(text, "") == [("missing", text[:-1], "")]
+
+
+def test_something_heard_where_nothing_was_meant():
+    assert fidelity("", "", "en").error == 0
+    assert fidelity("...", "hello there", "en").error == 1
+
+
+def test_a_passage_that_was_lost_is_named_and_shows_in_its_window():
+    lost = "Nobody had ever asked it to wait"
+    found = fidelity(LONG, LONG.replace(lost, ""), "en")
+    assert found.error < 0.2
+    assert found.window == 1
+    [one] = found.differences
+    assert (one.kind, one.meant, one.surely, one.cost) == ("missing", lost, 1, 7)
+    spans = words(LONG, "en")
+    assert [spans[place][0] for place in one.words] == [one.first, spans[one.words[1]][0]]
+
+
+def test_a_word_that_was_lost_is_named():
+    assert told(LONG, LONG.replace("never once", "once")) == [("missing", "never", "")]
+
+
+def test_what_was_added_lies_between_two_words():
+    [one] = fidelity(LONG, LONG.replace("bank of", "bank we think of"), "en").differences
+    assert (one.kind, one.got) == ("added", "we think")
+    assert LONG[: one.first].endswith("far bank")
+    assert one.first == one.last
+    assert one.words == (one.words[0],) * 2
+    assert LONG[words(LONG, "en")[one.words[0]][0] :].startswith("of the river")
+
+
+@pytest.mark.parametrize("twice", ["had never once", "river"])
+def test_what_was_said_twice_is_a_repetition(twice):
+    heard = LONG.replace(twice, f"{twice} {twice}")
+    assert told(LONG, heard) == [("repeated", twice, twice)]
+
+
+def test_what_was_heard_elsewhere_was_moved():
+    text = "The door was open. Nobody had asked him to wait for her."
+    heard = "Nobody had asked him to wait for her. The door was open."
+    assert told(text, heard) == [("moved", "The door was open", "")]
+
+
+def test_what_is_added_beside_what_was_misheard_is_heard_instead_of_it():
+    assert told("Then Featherstonehaugh spoke.", "Then fan is on horror spoke") == [
+        ("other", "Featherstonehaugh", "fan is on horror")
+    ]
+
+
+def test_errors_here_and_there_are_told_apart():
+    heard = LONG.replace("seven", "eleven").replace("village", "cottage").replace("far", "other")
+    found = fidelity(LONG, heard, "en")
+    assert found.window < 0.4
+    assert [one.kind for one in found.differences] == ["other"] * 3
+
+
+def test_languages_without_spaces_go_by_character():
+    text = "她打开窗户，看着下面湿漉漉的街道，很久没有说话。"
+    assert fidelity(text, "她打开窗户 看着下面湿漉漉的街道 很久没有说话", "zh").error == 0
+    heard = "她打开窗户，很久没有说话。"
+    assert told(text, heard, "zh") == [("missing", "看着下面湿漉漉的街道，", "")]
+    assert fidelity(text, heard, "zh").window > 0.7
+
+
+def test_marks_that_are_letters_are_kept():
+    assert fidelity("उसने खिड़की खोली।", "उसने खिड़की खोली", "hi").error == 0
+    assert fidelity("उसने खिड़की खोली।", "उसन खड़क खल", "hi").error > 0
+
+
+def test_a_chapter_is_compared_in_pieces():
+    names = [a + b for a in "abcdefgh" for b in "stuvwxyz"]
+    text = " ".join(f"Then, Father {name}, {LONG.lower()}" for name in names)
+    heard = text.replace("Father cu, ", "").replace("Father fy,", "Father fy, father fy,")
+    assert len(text.split()) > 3000
+    assert [(kind, meant) for kind, meant, _ in told(text, heard, "de")] == [
+        ("missing", "Father cu"),
+        ("repeated", "Father fy"),
+    ]
+
+
+def test_texts_that_have_nothing_in_common_are_compared_without_weighing_each_pair():
+    text = " ".join(f"a{n}" for n in range(3000))
+    heard = " ".join(f"b{n}" for n in range(2000))
+    found = fidelity(text, heard, "de")
+    assert found.error == 1
+    assert [one.kind for one in found.differences] == ["other", "missing"]
