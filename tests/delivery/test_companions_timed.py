@@ -105,7 +105,30 @@ def test_without_times_the_choice_changes_nothing(tmp_path: Path) -> None:
     assert made(tmp_path, one, "vtt", words=True) == made(tmp_path, one, "vtt")
 
 
-def test_words_of_the_first_are_those_of_a_unison(tmp_path: Path) -> None:
+def test_words_that_are_asked_for_and_not_timed_are_said(tmp_path: Path) -> None:
+    one = timed(spoken("ann: It is here.\n\nbob: It is there."))
+    first, second = one.timeline.cues
+    lacking = replace(one.timeline, cues=(first, replace(second, words=(), timed_by="")))
+    files, tags = delivered(tmp_path, [one], "wav"), BookFacts(title="B", language="en")
+    for spoken_, words, remarks in (
+        (one, True, 0), (replace(one, timeline=lacking), True, 1), (spoken("No."), False, 0),
+    ):  # fmt: skip
+        made = companions.write(
+            [spoken_], files, ["vtt"], tags=tags, book=tmp_path / "b.epub", words=words
+        )
+        assert ["words of 1 of 2 takes" in remark for remark in made.remarks] == [True] * remarks
+
+
+def test_the_times_of_words_decide_where_a_take_is_cut() -> None:
+    one = spoken("It was late. It was dark; he went on. He was tired, and slept.", pace=1.5)
+    assert captions(one, 65)[0].lines == ("It was late.",)  # 1.8 s by estimate, and 0.8 s by words
+    assert captions(timed(one), 65)[0].lines == ("It was late. It was dark; he went on.",)
+
+
+def test_words_of_the_first_are_those_of_a_unison() -> None:
     one = timed(of_lines(("ann", "Will you?"), ("ann & bob", "Yes we do. Of course we do!")))
-    found = captions(one, 12)
-    assert found[-1].start == round(one.timeline.cues[1].words[3][2] / RATE * 1000)
+    first = one.timeline.cues[1]
+    starts = {round(start / RATE * 1000) for _, _, start, _ in first.words}
+    found = [caption for caption in captions(one, 12) if caption.cue == 1]
+    assert len(found) > 1
+    assert {caption.start for caption in found} <= starts

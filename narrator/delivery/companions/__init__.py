@@ -44,7 +44,8 @@ class Made:
 
     paths: tuple[Path, ...]
     remarks: tuple[str, ...]
-    """What a listener should know: of a read-along that is not woven into the book's own pages."""
+    """What a listener should know: of a read-along that is not woven into the book's own pages, of
+    words that nobody timed."""
 
 
 def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
@@ -100,7 +101,7 @@ def write(
     if shelf is not None:
         shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
     paths: list[Path] = []
-    remarks: tuple[str, ...] = ()
+    remarks = _untimed(chapters) if words and {"vtt", "readalong"}.intersection(wanted) else ()
     for path, text in texts:
         if on_progress is not None:
             on_progress(len(paths), whole)
@@ -111,11 +112,22 @@ def write(
             on_progress(len(paths), whole)
         if shelf is not None:
             shelf.make_way(book)
-        remarks = readalong.write(book, chapters, files, tags, source, words=words)
+        remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
     if on_progress is not None:
         on_progress(whole, whole)
     return Made(tuple(paths), remarks)
+
+
+def _untimed(chapters: Sequence[SpokenChapter]) -> tuple[str, ...]:
+    """What to say where words are asked for that nobody timed."""
+    timed = [bool(cue.words) for spoken in chapters for cue in spoken.timeline.heard]
+    if all(timed):
+        return ()
+    return (
+        f"output.highlight: nobody timed the words of {timed.count(False)} of {len(timed)} takes, "
+        "so their sentences are lit; `narrator hear --align` times them",
+    )
 
 
 def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 
 from narrator.delivery.companions.spoken import SpokenChapter, SpokenWord, moments, words_within
@@ -76,11 +76,12 @@ def captions(
         label = f"[{cue.chunk}] " if ids else ""
         label += f"{_named(chunk.names)}: " if labels and chunk.names != previous else ""
         previous = chunk.names
-        seconds = cue.start / rate, cue.stop / rate
         room = measure(label)
-        parts = cut(cue.text, chunk.language, width, seconds[1] - seconds[0], room)
-        spans = [(part.first, part.last) for part in parts]
-        times = moments(cue, rate, spans, chunk.language)
+        timed = partial(moments, cue, rate, language=chunk.language)
+        seconds = cue.stop / rate - cue.start / rate
+        exact = timed if cue.words else None
+        parts = cut(cue.text, chunk.language, width, seconds, room, exact)
+        times = timed([(part.first, part.last) for part in parts])
         for n, part in enumerate(parts):
             # A millisecond is the least that every format can say.
             start = max(round(times[n] * 1000), found[-1].stop if found else 0)
@@ -310,18 +311,27 @@ class CaptionText:
     """Whether the label before it has a line of its own."""
 
 
-def cut(text: str, language: str, width: int, seconds: float, label: int = 0) -> list[CaptionText]:
+def cut(
+    text: str,
+    language: str,
+    width: int,
+    seconds: float,
+    label: int = 0,
+    timed: Callable[[Sequence[tuple[int, int]]], Sequence[float]] | None = None,
+) -> list[CaptionText]:
     """A take's text in captions of at most two lines; `seconds` is how long it lasts.
 
-    `label` is the room that a speaker's name takes before the first one. None for a text that is
-    white space alone.
+    `label` is the room that a speaker's name takes before the first one; `timed` says when parts of
+    the text begin, and when the last one ends, where that is known. None for a text that is white
+    space alone.
     """
     atoms = _atoms(text, language, width)
     if not atoms:
         return []
-    pace = seconds / max(expected_seconds(text, language), 0.1)
-    shares = (expected_seconds(text[atom.first : atom.last], language) for atom in atoms)
-    lasting = list(accumulate(shares, initial=0.0))
+    spans = [(atom.first, atom.last) for atom in atoms]
+    pace = 1.0 if timed else seconds / max(expected_seconds(text, language), 0.1)
+    shares = (expected_seconds(text[first:last], language) for first, last in spans)
+    lasting = timed(spans) if timed else list(accumulate(shares, initial=0.0))
     alone = label > width // 2 or (label > 0 and label + atoms[0].width > width)
     fits = [_reach(atoms, 0, width, label, alone)]
     fits += [_reach(atoms, start, width, 0, False) for start in range(1, len(atoms))]
