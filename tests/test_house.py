@@ -291,6 +291,7 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
 
 
 EXTRAS = (
+    "align",
     "casting",
     "cluster",
     "cosyvoice2",

@@ -9,6 +9,7 @@ A `Recogniser` turns sounds into text, and says how surely what was to be said i
     whisper.py    Whisper in CTranslate2, on every machine: recogniser and aligner
     qwen3.py      Qwen3 in MLX, on Macs: recogniser and aligner
     sphinx.py     pocketsphinx: an aligner of English that brings its model along
+    letters.py    how words sound that its dictionary lacks
     told.py       when an engine that knows says each word
     kept.py       what was heard in a take, and its words' times, beside the takes
     listening.py  takes heard in batches, by both

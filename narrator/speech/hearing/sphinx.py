@@ -1,0 +1,110 @@
+"""pocketsphinx: finds the words of an English text in a sound (an extra that brings its model).
+
+Each word's sounds follow one another, with silence between as there is; its dictionary has 135,000
+words, and what it lacks is sounded out. Steps of 10 ms. Imported when first asked for. Knows
+nothing of takes. Calls follow pocketsphinx 5.0 and 5.1; there is none for Python 3.14.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from narrator.errors import EngineUnavailable
+from narrator.sound import audio
+from narrator.sound.timing import TimedWord
+from narrator.speech.hearing import SpokenSound, letters, told
+
+if TYPE_CHECKING:
+    from pocketsphinx import Decoder
+
+RATE, FRAME = 16_000, 0.01
+"""Hz that it hears, seconds of its steps."""
+LEAST = 0.1
+"""Seconds below which no word is looked for."""
+VERSION = 1
+"""Raised when the same sound would be given other times with the same package."""
+_RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
+
+
+class Sphinx:
+    """Loaded by the first call. Raises EngineUnavailable where the package is missing."""
+
+    name = "pocketsphinx"
+    languages = frozenset(("en",))
+    batch = 1
+    is_apart = True
+
+    def __init__(self) -> None:
+        try:
+            version = importlib.metadata.version("pocketsphinx")
+        except importlib.metadata.PackageNotFoundError:
+            raise EngineUnavailable(
+                "words are timed with the package pocketsphinx: pip install 'narrator[align]' "
+                "(Python 3.11 to 3.13)"
+            ) from None
+        self.identity = f"pocketsphinx {VERSION} {version}"
+        self._loaded: Decoder | None = None
+
+    def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
+        return [self._align(sound) for sound in sounds]
+
+    def _align(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
+        asked = list(_pieces(sound.text))
+        if not asked or len(sound.samples) < LEAST * sound.rate:
+            return None
+        heard = audio.resample(sound.samples, sound.rate, RATE)
+        data = (np.clip(np.nan_to_num(heard), -1, 1) * 32767).astype("<i2").tobytes()
+        try:
+            found = self._found([piece for *_, piece in asked], data)
+        except RuntimeError:  # all that it raises; it may be left in the middle of a sound
+            self._loaded = None
+            return None
+        if found is None:
+            return None
+        own = [
+            TimedWord(first, last, start, stop)
+            for (first, last, _), (start, stop) in zip(asked, found, strict=True)
+        ]
+        return tuple(told.laid(sound.text, sound.language, own, sound.samples, sound.rate))
+
+    def _found(self, pieces: Sequence[str], data: bytes) -> list[tuple[float, float]] | None:
+        """Seconds from and to which each is heard; None where the sound does not go through all of
+        them."""
+        decoder = self._decoder
+        for piece in pieces:
+            if decoder.lookup_word(piece) is None:
+                decoder.add_word(piece, letters.sounds(piece, decoder.lookup_word), False)
+        decoder.reinit_feat()  # else it begins with what it remembers of the sound before
+        decoder.set_align_text(" ".join(pieces))
+        decoder.start_utt()
+        decoder.process_raw(data, full_utt=True)
+        decoder.end_utt()
+        said = [one for one in decoder.seg() or () if one.word[0] not in "<[+("]
+        if [one.word.partition("(")[0] for one in said] != pieces:
+            return None
+        return [(one.start_frame * FRAME, (one.end_frame + 1) * FRAME) for one in said]
+
+    @property
+    def _decoder(self) -> Decoder:
+        if self._loaded is None:
+            from pocketsphinx import Decoder
+
+            self._loaded = Decoder(
+                lm=None, loglevel="FATAL",
+                # Its search for a better path loses words at the end. With its own beams one take of
+                # ten ends before its text does, with these none of 150.
+                bestpath=False, beam=1e-120, pbeam=1e-120, wbeam=1e-90,
+            )  # fmt: skip
+        return self._loaded
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    """What is looked for, one after the other, and where in the text it stands."""
+    for run in _RUN.finditer(text):
+        for piece in letters.spelled(run.group()):
+            yield *run.span(), piece

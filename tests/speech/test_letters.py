@@ -1,0 +1,44 @@
+"""How words sound that no dictionary has."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrator.speech.hearing.letters import sounds, spelled
+
+KNOWN = {
+    "ferry": "F EH R IY", "man": "M AE N", "holmes": "HH OW M Z", "row": "R OW", "bob": "B AA B",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "looked_up"),
+    [
+        ("Holmes’s", ["holmes's"]),
+        ("Québec", ["quebec"]),
+        ("Œuvre", ["oeuvre"]),
+        ("B52", ["b", "five", "two"]),
+        ("привет", []),
+        ("’", []),
+    ],
+)
+def test_words_are_looked_up_in_plain_letters(written: str, looked_up: list[str]) -> None:
+    assert spelled(written) == looked_up
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("holmes", "HH OW M Z"),
+        ("rowing", "R OW IH NG"),
+        ("bobbed", "B AA B D"),
+        ("holmes's", "HH OW M Z Z"),
+        ("ferryman", "F EH R IY M AE N"),
+        ("pekingese", "P EH K IH NG IY S"),
+        ("blake", "B L EY K"),
+        ("attilly", "AE T IH L IY"),
+        ("pst", "P S T"),
+    ],
+)
+def test_a_word_sounds_as_known_ones_or_its_letters(word: str, said: str) -> None:
+    assert sounds(word, KNOWN.get) == said
