@@ -237,6 +237,11 @@ def unusual(
     return tuple(fault for fault in found if fault.kind in ("level", "long", "short"))
 
 
+def at_edge(fault: str) -> bool:
+    """Whether a fault, as it is said, is one that is heard where a take meets another."""
+    return fault.partition(":")[0] in ("cut", "onset", "click", "torn")
+
+
 def badness(verdict: Verdict) -> float:
     """How bad a take is, to keep the best of several: 0 where it is good, more for worse."""
     return sum(fault.weight for fault in verdict.faults)
