@@ -15,6 +15,13 @@ limit lies well beyond what the draft voice needs; none has been tried on the mo
 Of 193 leftover syllables 90 in 100 are found 0.2 s before the speech and 50 in 100 where 0.05 s lie
 between, and none of 2,267 good takes, most of which begin with a short word on its own ("Oh, …"),
 is taken for one (2026-11-22).
+
+Edges, on the draft voice and a neural one (piper's en_US-joe), 656 takes three ways each (Linux,
+2026-11-23): no false alarm in 1,968. Of takes of the neural voice are found: 30, 60, 90
+and 120 ms cut off the first sound in 35, 78, 72 and 61 of 100 (consonants that are cut begin as
+softly as whole ones), clicks 6 to 20 dB under the peak in 84 to 94 before the speech and in 96 or
+more after it, half a breath at 18, 25 and 32 dB under speech in 100, 92 and 59 before it (the rest
+is trimmed) and in 100 after it.
 """
 
 from __future__ import annotations
