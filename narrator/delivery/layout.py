@@ -22,7 +22,7 @@ from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.sound import assemble, mastering, mix
 from narrator.sound.assemble import Region, Timeline
-from narrator.sound.audio import Samples, resample, room
+from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
 from narrator.sound.timing import WordTimes
 from narrator.speech.plan import Step
@@ -263,7 +263,7 @@ def _region(step: Step, take: Record, shared: BookSound, pause: float, with_befo
         path=line.path,
         line=line.line,
         with_before=with_before,
-        quiet=room((take.start, take.stop), take.samples),
+        quiet=take.room,
     )
 
 

@@ -274,7 +274,7 @@ class ChapterSettings(Strict):
 
 
 class Pauses(Strict):
-    """Silence in seconds, laid between takes; takes themselves are trimmed."""
+    """Seconds without sound, laid between takes; takes themselves are trimmed."""
 
     clause: Seconds = 0.12
     """Between the parts of a sentence that is too long for one chunk."""

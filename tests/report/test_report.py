@@ -21,6 +21,7 @@ from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import characters
 from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, KeptCurves
+from narrator.sound.audio import AFTER, BEFORE
 from tests import books
 from tests.fakes import RATE, HumEngine, hum
 
@@ -163,7 +164,16 @@ def test_pauses_equal_the_gaps_of_the_timeline(written):
     chapter = [pause for pause in written[0].pauses if pause.after.chapter == 0]
     places = [pace.place for pace in written[0].paces if pace.place.chapter == 0]
     gaps = [after.start - place.stop for place, after in pairwise(places)]
-    assert [pause.seconds for pause in chapter] == pytest.approx(gaps, abs=1e-3)
+    heard = [gap + BEFORE + AFTER for gap in gaps]  # with the quiet within takes
+    assert [pause.heard for pause in chapter] == pytest.approx(heard, abs=1e-3)
+    assert not any(pause.bad for pause in chapter)
+
+
+def test_joins_are_bad_where_a_pause_is_longer_or_an_edge_at_fault(written):
+    pause = written[0].pauses[0]
+    assert replace(pause, seconds=0.05, heard=0.095).bad
+    assert replace(pause, faults=("cut: ends in the middle of a sound",)).bad
+    assert not replace(pause, heard=None).bad
 
 
 def test_chains_are_counted_with_their_modes(book, written):

@@ -340,6 +340,21 @@ def test_a_word_that_begins_in_the_middle_of_its_sound_is_a_leftover_whatever_th
     assert kinds(leftover(0, rest=0.05), 8, text=TEXT) == []
 
 
+def test_a_take_that_begins_in_the_middle_of_a_sound_has_no_onset():
+    vowel = tone(2, 200) * np.float32(2)
+    begun = np.concatenate([vowel[round(RATE / 800) :], take(speech(4))])
+    assert "onset" in kinds(begun, 6)
+    assert "onset" not in kinds(np.concatenate([silence(0.1), begun]), 6)
+
+
+def test_clicks_and_torn_breaths_at_its_edges_are_faults_of_a_take():
+    clicked = take(speech(8))
+    clicked[np.flatnonzero(np.abs(clicked) > 0.01)[-1] + round(0.03 * RATE)] = 0.2
+    assert kinds(clicked, 8) == ["click"]
+    half = np.convolve(noise(0.15, 0.03), np.hanning(7) / 3, "same").astype(np.float32)
+    assert kinds(np.concatenate([half, silence(0.05), take(speech(8))[:-1]]), 8) == ["torn"]
+
+
 def test_lost_words_are_worse_than_a_chirp():
     chirp = examine(take(tone(0.08, 3000), silence(0.06), speech(8)), RATE, 8)
     assert badness(chirp) < badness(examine(take(speech(2)), RATE, 8))
