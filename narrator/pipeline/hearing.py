@@ -120,13 +120,14 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
 def _due(book: BookPlan, ear: Ear, step: Step, take: Record) -> tuple[bool, bool]:
     """Whether a take is to be heard, and whether its words are to be timed."""
     heard, times = _known(book, ear, step, take)
-    return ear.hears(step.language) and heard is None, ear.times(step.language) and times is None
+    untimed = times is None and ear.aligner(step.language) is not None
+    return heard is None and ear.hears(step.language), untimed
 
 
 def _known(
     book: BookPlan, ear: Ear, step: Step, take: Record
 ) -> tuple[Transcript | None, WordTimes | None]:
-    return ear.known(book.store.heard, take.content, step.text)
+    return ear.known(book.store.heard, take.content, step.text, step.language)
 
 
 def _listened(book: BookPlan, ear: Ear, some: Sequence[_Due]) -> Iterator[Record]:
@@ -141,7 +142,8 @@ def _listened(book: BookPlan, ear: Ear, some: Sequence[_Due]) -> Iterator[Record
     heard = ear.hear([sound if due.heard else None for due, sound in sounds])
     times = ear.align([sound if due.times else None for due, sound in sounds])
     for (due, sound), one, timed in zip(sounds, heard, times, strict=True):
-        ear.keep(book.store.heard, due.take.content, sound.text, Opinion(heard=one, times=timed))
+        opinion = Opinion(heard=one, times=timed)
+        ear.keep(book.store.heard, due.take.content, sound.text, sound.language, opinion)
         yield due.take
 
 

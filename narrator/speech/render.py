@@ -490,7 +490,9 @@ class _Loop:
         )
         record = self.store.put(record, samples, rested(speech, self.engine))
         if self.listening and opinion and len(job.parts) == 1:
-            self.listening.ear.keep(self.store.heard, record.content, record.text, opinion)
+            self.listening.ear.keep(
+                self.store.heard, record.content, record.text, job.step.language, opinion
+            )
         parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
         told.keep(
             self.store.heard, record.content, record.text, job.step.language, parts, samples, rate,

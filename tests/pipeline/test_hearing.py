@@ -66,7 +66,7 @@ def heard(path, ear, *, cancel=None, **chosen):
 
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_apart):
-    listening(Ear(Parrot(deaf(1), is_apart=is_apart), None))
+    listening(Ear(Parrot(deaf(1), is_apart=is_apart)))
     report, watcher = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert report.complete
     assert [step.chunk.text.startswith(BAD) for step in watcher.retries] == [True]
@@ -74,14 +74,14 @@ def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_
 
 
 def test_one_that_never_says_its_text_is_doubtful_and_costs_no_book(tmp_path, listening):
-    listening(Ear(Parrot(deaf()), None))
+    listening(Ear(Parrot(deaf())))
     report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert [step.chunk.text.startswith(BAD) for step in report.plan.doubtful] == [True]
     assert not report.lacking
 
 
 def test_every_take_is_heard_once_in_batches(tmp_path, listening):
-    ear = listening(Ear(Parrot(batch=4), None))
+    ear = listening(Ear(Parrot(batch=4)))
     report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine(slots=8))
     texts = [text for batch in ear.recogniser.asked for text in batch]
     assert sorted(texts) == sorted(step.text for step in report.plan.steps)
@@ -99,11 +99,11 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
         return text
 
     path = books.write(tmp_path, HEARING)
-    listening(Ear(Parrot(says, batch=1), None))
+    listening(Ear(Parrot(says, batch=1)))
     with pytest.raises(EngineUnavailable, match=r"recognition \(parrot\) failed"):
         books.speak(path, HumEngine(slots=1))
     kept = len(list(Store.open(read(path).project.takes).stored()))
-    listening(Ear(Parrot(), None))
+    listening(Ear(Parrot()))
     report, watcher = books.speak(path, HumEngine())
     assert report.complete
     assert kept > 0
@@ -111,13 +111,13 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
 
 
 def test_what_a_render_heard_is_not_heard_again(tmp_path, listening):
-    ear = listening(Ear(Parrot(), Metronome()))
+    ear = listening(Ear(Parrot(), [Metronome()]))
     path = books.write(tmp_path, HEARING)
     report, _ = books.speak(path, HumEngine())
-    asked = len(ear.recogniser.asked), len(ear.aligner.asked)
+    asked = len(ear.recogniser.asked), len(ear.aligners[0].asked)
     found, _ = heard(path, ear)
     assert (found.takes, found.fresh) == (len(report.plan.steps), 0)
-    assert (len(ear.recogniser.asked), len(ear.aligner.asked)) == asked
+    assert (len(ear.recogniser.asked), len(ear.aligners[0].asked)) == asked
 
 
 # -- of what is rendered ---------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def doubtful(path):
 
 
 def test_a_take_that_does_not_say_its_text_becomes_doubtful(book):
-    found, shares = heard(book, Ear(Parrot(deaf()), None))
+    found, shares = heard(book, Ear(Parrot(deaf())))
     assert [one.step.chunk.text.startswith(BAD) for one in found.misheard] == [True]
     assert found.misheard[0].heard.startswith("Somebody else")
     assert doubtful(book) == [BAD]
@@ -144,31 +144,31 @@ def test_a_take_that_does_not_say_its_text_becomes_doubtful(book):
 
 
 def test_takes_that_were_heard_cost_nothing_the_second_time(book):
-    heard(book, Ear(Parrot(), Metronome()))
-    ear = Ear(Parrot(), Metronome())
+    heard(book, Ear(Parrot(), [Metronome()]))
+    ear = Ear(Parrot(), [Metronome()])
     found, _ = heard(book, ear)
-    assert (found.fresh, ear.recogniser.asked, ear.aligner.asked) == (0, [], [])
+    assert (found.fresh, ear.recogniser.asked, ear.aligners[0].asked) == (0, [], [])
     assert found.timed == {"metronome": found.takes}
 
 
 def test_another_recogniser_hears_them_anew_and_may_relieve_them(book):
-    heard(book, Ear(Parrot(deaf()), None))
-    found, _ = heard(book, Ear(Parrot(identity="parrot 2"), None))
+    heard(book, Ear(Parrot(deaf())))
+    found, _ = heard(book, Ear(Parrot(identity="parrot 2")))
     assert (found.relieved, found.misheard) == (1, [])
     assert doubtful(book) == []
 
 
 def test_a_take_that_an_author_pinned_stays_accepted(book):
-    heard(book, Ear(Parrot(deaf()), None))
+    heard(book, Ear(Parrot(deaf())))
     plan = books.plan(book, HumEngine())
     retakes.pin(plan, plan.doubtful[0], 0)
-    found, _ = heard(book, Ear(Parrot(deaf()), None))
+    found, _ = heard(book, Ear(Parrot(deaf())))
     assert [one.is_accepted for one in found.misheard] == [True]
     assert doubtful(book) == []
 
 
 def test_only_what_is_asked_for_is_heard(book):
-    ear = Ear(Parrot(), None)
+    ear = Ear(Parrot())
     found, _ = heard(book, ear, chapters=["2"], speakers=["ann"])
     assert (found.takes, found.fresh) == (1, 1)
 
@@ -180,22 +180,22 @@ def test_a_pass_that_is_stopped_goes_on_where_it_was(book):
         cancel.set()
         return text
 
-    stopped, _ = heard(book, Ear(Parrot(says), None), cancel=cancel)
+    stopped, _ = heard(book, Ear(Parrot(says)), cancel=cancel)
     assert stopped.cancelled
     assert stopped.fresh == 2  # a batch
-    found, _ = heard(book, Ear(Parrot(), None))
+    found, _ = heard(book, Ear(Parrot()))
     assert found.fresh == found.takes - 2
 
 
 def test_chunks_without_takes_are_counted(tmp_path):
     path = books.write(tmp_path)
     books.speak(path, HumEngine(), chapters=["1"])
-    found, _ = heard(path, Ear(Parrot(), None))
+    found, _ = heard(path, Ear(Parrot()))
     assert found.missing == len(books.plan(path, HumEngine()).todo) > 0
 
 
 def test_words_alone_are_timed(book):
-    ear = Ear(None, Metronome())
+    ear = Ear(None, [Metronome()])
     found, _ = heard(book, ear)
     assert found.timed == {"metronome": found.takes}
     assert not found.misheard
@@ -210,5 +210,5 @@ def test_a_damaged_take_is_passed_over(book):
     stamp = path.stat()
     path.write_bytes(bytes(data))
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    found, _ = heard(book, Ear(Parrot(), None))
+    found, _ = heard(book, Ear(Parrot()))
     assert found.fresh == found.takes - 1

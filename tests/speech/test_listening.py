@@ -22,17 +22,17 @@ def opinions(ear: Ear, *sounds: SpokenSound, figures: TakeFigures | None = None)
 
 
 def test_a_take_that_says_its_text_has_no_faults():
-    (one,) = opinions(Ear(Parrot(), None), sound())
+    (one,) = opinions(Ear(Parrot()), sound())
     assert (one.faults, one.heard.text, one.times) == ((), LONG, None)
 
 
 def test_a_take_that_says_another_text_has_one():
-    ear = Ear(Parrot(lambda text: "Somebody else has bought a hat and a horse, they say."), None)
+    ear = Ear(Parrot(lambda text: "Somebody else has bought a hat and a horse, they say."))
     assert [fault.kind for fault in opinions(ear, sound())[0].faults] == ["text"]
 
 
 def test_words_are_timed():
-    (one,) = opinions(Ear(None, Metronome()), sound("Go now."))
+    (one,) = opinions(Ear(None, [Metronome()]), sound("Go now."))
     assert one.heard is None
     assert [(word.first, word.last, word.stop) for word in one.times.words] == [
         (0, 2, 0.1),
@@ -42,7 +42,7 @@ def test_words_are_timed():
 
 def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
     parrot = Parrot(lambda text: "")
-    one, other = opinions(Ear(parrot, None), sound(language="fi"), sound("One two three four."))
+    one, other = opinions(Ear(parrot), sound(language="fi"), sound("One two three four."))
     assert one.heard is None
     assert not one.faults
     assert other.faults
@@ -51,13 +51,13 @@ def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
 
 def test_suspicious_means_takes_that_lie_near_a_limit():
     parrot = Parrot()
-    ear = Ear(parrot, Metronome(), "suspicious")
+    ear = Ear(parrot, [Metronome()], "suspicious")
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].heard is None
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.9))[0].heard is not None
 
 
 def test_words_are_timed_of_takes_that_are_not_heard():
-    ear = Ear(Parrot(), Metronome(), "suspicious")
+    ear = Ear(Parrot(), [Metronome()], "suspicious")
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].times is not None
 
 
@@ -74,7 +74,7 @@ def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
         raise error
 
     with pytest.raises(EngineUnavailable, match=said):
-        opinions(Ear(Parrot(broken), None), sound())
+        opinions(Ear(Parrot(broken)), sound())
 
 
 # -- in batches, beside an engine ------------------------------------------------------------------
@@ -94,7 +94,7 @@ def all_of(listening: Listening[int]) -> list[int]:
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_everybody_is_answered_in_order(is_apart):
     parrot = Parrot(is_apart=is_apart)
-    listening = Listening[int](Ear(parrot, None))
+    listening = Listening[int](Ear(parrot))
     for number in range(7):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     assert listening.waiting == 7
@@ -104,7 +104,7 @@ def test_everybody_is_answered_in_order(is_apart):
 
 def test_one_that_is_not_apart_listens_when_it_is_asked():
     parrot = Parrot(is_apart=False)
-    listening = Listening[int](Ear(parrot, None))
+    listening = Listening[int](Ear(parrot))
     listening.add(1, sound(), Verdict(TakeFigures()))
     assert not parrot.asked
     assert [whose for whose, _ in listening.heard()] == [1]
@@ -112,7 +112,7 @@ def test_one_that_is_not_apart_listens_when_it_is_asked():
 
 def test_what_is_waiting_is_dropped_when_it_ends():
     parrot = Parrot()
-    listening = Listening[int](Ear(parrot, None))
+    listening = Listening[int](Ear(parrot))
     for number in range(9):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     listening.close()

@@ -10,7 +10,9 @@ from pathlib import Path
 from narrator.engines import machine, models
 from narrator.engines.models import Layout, Model, NoModel, Tell
 from narrator.project.schema import Checks
+from narrator.speech.hearing import sphinx, whisper
 from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
 
 NAMES: Mapping[str, str] = {
@@ -97,8 +99,12 @@ def ear_for(
 ) -> Ear:
     """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
     timed alone. Raises EngineUnavailable."""
-    whisper = Whisper(find(model or checks.recogniser, root))
-    return Ear(None if align else whisper, whisper, "all", checks.text_error)
+    found = find(model or checks.recogniser, root)
+    exact = [Sphinx()] if sphinx.is_here() else []
+    if align and exact and (found.path is None or not whisper.is_here()):
+        return Ear(None, exact)
+    hears = Whisper(found)
+    return Ear(None if align else hears, [*exact, hears], error=checks.text_error)
 
 
 def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
@@ -106,6 +112,4 @@ def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
     EngineUnavailable."""
     if checks.recognition == "never":
         return None
-    found = ear_for(checks, root)
-    found.mode = checks.recognition
-    return found
+    return replace(ear_for(checks, root), mode=checks.recognition)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, Literal, TypeVar
 
 from narrator.errors import EngineUnavailable
@@ -41,10 +42,11 @@ class Opinion:
 
 @dataclass(slots=True)
 class Ear:
-    """A recogniser and an aligner, either of which may be missing. Always used on one thread."""
+    """A recogniser, where there is one, and aligners. Always used on one thread."""
 
     recogniser: Recogniser | None
-    aligner: Aligner | None
+    aligners: Sequence[Aligner] = ()
+    """Words are timed by the first that knows their language."""
     mode: Mode = "all"
     """Which takes are heard: those whose figures are suspicious, or all. Words are timed in all."""
     error: float | None = None
@@ -53,19 +55,24 @@ class Ear:
     @property
     def batch(self) -> int:
         """Sounds that it is best given at a time."""
-        return max((one.batch for one in (self.recogniser, self.aligner) if one), default=1)
+        return max(one.batch for one in self._all)
 
     @property
     def is_apart(self) -> bool:
         """Whether it may listen on a thread of its own, beside an engine that speaks."""
-        return all(one is None or one.is_apart for one in (self.recogniser, self.aligner))
+        return all(one.is_apart for one in self._all)
 
     def hears(self, language: str) -> bool:
         """Whether what is said in a language, by BCP 47 tag, can be judged."""
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
-    def times(self, language: str) -> bool:
-        return self.aligner is not None and primary(language) in self.aligner.languages
+    def aligner(self, language: str) -> Aligner | None:
+        """Who times words of a language."""
+        return next((one for one in self.aligners if primary(language) in one.languages), None)
+
+    @property
+    def _all(self) -> Sequence[Recogniser | Aligner]:
+        return (*([self.recogniser] if self.recogniser else []), *self.aligners)
 
     def listen(
         self, sounds: Sequence[SpokenSound], verdicts: Sequence[checks.Verdict | None]
@@ -101,43 +108,49 @@ class Ear:
         known = [one for one in sounds if one is not None and self.hears(one.language)]
         if recogniser is None or not known:
             return [None] * len(sounds)
-        found = iter(_in_words(recogniser.title, lambda: recogniser.hear(known)))
+        found = iter(_in_words(recogniser.title, partial(recogniser.hear, known)))
         return [next(found) if one in known else None for one in sounds]
 
     def align(self, sounds: Sequence[SpokenSound | None]) -> list[WordTimes | None]:
         """When words are said, of None nothing; without words where they could not be found. Raises
         EngineUnavailable."""
-        aligner = self.aligner
-        known = [one for one in sounds if one is not None and self.times(one.language)]
-        if aligner is None or not known:
-            return [None] * len(sounds)
-        timed = _in_words(aligner.name, lambda: aligner.align(known))
-        found = iter([WordTimes(aligner.name, words or ()) for words in timed])
-        return [next(found) if one in known else None for one in sounds]
+        found: list[WordTimes | None] = [None] * len(sounds)
+        for aligner in self.aligners:
+            own = {
+                place: one
+                for place, one in enumerate(sounds)
+                if one is not None and self.aligner(one.language) is aligner
+            }
+            if own:
+                timed = _in_words(aligner.name, partial(aligner.align, list(own.values())))
+                for place, words in zip(own, timed, strict=True):
+                    found[place] = WordTimes(aligner.name, words or ())
+        return found
 
     def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
         """What a take that should say `text` does not say, or says besides."""
         return judge(heard, text, language, self.error).faults
 
     def known(
-        self, hearings: Hearings, content: str, text: str
+        self, hearings: Hearings, content: str, text: str, language: str
     ) -> tuple[Transcript | None, WordTimes | None]:
-        """What this recogniser and this aligner made of a take before; its times, as who said it
-        knows them, if anybody does."""
-        by = self.recogniser and self.recogniser.identity
-        timed_by = self.aligner and self.aligner.identity
-        return (
-            hearings.heard(content, text, by) if by else None,
-            hearings.told(content, text)
-            or (hearings.times(content, text, timed_by) if timed_by else None),
-        )
+        """What was made of a take before, by this recogniser and by who would time it now; its
+        times, as who said it knows them, if anybody does."""
+        heard, times = None, hearings.told(content, text)
+        if self.recogniser:
+            heard = hearings.heard(content, text, self.recogniser.identity)
+        if times is None and (aligner := self.aligner(language)):
+            times = hearings.times(content, text, aligner.identity)
+        return heard, times
 
-    def keep(self, hearings: Hearings, content: str, text: str, opinion: Opinion) -> None:
+    def keep(
+        self, hearings: Hearings, content: str, text: str, language: str, opinion: Opinion
+    ) -> None:
         """Remember an opinion of a take, by its content. Raises StorageError."""
         if self.recogniser and opinion.heard:
             hearings.keep(content, text, self.recogniser.identity, opinion.heard)
-        if self.aligner and opinion.times:
-            hearings.keep_times(content, text, self.aligner.identity, opinion.times)
+        if opinion.times and (aligner := self.aligner(language)):
+            hearings.keep_times(content, text, aligner.identity, opinion.times)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ nothing of takes. Calls follow pocketsphinx 5.0 and 5.1; there is none for Pytho
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -29,6 +30,11 @@ LEAST = 0.1
 VERSION = 1
 """Raised when the same sound would be given other times with the same package."""
 _RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
+
+
+def is_here() -> bool:
+    """Whether the package is installed."""
+    return importlib.util.find_spec("pocketsphinx") is not None
 
 
 class Sphinx:

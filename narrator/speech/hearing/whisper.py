@@ -9,6 +9,7 @@ first asked for. Knows nothing of takes. Calls follow faster-whisper 1.2.1 and C
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -67,9 +68,13 @@ class Whisper:
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
         """`threads` of the CPU; 0: as many as it likes."""
+        if not is_here():
+            raise EngineUnavailable(
+                "recognition needs the package faster-whisper: pip install "
+                "'narrator[recognition]', or set `checks: {recognition: never}`"
+            )
         if model.path is None:
             raise EngineUnavailable(model.note)
-        require()
         self._path, self._threads = model.path, threads
         self.name, self.title = "whisper", f"whisper {_short(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
@@ -241,12 +246,6 @@ def _prompt(tokenizer: Tokenizer, language: str) -> list[int]:
     return [tokenizer.sot_prev, *tokenizer.encode(" " + _PROMPTS[kind])]
 
 
-def require() -> None:
-    """Raises EngineUnavailable where the package is missing."""
-    try:
-        import faster_whisper  # noqa: F401  # whether it is here
-    except ImportError as error:
-        raise EngineUnavailable(
-            "recognition needs the package faster-whisper: pip install 'narrator[recognition]', "
-            "or set `checks: {recognition: never}`"
-        ) from error
+def is_here() -> bool:
+    """Whether the package is installed."""
+    return importlib.util.find_spec("faster_whisper") is not None
