@@ -10,7 +10,7 @@ import pytest
 
 from narrator.errors import EngineUnavailable
 from narrator.sound.timing import TimedWord
-from narrator.speech.hearing import Sound, told
+from narrator.speech.hearing import SpokenSound, told
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.text.words import words
 from tests import spoken
@@ -28,7 +28,7 @@ def sphinx() -> Sphinx:
 
 
 def aligned(sphinx: Sphinx, text: str, samples: np.ndarray) -> tuple[TimedWord, ...] | None:
-    (found,) = sphinx.align([Sound(samples, spoken.RATE, text, "en-GB")])
+    (found,) = sphinx.align([SpokenSound(samples, spoken.RATE, text, "en-GB")])
     return found
 
 
@@ -71,7 +71,9 @@ def test_what_is_not_said_is_not_found(sphinx: Sphinx, text: str) -> None:
 
 def test_after_a_sound_without_the_words_it_goes_on(sphinx: Sphinx) -> None:
     noise = np.random.default_rng(2).normal(0, 0.3, spoken.RATE).astype(np.float32)
-    sounds = [Sound(one, spoken.RATE, spoken.TEXT, "en") for one in (spoken.draft(), noise) * 2]
+    sounds = [
+        SpokenSound(one, spoken.RATE, spoken.TEXT, "en") for one in (spoken.draft(), noise) * 2
+    ]
     one, none, again, none_again = sphinx.align(sounds)
     assert one is not None
     assert one == again
