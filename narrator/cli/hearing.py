@@ -144,7 +144,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     doubtful = [one for one in found.misheard if not one.is_accepted]
     if doubtful:
         _print_mends(book, doubtful)
-    elif not found.cancelled and by:
+    elif found.takes and by and not found.cancelled:
         out.print("every take that was heard says its text")
 
 

