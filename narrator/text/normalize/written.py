@@ -6,6 +6,7 @@ Exact, since every change on the way is known: "Missus Medley" is “Mrs. Medley
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,7 +67,8 @@ def _aligned(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
         said = heard + change.start - at
         yield _Aligned(at, change.start, heard, said, changed=False)
         heard = said + len(change.spoken)
-        yield _Aligned(change.start, change.stop, said, heard, changed=True)
+        if any(map(str.isalnum, change.written + change.spoken)):  # else they are marks alone
+            yield _Aligned(change.start, change.stop, said, heard, changed=True)
         at = change.stop
     yield _Aligned(at, len(text), heard, len(spoken.text), changed=False)
 
@@ -93,17 +95,23 @@ def _is_apart(text: str, before: TimedWord, word: TimedWord, language: str) -> b
 
 
 def _with_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
-    """Words with the marks that touch them, those between two with the first."""
+    """Words with the marks that touch them; between two, what opens goes with the second."""
     low = 0
     ends = [*(after.first for after in words[1:]), len(text)]
     for word, end in zip(words, ends, strict=False):
         first, last = word.first, word.last
         while first > low and _is_mark(text[first - 1]):
             first -= 1
-        while last < end and _is_mark(text[last]):
+        between = text[last:end]
+        touching = end < len(text) and all(map(_is_mark, between))
+        while last < end and _is_mark(text[last]) and not (touching and _opens(text[last])):
             last += 1
         low = last
         yield replace(word, first=first, last=last)
+
+
+def _opens(mark: str) -> bool:
+    return unicodedata.category(mark) in ("Ps", "Pi")
 
 
 def _is_mark(character: str) -> bool:
