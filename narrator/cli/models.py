@@ -113,9 +113,11 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     from narrator.errors import EngineUnavailable
     from narrator.speech.hearing import choosing
 
-    spec = choosing.named(spec)
-    family, spec = _meant(spec)
-    model = models.find(family, spec, tell=_say)
+    if choosing.named(spec) != spec:
+        model = choosing.find(spec, tell=_say)
+    else:
+        family, spec = _meant(spec)
+        model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
         others = (choosing.find(spec, tell=_say), models.find_language(spec, tell=_say))
         model = next((one for one in others if one.path is not None), model)
@@ -148,7 +150,8 @@ def pull(
     from narrator.speech.hearing import choosing
 
     disable_progress_bars()  # ours is the one
-    family, spec = _meant(choosing.named(spec))
+    asked = spec
+    family, spec = _meant(choosing.named(asked))
     spec = family.hub if spec == "auto" else spec
     with _working("asking the hub"):
         look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
@@ -162,10 +165,12 @@ def pull(
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
     with bar(look.repo, DownloadColumn()) as tell:
         model = models.pull(look, FAMILIES, tell, choosing.LAYOUTS)
-    out.print(f"{model.spec}: {sized(model.bytes)}, {model.precision}, commit {model.revision}")
+    facts = filter(None, (sized(model.bytes), model.precision, f"commit {model.revision}"))
+    out.print(f"{model.spec}: {', '.join(facts)}")
     out.print(str(model.path))
     if model.path is not None and choosing.is_one(model.path):
-        out.print(f"it listens: `narrator hear BOOK --model {spec}`")
+        usual = choosing.find("auto").spec == model.spec
+        out.print(f"it listens: `narrator hear BOOK{'' if usual else f' --model {asked}'}`")
     elif model.path is not None and models.is_language(model.path):
         if eight:
             raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")

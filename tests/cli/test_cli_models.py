@@ -13,6 +13,7 @@ from narrator.cli import models as commands
 from narrator.engines import Speech, machine, models, voxcpm2
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from tests import fakes, hubs
+from tests.speech import tiny_whisper
 
 
 @pytest.fixture(scope="session")
@@ -121,6 +122,26 @@ def test_pull_without_a_network_is_one_line(narrator, hub):
     assert "Traceback" not in said
     assert said.count("error:") == 1
     assert "HF_HUB_OFFLINE" in said
+
+
+def test_what_listens_is_pulled_by_its_name_found_and_listed(narrator, hub, tmp_path):
+    hub.source = tiny_whisper.make(tmp_path / "whisper")
+    code, _, errors = narrator("models", "where", "small.en")
+    assert (code, "`narrator models pull small.en` fetches it" in errors) == (3, True)
+    code, said, _ = narrator("models", "pull", "small.en")
+    assert code == 0
+    assert "Systran/faster-whisper-small.en: 434 kB" in said
+    assert "it listens: `narrator hear BOOK --model small.en`" in said
+    where = narrator("models", "where", "small.en")[1].strip()
+    assert "models--Systran--faster-whisper-small.en" in where
+    assert "Systran/faster-whisper-small.en  whisper, 434 kB" in narrator("models", "list")[1]
+
+
+def test_the_recogniser_is_the_one_for_this_machine(narrator, hub, tmp_path, monkeypatch):
+    hub.source = tiny_whisper.make(tmp_path / "whisper")
+    assert "faster-whisper-large-v3-turbo" in narrator("models", "pull", "recogniser")[1]
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8_000_000_000, None))
+    assert "faster-whisper-small:" in narrator("models", "pull", "recogniser")[1]
 
 
 def test_convert_writes_a_smaller_model(narrator, hub, source, tmp_path):

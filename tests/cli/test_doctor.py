@@ -15,7 +15,9 @@ from narrator.engines.voxcpm2 import FLOOR
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
 from narrator.pipeline import bookengines, estimate
+from narrator.speech.hearing import choosing
 from tests import books, fakes, hubs
+from tests.speech import tiny_whisper
 from voxcpm2 import rehearsal
 
 METAL = machine.Device("Metal", "Apple M1", 48_000_000_000, "0.32.4")
@@ -65,7 +67,7 @@ def test_json_has_the_same(narrator, fit):
     assert code == 0
     assert list(found) == [
         "program", "MLX", "engine", "model", "memory", "FFmpeg", "draft voice",
-        "language model", "here", "library", "temporary files",
+        "language model", "recognition", "here", "library", "temporary files",
     ]  # fmt: skip
     assert {check["state"] for check in found.values()} == {"ok"}
 
@@ -116,9 +118,30 @@ def test_what_hears_takes_needs_memory_too(narrator, fit, monkeypatch, book):
     _, found = checks(narrator, book)
     assert found["memory"]["state"] == "ok"
     book.write_text(text)
-    code, found = checks(narrator, book)
-    assert (code, found["memory"]["state"]) == (0, "warn")
+    _, found = checks(narrator, book)
+    assert found["memory"]["state"] == "warn"
     assert "what hears takes 2.0 GB more: 3.0 GB can be had" in found["memory"]["said"]
+
+
+def test_what_hears_takes_is_needed_where_a_book_wants_them_heard(narrator, fit, book, tmp_path):
+    code, found = checks(narrator, book)
+    assert (code, found["recognition"]["state"]) == (0, "ok")
+    text = book.read_text()
+    book.write_text(f"{text}checks: {{recognition: all, recogniser: small.en}}\n")
+    code, found = checks(narrator, book)
+    assert (code, found["recognition"]["state"]) == (3, "fail")
+    assert "`narrator models pull small.en` fetches it" in found["recognition"]["said"]
+    model = tiny_whisper.make(tmp_path / "whisper")
+    book.write_text(f"{text}checks: {{recognition: all, recogniser: {model}}}\n")
+    code, found = checks(narrator, book)
+    assert (code, found["recognition"]["state"]) == (0, "ok")
+
+
+def test_what_hears_takes_is_no_must(narrator, fit, book, monkeypatch):
+    monkeypatch.setattr(choosing, "version", lambda: "")
+    _, found = checks(narrator, book)
+    assert found["recognition"]["said"] == "not installed"
+    assert 'pip install "narrator[recognition]"' in found["recognition"]["todo"]
 
 
 def test_a_missing_encoder_fails(narrator, fit, monkeypatch):

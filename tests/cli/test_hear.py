@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -143,7 +142,7 @@ def test_recordings_as_json(narrator, recordings, made):
     code, said, _ = narrator("hear", recordings, "--model", made, "--json", "--align")
     assert code == 0
     (row,) = json.loads(said)
-    assert os.path.basename(row["file"]) == "one.wav"
+    assert Path(row["file"]).name == "one.wav"
     assert {"wrong", "words", "word_error"} <= row.keys()
 
 
