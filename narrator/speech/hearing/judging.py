@@ -40,12 +40,15 @@ LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
 DOUBT, SPARE = 2.0, 4
 """Mean doubt of all words, over which another text was said, and words without doubt that are
 counted with them: a short text has fewer to go by."""
-MISSING, PASSAGE = 4.5, 3.3
-"""Doubt over which a word or two that were not written were not said, that of the more doubted; the
-mean over a longer passage, whose first words alone are doubted where the recogniser skipped it."""
+MISSING, START, PASSAGE, ENDING = 5.0, 1.5, 2.8, 2.5
+"""Doubt over which a word or two that were not written were not said, that of the more doubted, and
+how much it grows for the very first, which recognisers leave out ("Oh"); the mean over a longer
+passage, of which the first words alone are doubted where the recogniser skipped it; and that over
+the last two words of the text, where they are among them."""
 FEW = 2
-OTHER = 8.4
-"""Doubt of a word in whose place another was written, times how unlike they are."""
+OTHER, NAME = 6.0, 1.8
+"""Doubt of a word in whose place another was written, times how unlike they are; and how much it
+grows for names, of which recognisers know few."""
 ADDED = 3.0
 """Doubt of the word after what was added, times its words: not what was said, but that it comes
 next, is doubted."""
@@ -53,12 +56,13 @@ LEAST_ADDED, LETTERS = 0.5, 6
 """No doubt of that counts for less; and letters of a word, where the added are among others."""
 MISHEARD = 5.0
 """How much these grow with the errors for each word elsewhere in the take."""
-REPEATED, MOVED = 1.2, 2.0
+REPEATED, MOVED = 1.5, 2.0
 """Odds of what recognisers do not write unless they hear it."""
 CERTAIN = 12.0
 """No doubt counts for more."""
-HOLE = 3
-"""Words or characters that are missing or added in a row, where there are no doubts to tell."""
+HOLE = 2.5
+"""Words or characters missing or added in a row, where there are no doubts to tell."""
+_CAPITAL = re.compile(r"\b[^\W\d_a-z]\w\w")
 _MEMORY = re.compile("memory|alloc", re.IGNORECASE)
 """In what a device says when it has no room."""
 
@@ -129,16 +133,19 @@ def _doubted(one: Difference, doubts: Sequence[float], found: Fidelity) -> float
     misheard = 1 + MISHEARD * max(0.0, found.count - one.cost) / found.size
     after = doubts[last] if last < len(doubts) else LEAST_ADDED
     if one.kind == "missing" and own:
-        few = max(own) / MISSING / misheard
-        return few if len(own) <= FEW else sum(own) / len(own) / PASSAGE
-    more = one.cost
-    if one.kind == "other":
-        more = (len(one.got) - len(one.meant)) / LETTERS - 1
-    added = max(after, LEAST_ADDED) * more / ADDED / misheard
+        if len(own) <= FEW:
+            most = max(own) / (MISSING if first else MISSING * START) / misheard
+        else:
+            most = sum(own) / len(own) / PASSAGE
+        is_end = last == len(doubts) and len(own) > 1
+        return max(most, sum(own[-2:]) / 2 / ENDING) if is_end else most
     if one.kind == "other" and own:
-        return max(max(own) * one.surely / OTHER / misheard, added)
+        limit = OTHER * (NAME if _CAPITAL.search(one.meant) else 1)
+        more = (len(one.got) - len(one.meant)) / LETTERS - 1
+        added = max(after, max(own)) * more / ADDED
+        return max(max(own) * one.surely / limit, added) / misheard
     if one.kind == "added":
-        return added
+        return max(after, LEAST_ADDED) * one.cost / ADDED / misheard
     return MOVED if one.kind == "moved" else REPEATED
 
 
