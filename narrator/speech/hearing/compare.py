@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 
 from narrator.speech.hearing import likeness
-from narrator.speech.hearing.likeness import Unit
+from narrator.speech.hearing.likeness import Compared
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.words import is_lettered
 
@@ -158,7 +158,7 @@ class _Move:
         return "added" if self.meant[0] == self.meant[1] else "other"
 
 
-def _moves(meant: Sequence[Unit], got: Sequence[Unit], language: str) -> list[_Move]:
+def _moves(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> list[_Move]:
     """The way from one to the other, in order."""
     found: list[_Move] = []
     at = (0, 0)
@@ -230,8 +230,8 @@ def _once(units: Sequence[str]) -> dict[tuple[str, ...], int]:
 
 
 def _weighed(
-    meant: Sequence[Unit],
-    got: Sequence[Unit],
+    meant: Sequence[Compared],
+    got: Sequence[Compared],
     own: tuple[int, int],
     other: tuple[int, int],
     language: str,
@@ -272,7 +272,7 @@ def _unweighed(own: tuple[int, int], other: tuple[int, int]) -> list[_Move]:
 
 
 def _ways(
-    meant: Sequence[Unit], got: Sequence[Unit], language: str
+    meant: Sequence[Compared], got: Sequence[Compared], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
     """What the last units of both cost, and how many of each that takes."""
     if meant and got:
@@ -289,7 +289,7 @@ def _ways(
 
 
 def _joined(
-    meant: Sequence[Unit], got: Sequence[Unit], counts: tuple[int, int], language: str
+    meant: Sequence[Compared], got: Sequence[Compared], counts: tuple[int, int], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
     if len(meant) >= counts[0] and len(got) >= counts[1]:
         ours = "".join(unit.form for unit in meant[-counts[0] :])
@@ -306,8 +306,8 @@ def _joined(
 class _Sides:
     text: str
     heard: str
-    meant: Sequence[Unit]
-    got: Sequence[Unit]
+    meant: Sequence[Compared]
+    got: Sequence[Compared]
 
 
 def _differences(steps: Sequence[_Move], sides: _Sides, language: str) -> list[Difference]:
@@ -383,7 +383,7 @@ def _repeated(run: _Move, sides: _Sides, own: Difference, language: str) -> Diff
     return own
 
 
-def _is_echo(run: _Move, got: Sequence[Unit]) -> bool:
+def _is_echo(run: _Move, got: Sequence[Compared]) -> bool:
     """Whether what is too much there says again what was heard just before: "brooted brooted"."""
     first, last = run.got
     excess = last - first - (run.meant[1] - run.meant[0])
@@ -395,9 +395,9 @@ def _is_echo(run: _Move, got: Sequence[Unit]) -> bool:
     return False
 
 
-def _is_alike(meant: Sequence[Unit], got: Sequence[Unit], language: str) -> bool:
+def _is_alike(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> bool:
     return all(
-        likeness.otherness(a.form, b.form, language) <= likeness.SOUNDS_SHORT
+        likeness.otherness(a.form, b.form, language) <= likeness.SOUNDS
         for a, b in zip(meant, got, strict=True)
     )
 

@@ -37,10 +37,10 @@ thresholds grow with it. Set with care, not measured: no recogniser of these lan
 LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
 """Errors that a short text must have: one name that is misheard proves nothing."""
 
-DOUBT, SPARE = 2.0, 4
-"""Mean doubt of all words, over which another text was said, and words without doubt that are
-counted with them: a short text has fewer to go by."""
-MISSING, START, PASSAGE, ENDING = 5.0, 1.5, 2.8, 2.5
+DOUBT, SPARE, OTHERWISE = 2.0, 4, 0.25
+"""Mean doubt of all words, over which another text was said, if so many errors for each word were
+heard as well; and words without doubt that are counted with them: a short text has fewer."""
+MISSING, START, PASSAGE, ENDING = 4.7, 1.5, 2.8, 2.5
 """Doubt over which a word or two that were not written were not said, that of the more doubted, and
 how much it grows for the very first, which recognisers leave out ("Oh"); the mean over a longer
 passage, of which the first words alone are doubted where the recogniser skipped it; and that over
@@ -100,7 +100,8 @@ def judge(heard: Heard, text: str, language: str, error: float | None = None) ->
     ease = (most_errors(language) if error is None else error) / WHOLE
     doubts = [min(doubt, CERTAIN) for doubt in heard.doubts]
     if doubts:
-        whole = sum(doubts) / (len(doubts) + SPARE) / DOUBT
+        mean = sum(doubts) / (len(doubts) + SPARE)
+        whole = min(mean / DOUBT, found.error / OTHERWISE) / ease
         odds = [_doubted(one, doubts, found) / ease for one in found.differences]
     else:
         whole = _whole(found, ease, language)
