@@ -133,14 +133,16 @@ def _doubted(one: Difference, doubts: Sequence[float], found: Fidelity) -> float
     # where little else was understood, a word proves less
     misheard = 1 + MISHEARD * max(0.0, found.count - one.cost) / found.size
     after = doubts[last] if last < len(doubts) else LEAST_ADDED
-    if one.kind == "missing" and own:
+    if one.kind in ("missing", "other") and not own:
+        return _undoubted(one)
+    if one.kind == "missing":
         if len(own) <= FEW:
             most = max(own) / (MISSING if first else MISSING * START) / misheard
         else:
             most = sum(own) / len(own) / PASSAGE
         is_end = last == len(doubts) and len(own) > 1
         return max(most, sum(own[-2:]) / 2 / ENDING) if is_end else most
-    if one.kind == "other" and own:
+    if one.kind == "other":
         limit = OTHER * (NAME if _CAPITAL.search(one.meant) else 1)
         more = (len(one.got) - len(one.meant)) / LETTERS - 1
         added = max(after, max(own)) * more / ADDED
