@@ -8,6 +8,7 @@
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
+#   make speech    what the slow tests and the bench of hearing listen to, and with
 #   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
 #   make clean     remove the environment and what renders and tools left
 #
@@ -19,7 +20,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel lint format docs bench corpus parity parity-cosyvoice2 clean
+.PHONY: demo test test-all pages wheel lint format docs bench corpus parity parity-cosyvoice2 \
+  speech clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -79,6 +81,9 @@ bench: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 
+# Neither the program nor `make test` needs them. piper-tts is GPL-3.0.
+speech: $(VENV)/.speech
+
 # Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
 corpus: $(VENV)/.test
 	$(BIN)/python tests/bench/corpus.py $(MANUSCRIPTS)
@@ -118,6 +123,11 @@ $(VENV)/.pages: $(VENV)/.test
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[cluster,report,studio,lint]'
+	@touch $@
+
+$(VENV)/.speech: $(VENV)/.test tests/bench/speech.txt
+	$(PIP) install --require-hashes --no-deps -r tests/bench/speech.txt
+	$(PIP) install -e '.[recognition]' piper-tts==1.8.0 onnx==1.23.2
 	@touch $@
 
 # voxcpm asks for much that its model does not import, torchaudio for a torch of its own number.

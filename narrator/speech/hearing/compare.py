@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 
 from narrator.speech.hearing import likeness
-from narrator.speech.hearing.likeness import Unit
+from narrator.speech.hearing.likeness import Compared
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.words import is_lettered
 
@@ -46,6 +46,8 @@ _MOVED = 2
 _ALIKE = 0.5
 """Cost under which two units are the same one."""
 _OTHERWISE = {"other", "added"}
+_ECHO = 12
+"""Units that may be said again among others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Difference:
     first: int
     last: int
     """`text[first:last]`: of what is added, empty, after the word before; of what is repeated, the
-    words that come again."""
+    words that come again, or in whose place they do."""
     words: tuple[int, int]
     """The same as places in `text.words`: from the first to before the last; of what is added,
     empty, before the word that follows."""
@@ -97,7 +99,7 @@ def fidelity(text: str, heard: str, language: str) -> Fidelity:
     if not meant:
         count = float(len(got))
         return Fidelity(min(count, 1.0), min(count, 1.0), count, 0)
-    steps = _steps(meant, got, language)
+    steps = _moves(meant, got, language)
     costs = np.zeros(len(meant))
     for step in steps:
         if step.cost:
@@ -141,7 +143,7 @@ def _no_lexicon() -> Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Move:
     """Units of the text, those of what was heard there, and what it costs to take one for the
     other."""
 
@@ -156,15 +158,15 @@ class _Step:
         return "added" if self.meant[0] == self.meant[1] else "other"
 
 
-def _steps(meant: Sequence[Unit], got: Sequence[Unit], language: str) -> list[_Step]:
+def _moves(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> list[_Move]:
     """The way from one to the other, in order."""
-    found: list[_Step] = []
+    found: list[_Move] = []
     at = (0, 0)
     for first, other, count in _same([unit.form for unit in meant], [unit.form for unit in got]):
         if (first, other) != at:
             found += _weighed(meant, got, (at[0], first), (at[1], other), language)
         found += (
-            _Step((first + n, first + n + 1), (other + n, other + n + 1), 0.0) for n in range(count)
+            _Move((first + n, first + n + 1), (other + n, other + n + 1), 0.0) for n in range(count)
         )
         at = first + count, other + count
     return found
@@ -228,12 +230,12 @@ def _once(units: Sequence[str]) -> dict[tuple[str, ...], int]:
 
 
 def _weighed(
-    meant: Sequence[Unit],
-    got: Sequence[Unit],
+    meant: Sequence[Compared],
+    got: Sequence[Compared],
     own: tuple[int, int],
     other: tuple[int, int],
     language: str,
-) -> list[_Step]:
+) -> list[_Move]:
     """The cheapest way through a gap."""
     mine, theirs = meant[slice(*own)], got[slice(*other)]
     if len(mine) * len(theirs) > _MOST:
@@ -249,28 +251,28 @@ def _weighed(
                 best[i][j], came[i, j] = min(
                     (best[i - back[0]][j - back[1]] + cost, back) for cost, back in ways
                 )
-    steps: list[_Step] = []
+    steps: list[_Move] = []
     i, j = len(mine), len(theirs)
     while i or j:
         back = came[i, j]
         cost = best[i][j] - best[i - back[0]][j - back[1]]
         spans = (own[0] + i - back[0], own[0] + i), (other[0] + j - back[1], other[0] + j)
-        steps.append(_Step(*spans, round(cost, 6)))
+        steps.append(_Move(*spans, round(cost, 6)))
         i, j = i - back[0], j - back[1]
     return steps[::-1]
 
 
-def _unweighed(own: tuple[int, int], other: tuple[int, int]) -> list[_Step]:
+def _unweighed(own: tuple[int, int], other: tuple[int, int]) -> list[_Move]:
     """One for one, and what is left over."""
     count = min(own[1] - own[0], other[1] - other[0])
     a, b = own[0], other[0]
-    steps = [_Step((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
-    steps += [_Step((n, n + 1), (other[1], other[1]), 1.0) for n in range(a + count, own[1])]
-    return steps + [_Step((own[1], own[1]), (n, n + 1), 1.0) for n in range(b + count, other[1])]
+    steps = [_Move((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
+    steps += [_Move((n, n + 1), (other[1], other[1]), 1.0) for n in range(a + count, own[1])]
+    return steps + [_Move((own[1], own[1]), (n, n + 1), 1.0) for n in range(b + count, other[1])]
 
 
 def _ways(
-    meant: Sequence[Unit], got: Sequence[Unit], language: str
+    meant: Sequence[Compared], got: Sequence[Compared], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
     """What the last units of both cost, and how many of each that takes."""
     if meant and got:
@@ -287,7 +289,7 @@ def _ways(
 
 
 def _joined(
-    meant: Sequence[Unit], got: Sequence[Unit], counts: tuple[int, int], language: str
+    meant: Sequence[Compared], got: Sequence[Compared], counts: tuple[int, int], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
     if len(meant) >= counts[0] and len(got) >= counts[1]:
         ours = "".join(unit.form for unit in meant[-counts[0] :])
@@ -304,11 +306,11 @@ def _joined(
 class _Sides:
     text: str
     heard: str
-    meant: Sequence[Unit]
-    got: Sequence[Unit]
+    meant: Sequence[Compared]
+    got: Sequence[Compared]
 
 
-def _differences(steps: Sequence[_Step], sides: _Sides, language: str) -> list[Difference]:
+def _differences(steps: Sequence[_Move], sides: _Sides, language: str) -> list[Difference]:
     runs = _runs(steps)
     moved = _moved(runs, sides, language)
     found = []
@@ -320,14 +322,16 @@ def _differences(steps: Sequence[_Step], sides: _Sides, language: str) -> list[D
             own = replace(own, kind="moved", got="")
         elif run.kind == "added":
             own = _repeated(run, sides, own, language)
+        if own.kind in _OTHERWISE and _is_echo(run, sides.got):
+            own = replace(own, kind="repeated")
         found.append(own)
     return found
 
 
-def _runs(steps: Sequence[_Step]) -> list[_Step]:
+def _runs(steps: Sequence[_Move]) -> list[_Move]:
     """Steps of one kind in a row as one, and what is added beside what was heard otherwise with
     that: "a bridge" for "Ukridge"."""
-    runs: list[_Step] = []
+    runs: list[_Move] = []
     for step in steps:
         if not step.cost:
             continue
@@ -335,13 +339,13 @@ def _runs(steps: Sequence[_Step]) -> list[_Step]:
         follows = last and (last.meant[1], last.got[1]) == (step.meant[0], step.got[0])
         if last and follows and (last.kind == step.kind or {last.kind, step.kind} == _OTHERWISE):
             cost = round(last.cost + step.cost, 6)
-            runs[-1] = _Step((last.meant[0], step.meant[1]), (last.got[0], step.got[1]), cost)
+            runs[-1] = _Move((last.meant[0], step.meant[1]), (last.got[0], step.got[1]), cost)
         else:
             runs.append(step)
     return runs
 
 
-def _difference(run: _Step, sides: _Sides) -> Difference:
+def _difference(run: _Move, sides: _Sides) -> Difference:
     mine, theirs = sides.meant[slice(*run.meant)], sides.got[slice(*run.got)]
     if mine:
         first, last = mine[0].first, mine[-1].last
@@ -363,15 +367,14 @@ def _difference(run: _Step, sides: _Sides) -> Difference:
     )
 
 
-def _repeated(run: _Step, sides: _Sides, own: Difference, language: str) -> Difference:
+def _repeated(run: _Move, sides: _Sides, own: Difference, language: str) -> Difference:
     """What is added, as what is repeated, where it is what stands before or after it."""
     size = run.got[1] - run.got[0]
     added = sides.got[slice(*run.got)]
     at = run.meant[0]
     for first in (at - size, at):
         same = sides.meant[max(0, first) : first + size]
-        most = _ALIKE if size > 1 else likeness.SOUNDS_SHORT
-        if first >= 0 and len(same) == size and _is_alike(same, added, most, language):
+        if first >= 0 and len(same) == size and _is_alike(same, added, language):
             return replace(
                 own, kind="repeated", first=same[0].first, last=same[-1].last,
                 words=(same[0].word, same[-1].word + 1),
@@ -380,14 +383,26 @@ def _repeated(run: _Step, sides: _Sides, own: Difference, language: str) -> Diff
     return own
 
 
-def _is_alike(meant: Sequence[Unit], got: Sequence[Unit], most: float, language: str) -> bool:
+def _is_echo(run: _Move, got: Sequence[Compared]) -> bool:
+    """Whether what is too much there says again what was heard just before: "brooted brooted"."""
+    first, last = run.got
+    excess = last - first - (run.meant[1] - run.meant[0])
+    forms = [unit.form for unit in got]
+    for size in range(min(excess, _ECHO), 0, -1):
+        for at in range(max(0, first - size), last - size + 1):
+            if forms[at : at + size] == forms[at + size : at + 2 * size]:
+                return True
+    return False
+
+
+def _is_alike(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> bool:
     return all(
-        likeness.otherness(a.form, b.form, language) <= most
+        likeness.otherness(a.form, b.form, language) <= likeness.SOUNDS
         for a, b in zip(meant, got, strict=True)
     )
 
 
-def _moved(runs: Sequence[_Step], sides: _Sides, language: str) -> dict[int, int]:
+def _moved(runs: Sequence[_Move], sides: _Sides, language: str) -> dict[int, int]:
     """Which missing run was heard as which added one."""
     found: dict[int, int] = {}
     for place, run in enumerate(runs):

@@ -8,6 +8,7 @@ no recogniser.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,15 +30,18 @@ thresholds grow with it. Set with care, not measured: no recogniser of these lan
 LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
 """Errors that a short text must have: one name that is misheard proves nothing."""
 
-DOUBT, SPARE = 2.0, 4
-"""Mean doubt of all words, over which another text was said, and words without doubt that are
-counted with them: a short text has fewer to go by."""
-MISSING, PASSAGE = 4.5, 3.3
-"""Doubt over which a word or two that were not written were not said, that of the more doubted; the
-mean over a longer passage, whose first words alone are doubted where the recogniser skipped it."""
+DOUBT, SPARE, OTHERWISE = 2.0, 4, 0.25
+"""Mean doubt of all words, over which another text was said, if so many errors for each word were
+heard as well; and words without doubt that are counted with them: a short text has fewer."""
+MISSING, START, PASSAGE, ENDING = 4.7, 1.5, 2.8, 2.5
+"""Doubt over which a word or two that were not written were not said, that of the more doubted, and
+how much it grows for the very first, which recognisers leave out ("Oh"); the mean over a longer
+passage, of which the first words alone are doubted where the recogniser skipped it; and that over
+the last two words of the text, where they are among them."""
 FEW = 2
-OTHER = 8.4
-"""Doubt of a word in whose place another was written, times how unlike they are."""
+OTHER, NAME = 6.0, 1.8
+"""Doubt of a word in whose place another was written, times how unlike they are; and how much it
+grows for names, of which recognisers know few."""
 ADDED = 3.0
 """Doubt of the word after what was added, times its words: not what was said, but that it comes
 next, is doubted."""
@@ -45,12 +49,13 @@ LEAST_ADDED, LETTERS = 0.5, 6
 """No doubt of that counts for less; and letters of a word, where the added are among others."""
 MISHEARD = 5.0
 """How much these grow with the errors for each word elsewhere in the take."""
-REPEATED, MOVED = 1.2, 2.0
+REPEATED, MOVED = 1.5, 2.0
 """Odds of what recognisers do not write unless they hear it."""
 CERTAIN = 12.0
 """No doubt counts for more."""
-HOLE = 3
-"""Words or characters that are missing or added in a row, where there are no doubts to tell."""
+HOLE = 2.5
+"""Words or characters missing or added in a row, where there are no doubts to tell."""
+_CAPITAL = re.compile(r"\b[^\W\d_a-z]\w\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,8 @@ def judge(heard: Transcript, text: str, language: str, error: float | None = Non
     ease = (most_errors(language) if error is None else error) / WHOLE
     doubts = [min(doubt, CERTAIN) for doubt in heard.doubts]
     if doubts:
-        whole = sum(doubts) / (len(doubts) + SPARE) / DOUBT
+        mean = sum(doubts) / (len(doubts) + SPARE)
+        whole = min(mean / DOUBT, found.error / OTHERWISE) / ease
         odds = [_doubted(one, doubts, found) / ease for one in found.differences]
     else:
         whole = _whole(found, ease, language)
@@ -118,17 +124,22 @@ def _doubted(one: Difference, doubts: Sequence[float], found: Fidelity) -> float
     # where little else was understood, a word proves less
     misheard = 1 + MISHEARD * max(0.0, found.count - one.cost) / found.size
     after = doubts[last] if last < len(doubts) else LEAST_ADDED
-    if one.kind == "missing" and own:
-        few = max(own) / MISSING / misheard
-        return few if len(own) <= FEW else sum(own) / len(own) / PASSAGE
-    more = one.cost
+    if one.kind in ("missing", "other") and not own:
+        return _undoubted(one)
+    if one.kind == "missing":
+        if len(own) <= FEW:
+            most = max(own) / (MISSING if first else MISSING * START) / misheard
+        else:
+            most = sum(own) / len(own) / PASSAGE
+        is_end = last == len(doubts) and len(own) > 1
+        return max(most, sum(own[-2:]) / 2 / ENDING) if is_end else most
     if one.kind == "other":
+        limit = OTHER * (NAME if _CAPITAL.search(one.meant) else 1)
         more = (len(one.got) - len(one.meant)) / LETTERS - 1
-    added = max(after, LEAST_ADDED) * more / ADDED / misheard
-    if one.kind == "other" and own:
-        return max(max(own) * one.surely / OTHER / misheard, added)
+        added = max(after, max(own)) * more / ADDED
+        return max(max(own) * one.surely / limit, added) / misheard
     if one.kind == "added":
-        return added
+        return max(after, LEAST_ADDED) * one.cost / ADDED / misheard
     return MOVED if one.kind == "moved" else REPEATED
 
 

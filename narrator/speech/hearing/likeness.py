@@ -25,7 +25,7 @@ _SMALL = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Compared:
     """A spoken word, a part of one, or a character."""
 
     form: str
@@ -37,20 +37,20 @@ class Unit:
     """Its place in `text.words`."""
 
 
-def units(text: str, language: str) -> list[Unit]:
+def units(text: str, language: str) -> list[Compared]:
     """A text as what is compared, without case, marks and accents."""
     spans = words(text, language)
     if is_lettered(language):
-        return [Unit(_folded(_plain(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
-    is_english = primary(language) == "en"
-    found: list[Unit] = []
+        return [Compared(_folded(_plain(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
+    is_english = _is_english(language)
+    found: list[Compared] = []
     word = 0
     for piece in _PIECE.finditer(text.translate(_PLAIN)):
         first, last = piece.span()
         while word + 1 < len(spans) and first >= spans[word][1]:
             word += 1
         forms = _english(_folded(piece[0])) if is_english else (_folded(piece[0], apart=True),)
-        found += (Unit(form, first, last, word) for form in forms if form)
+        found += (Compared(form, first, last, word) for form in forms if form)
     return found
 
 
@@ -60,14 +60,14 @@ def otherness(a: str, b: str, language: str) -> float:
         return 0.0
     if is_lettered(language):
         return 1.0
-    return _unlike(a, b, primary(language) == "en")
+    return _unlike(a, b, _is_english(language))
 
 
 def joined(a: str, b: str, language: str) -> float:
     """The same of words that are written together: what "some one" costs as "someone"."""
     if a == b:
         return 0.0
-    if primary(language) != "en":
+    if not _is_english(language):
         return 1.0
     if _CONTRACTED.get(a) == b or _CONTRACTED.get(b) == a:
         return 0.0
@@ -78,6 +78,11 @@ def joined(a: str, b: str, language: str) -> float:
 def alone(form: str, language: str) -> float:
     """What it costs that a unit is missing or added."""
     return _SMALL if form == "s" and not is_lettered(language) else 1.0
+
+
+@functools.cache
+def _is_english(language: str) -> bool:
+    return primary(language) == "en"
 
 
 @functools.lru_cache(maxsize=4096)
