@@ -95,7 +95,7 @@ class Sphinx:
 
             self._loaded = Decoder(
                 lm=None, loglevel="FATAL",
-                # Its search for a better path loses words at the end. With its own beams one take of
+                # Its search for a better path loses words at the end. With its own beams a take of
                 # ten ends before its text does, with these none of 150.
                 bestpath=False, beam=1e-120, pbeam=1e-120, wbeam=1e-90,
             )  # fmt: skip
