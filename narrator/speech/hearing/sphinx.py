@@ -16,7 +16,7 @@ import numpy as np
 
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord
+from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import Sound, letters, told
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ class Sphinx:
             TimedWord(first, last, start, stop)
             for (first, last, _), (start, stop) in zip(asked, found, strict=True)
         ]
-        return tuple(told.laid(sound.text, sound.language, own, sound.samples, sound.rate))
+        found = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
+        return snapped(found, sound.samples, sound.rate)
 
     def _found(self, pieces: Sequence[str], data: bytes) -> list[tuple[float, float]] | None:
         """Seconds from and to which each is heard; None where the sound does not go through all of

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from narrator.engines.models import Model
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord
+from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import Heard, Sound
 from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
@@ -34,6 +34,9 @@ LONGEST = 30 * RATE
 """Samples of its window."""
 STEP = 0.02
 """Seconds of a place in its encoder's output."""
+LAG = 0.1
+"""Seconds by which its attention comes to a word late: measured of tiny.en with two voices (0.09
+and 0.11, tests/bench/wordtimes.py, 2026-11-23)."""
 BEAM = 5
 LONGEST_TEXT = 400
 """Tokens; its memory has 448, those of its prompt too."""
@@ -96,13 +99,14 @@ class Whisper:
         return [found[place] for place in range(len(sounds))]
 
     def align(self, sounds: Sequence[Sound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard, in steps of 20 ms."""
+        """When each word is heard: in steps of 20 ms, less `LAG`, and set right by the pauses."""
         found: dict[int, tuple[TimedWord, ...] | None] = {}
         for tongue, places in _by_language(sounds).items():
             encoded = self._encoded([sounds[place] for place in places])
             read = self._read(encoded, self._tokenizer(tongue))
             for place, own in zip(places, read, strict=True):
-                found[place] = tuple(word.timed for word in own) or None
+                timed, sound = [word.timed for word in own], sounds[place]
+                found[place] = snapped(timed, sound.samples, sound.rate, LAG) or None
         return [found[place] for place in range(len(sounds))]
 
     def _read(self, encoded: _Encoded, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
