@@ -69,8 +69,8 @@ class Sphinx:
             TimedWord(first, last, start, stop)
             for (first, last, _), (start, stop) in zip(asked, found, strict=True)
         ]
-        found = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
-        return snapped(found, sound.samples, sound.rate)
+        laid = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
+        return snapped(laid, sound.samples, sound.rate)
 
     def _found(self, pieces: Sequence[str], data: bytes) -> list[tuple[float, float]] | None:
         """Seconds from and to which each is heard; None where the sound does not go through all of
