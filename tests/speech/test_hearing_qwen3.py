@@ -30,7 +30,7 @@ def own_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def checkpoint(folder: Path, *, aligner: bool) -> Path:
-    """Config, weights as published (their names, their convolutions) and a tokenizer of bytes."""
+    """Config, weights as they are published, and a tokenizer of bytes."""
     pytest.importorskip("mlx_qwen3_asr", reason="the extra qwen3 is not installed")
     import mlx.core as mx
     from mlx.utils import tree_flatten
@@ -52,8 +52,8 @@ def checkpoint(folder: Path, *, aligner: bool) -> Path:
             "output_dim": 16, "downsample_hidden_size": 8,
         },
         "text_config": {
-            "vocab_size": 151936, "hidden_size": 16, "intermediate_size": 48, "num_hidden_layers": 1,
-            "rope_scaling": rope, **heads, "tie_word_embeddings": not aligner,
+            "vocab_size": 151936, "hidden_size": 16, "intermediate_size": 48,
+            "num_hidden_layers": 1, "rope_scaling": rope, **heads, "tie_word_embeddings": not aligner,
         },
         "audio_token_id": MARKS["<|audio_pad|>"],
         **({"classify_num": 100} if aligner else {}),
