@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
 from narrator.sound.audio import Samples, audible, hop_of
+
+PAUSE = 0.08
+"""Seconds of silence that are no part of a word: the closure of a p or t is shorter."""
+NEAR = 0.2
+"""Seconds from a pause within which a word's edge is moved into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +55,32 @@ def settled(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[Ti
             )
         found.append(word)
     return tuple(found)
+
+
+def snapped(
+    words: Sequence[TimedWord], samples: Samples, rate: int, lag: float = 0.0
+) -> tuple[TimedWord, ...]:
+    """Words that were timed `lag` seconds late, each until the next: where the sound is silent one
+    ends and the next begins, whichever are nearest; all without the silence at their ends."""
+    if not words:
+        return ()
+    edges = [max(0.0, one.start - lag) for one in words] + [max(0.0, words[-1].stop - lag)]
+    ends = dict[int, float]()
+    for low, high in _silences(samples, rate):
+        place = min(range(len(edges)), key=lambda n: abs(edges[n] - (low + high) / 2))
+        if low - NEAR <= edges[place] <= high + NEAR:
+            edges[place], ends[place] = high, low
+    edges = list(accumulate(edges, max))
+    found = [
+        replace(one, start=edges[n], stop=max(edges[n], ends.get(n + 1, edges[n + 1])))
+        for n, one in enumerate(words)
+    ]
+    return settled(found, samples, rate)
+
+
+def _silences(samples: Samples, rate: int) -> list[tuple[float, float]]:
+    """Seconds from and to which nothing is heard, those of `PAUSE` or more."""
+    heard, hop = audible(samples, rate), hop_of(rate) / rate
+    changes = np.flatnonzero(np.diff(np.concatenate(([True], heard, [True])).astype(np.int8)))
+    pairs = changes.reshape(-1, 2) * hop
+    return [(float(low), float(high)) for low, high in pairs if high - low >= PAUSE]

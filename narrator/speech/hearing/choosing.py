@@ -4,72 +4,57 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from narrator.engines import machine, models
-from narrator.engines.models import Layout, Model, NoModel, Tell
+from narrator.engines.models import Layout, Model, Tell
 from narrator.project.schema import Checks
-from narrator.speech.hearing import sphinx, whisper
+from narrator.speech.hearing import Aligner, qwen3, sphinx, whisper
 from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.qwen3 import QwenAligner, QwenRecogniser
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
 
-NAMES: Mapping[str, str] = {
-    **{
-        name: f"Systran/faster-whisper-{name}"
-        for name in "tiny tiny.en base base.en small small.en medium medium.en large-v3".split()
-    },
-    "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
-}
-"""Hub ids of Whisper's own names: conversions to CTranslate2's format, MIT."""
+NAMES: Mapping[str, str] = {**whisper.NAMES, **qwen3.NAMES}
+"""Hub ids of what people call models that listen."""
 DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
 """Bytes of memory from which a model is what `auto` stands for: 1.6 and 0.5 GB."""
-
-
-def _whisper_files(path: Path) -> list[Path]:
-    vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
-    needed = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
-    for file in needed:
-        if not file.is_file():
-            raise NoModel(f"{file.name} is missing; is this Whisper in CTranslate2's format?")
-    if not vocabulary:
-        raise NoModel("its vocabulary is missing (vocabulary.json or vocabulary.txt)")
-    beside = [path / "preprocessor_config.json"]
-    return [*needed, *sorted(vocabulary), *(file for file in beside if file.is_file())]
-
-
-LAYOUT = Layout(
-    ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json"),
-    _whisper_files,
-    lambda path: (path / "model.bin").is_file() and "alignment_heads" in models.config(path),
-)
-
-
-LAYOUTS: Sequence[Layout] = (LAYOUT,)
+_KINDS: Mapping[str, Layout] = {
+    "whisper": whisper.LAYOUT,
+    "qwen3": qwen3.LAYOUT,
+    "qwen3 aligner": qwen3.ALIGNER_LAYOUT,
+}
+LAYOUTS: Sequence[Layout] = tuple(_KINDS.values())
 """Of all models that listen."""
+_PACKAGES = ("faster-whisper", "pocketsphinx", "mlx-qwen3-asr")
 
 
 def named(spec: str) -> str:
-    """The hub id of what people call `recogniser` or by one of Whisper's own names; others as they
-    are."""
+    """The hub id of what people call `recogniser`, small.en or qwen3-0.6b; others as they are."""
     return NAMES.get(_usual() if spec == "recogniser" else spec, spec)
 
 
 def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
-    """Where what listens is: auto, a name of Whisper's own, a hub id, or a folder."""
+    """Where what listens is: auto, a name, a hub id, or a folder."""
     spec = named("recogniser" if spec == "auto" else spec)
-    found = models.find_as(LAYOUT, spec, root=root, tell=tell)
-    if found.path is None and spec in NAMES.values():
-        return replace(
-            found, note=f"{spec} is not here; `narrator models pull {_name(spec)}` fetches it"
-        )
+    for layout in LAYOUTS:
+        found = models.find_as(layout, spec, root=root, tell=tell)
+        if found.path is not None:
+            return found
+    place = models.place_of(spec)
+    layout = next((one for one in LAYOUTS if place and one.is_one(place)), whisper.LAYOUT)
+    found = models.find_as(layout, spec, root=root, tell=tell)
+    if place is None and spec in NAMES.values():
+        name = next(name for name, own in NAMES.items() if own == spec)
+        return replace(found, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
     return found
 
 
 def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
     """What listens and is here, with its kind."""
-    return [("whisper", model) for model in models.cached(LAYOUT, tell)]
+    return [(kind, one) for kind, layout in _KINDS.items() for one in models.cached(layout, tell)]
 
 
 def is_one(path: Path) -> bool:
@@ -78,20 +63,17 @@ def is_one(path: Path) -> bool:
 
 
 def version() -> str:
-    """What listens here, with its version; "" where nothing is installed."""
-    try:
-        return f"faster-whisper {importlib.metadata.version('faster-whisper')}"
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    """What listens here, with versions; "" where nothing is installed."""
+    found = []
+    for name in _PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(found)
 
 
 def _usual() -> str:
     total = machine.memory().total
     return next(name for least, name in DEFAULTS if total >= least)
-
-
-def _name(hub: str) -> str:
-    return next(name for name, own in NAMES.items() if own == hub)
 
 
 def ear_for(
@@ -100,11 +82,27 @@ def ear_for(
     """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
     timed alone. Raises EngineUnavailable."""
     found = find(model or checks.recogniser, root)
-    exact = [Sphinx()] if sphinx.is_here() else []
+    exact = _exact()
     if align and exact and (found.path is None or not whisper.is_here()):
         return Ear(None, exact)
-    hears = Whisper(found)
-    return Ear(None if align else hears, [*exact, hears], error=checks.text_error)
+    recogniser = _recogniser(found)
+    aligners: list[Aligner] = [*exact, recogniser] if isinstance(recogniser, Whisper) else exact
+    return Ear(None if align else recogniser, aligners, error=checks.text_error)
+
+
+def _recogniser(found: Model) -> Whisper | QwenRecogniser:
+    is_qwen = found.path is not None and qwen3.LAYOUT.is_one(found.path)
+    return QwenRecogniser(found) if is_qwen else Whisper(found)
+
+
+def _exact() -> list[Aligner]:
+    """Those that only time words, and are here: the most exact first."""
+    found: list[Aligner] = []
+    if sphinx.is_here():
+        found.append(Sphinx())
+    if qwen3.is_here() and (model := find("qwen3-aligner")).path is not None:
+        found.append(QwenAligner(model))
+    return found
 
 
 def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord
+from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import SpokenSound, letters, told
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class Sphinx:
             TimedWord(first, last, start, stop)
             for (first, last, _), (start, stop) in zip(asked, found, strict=True)
         ]
-        return tuple(told.laid(sound.text, sound.language, own, sound.samples, sound.rate))
+        laid = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
+        return snapped(laid, sound.samples, sound.rate)
 
     def _found(self, pieces: Sequence[str], data: bytes) -> list[tuple[float, float]] | None:
         """Seconds from and to which each is heard; None where the sound does not go through all of
@@ -102,8 +103,8 @@ class Sphinx:
 
             self._loaded = Decoder(
                 lm=None, loglevel="FATAL",
-                # Its search for a better path loses words at the end. With its own beams one take
-                # of ten ends before its text does, with these none of 150.
+                # Its search for a better path loses words at the end. With its own beams a take of
+                # ten ends before its text does, with these none of 150.
                 bestpath=False, beam=1e-120, pbeam=1e-120, wbeam=1e-90,
             )  # fmt: skip
         return self._loaded

@@ -14,15 +14,17 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines.models import Model
+from narrator.engines import models
+from narrator.engines.models import Layout, Model, NoModel
 from narrator.errors import EngineUnavailable
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord
+from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
@@ -37,6 +39,9 @@ LONGEST = 30 * RATE
 """Samples of its window."""
 STEP = 0.02
 """Seconds of a place in its encoder's output."""
+LAG = 0.1
+"""Seconds by which its attention comes to a word late: measured of tiny.en with two voices (0.09
+and 0.11, tests/bench/wordtimes.py, 2026-11-23)."""
 BEAM = 5
 LONGEST_TEXT = 400
 """Tokens; its memory has 448, those of its prompt too."""
@@ -55,6 +60,35 @@ _SAME: Mapping[str, str] = {"cmn": "zh", "fil": "tl", "iw": "he", "nb": "no", "n
 _PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", True: "以下是普通話的句子。"}
 """What makes Whisper write Chinese in simplified or traditional characters."""
 _TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
+
+
+NAMES: Mapping[str, str] = {
+    **{
+        name: f"Systran/faster-whisper-{name}"
+        for name in "tiny tiny.en base base.en small small.en medium medium.en large-v3".split()
+    },
+    "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
+}
+"""Hub ids of its own names: conversions to CTranslate2's format, MIT."""
+
+
+def _whisper_files(path: Path) -> list[Path]:
+    vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
+    needed = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
+    for file in needed:
+        if not file.is_file():
+            raise NoModel(f"{file.name} is missing; is this Whisper in CTranslate2's format?")
+    if not vocabulary:
+        raise NoModel("its vocabulary is missing (vocabulary.json or vocabulary.txt)")
+    beside = [path / "preprocessor_config.json"]
+    return [*needed, *sorted(vocabulary), *(file for file in beside if file.is_file())]
+
+
+LAYOUT = Layout(
+    ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json"),
+    _whisper_files,
+    lambda path: (path / "model.bin").is_file() and "alignment_heads" in models.config(path),
+)
 
 
 class Whisper:
@@ -104,13 +138,14 @@ class Whisper:
         return [found[place] for place in range(len(sounds))]
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard, in steps of 20 ms."""
+        """When each word is heard: in steps of 20 ms, less `LAG`, and set right by the pauses."""
         found: dict[int, tuple[TimedWord, ...] | None] = {}
         for tongue, places in _by_language(sounds).items():
             encoded = self._encoded([sounds[place] for place in places])
             read = self._read(encoded, self._tokenizer(tongue))
             for place, own in zip(places, read, strict=True):
-                found[place] = tuple(word.timed for word in own) or None
+                timed, sound = [word.timed for word in own], sounds[place]
+                found[place] = snapped(timed, sound.samples, sound.rate, LAG) or None
         return [found[place] for place in range(len(sounds))]
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:

@@ -1,0 +1,190 @@
+"""Qwen3 in MLX, on Macs: recogniser and aligner (mlx-qwen3-asr, an extra).
+
+Models by folder, as their makers publish them (Apache-2.0). MLX is used on the thread that calls,
+one sound at a time; imported when first asked for. Knows nothing of takes. Calls follow
+mlx-qwen3-asr 0.4; tried on Linux with networks of noise, never with the published weights.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.engines import models
+from narrator.engines.models import Layout, Model, NoModel
+from narrator.errors import EngineUnavailable
+from narrator.sound import audio
+from narrator.sound.timing import TimedWord, snapped
+from narrator.speech.hearing import SpokenSound, Transcript, told
+from narrator.text.sentences import primary
+
+if TYPE_CHECKING:
+    from mlx_qwen3_asr import ForcedAligner, Session
+
+RATE = 16_000
+"""Hz that it hears."""
+NAMES: Mapping[str, str] = {
+    "qwen3-0.6b": "Qwen/Qwen3-ASR-0.6B",
+    "qwen3-1.7b": "Qwen/Qwen3-ASR-1.7B",
+    "qwen3-aligner": "Qwen/Qwen3-ForcedAligner-0.6B",
+}
+"""Hub ids: 1.9, 4.7 and 1.8 GB."""
+_NAMED: Mapping[str, str] = {
+    "ar": "Arabic", "cmn": "Chinese", "de": "German", "en": "English", "es": "Spanish",
+    "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+    "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "tr": "Turkish", "yue": "Cantonese",
+    "zh": "Chinese",
+}  # fmt: skip
+HEARS = frozenset(_NAMED) - {"yue"}
+"""Those that the package knows by name."""
+ALIGNS = frozenset("cmn de en es fr it pt ru yue zh".split())
+"""Those that the aligner was made for and the package divides by itself."""
+_DIVIDED: Mapping[str, str] = {"ja": "nagisa", "ko": "soynlp"}
+"""Those that it divides where another package is installed."""
+_TOKENIZER = ("vocab.json", "merges.txt", "tokenizer_config.json")
+_T = TypeVar("_T")
+
+
+def _files(path: Path) -> list[Path]:
+    needed = [path / name for name in ("config.json", *_TOKENIZER)]
+    for file in needed:
+        if not file.is_file():
+            raise NoModel(f"{file.name} is missing; is this Qwen3-ASR?")
+    models.weight_files(path)
+    weights = sorted(path.glob("*.safetensors"))  # the package reads all that are called so
+    if not weights:
+        raise NoModel("its weights are no safetensors")
+    for file in weights:
+        models.tensors(file)
+    return [*needed, *weights]
+
+
+def _thinker(path: Path) -> Mapping[str, Any]:
+    facts = models.config(path)
+    found = facts.get("thinker_config")
+    return {**facts, **found} if isinstance(found, dict) and "audio_config" in found else {}
+
+
+_PATTERNS = ("config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER)
+LAYOUT = Layout(
+    _PATTERNS, _files, lambda path: bool(facts := _thinker(path)) and not facts.get("classify_num")
+)
+ALIGNER_LAYOUT = Layout(_PATTERNS, _files, lambda path: bool(_thinker(path).get("classify_num")))
+
+
+class QwenRecogniser:
+    """Loaded by the first call. Raises EngineUnavailable where package or model is missing."""
+
+    languages = HEARS
+    batch = 1
+    is_apart = False
+
+    def __init__(self, model: Model) -> None:
+        self._path = _path(model)
+        self.title = f"qwen3 {self._path.name if model.kind == 'folder' else model.spec}"
+        self.identity = f"qwen3 1 {model.weights}"
+        self._loaded: Session | None = None
+
+    def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
+        """What is said in each; it cannot say how surely."""
+        return [Transcript(_guarded(self._text, one)) for one in sounds]
+
+    def _text(self, sound: SpokenSound) -> str:
+        if not len(sound.samples):
+            return ""
+        if self._loaded is None:
+            from mlx_qwen3_asr import Session
+
+            self._loaded = Session(str(self._path))
+        name = _NAMED[primary(sound.language)]
+        return self._loaded.transcribe(_heard(sound), language=name).text.strip()
+
+
+class QwenAligner:
+    """Likewise."""
+
+    name = "qwen3"
+    batch = 1
+    is_apart = False
+
+    def __init__(self, model: Model) -> None:
+        self._path = _path(model)
+        self.identity = f"qwen3 1 {model.weights}"
+        self._loaded: ForcedAligner | None = None
+
+    @property
+    def languages(self) -> frozenset[str]:
+        here = (tag for tag, package in _DIVIDED.items() if importlib.util.find_spec(package))
+        return ALIGNS.union(here)
+
+    def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
+        """When each word is heard, in steps of 80 ms."""
+        return [_guarded(self._words, one) for one in sounds]
+
+    def _words(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
+        if self._loaded is None:
+            from mlx_qwen3_asr import ForcedAligner
+
+            self._loaded = ForcedAligner(str(self._path))
+        name = _NAMED[primary(sound.language)]
+        if not len(sound.samples):
+            return None
+        found = self._loaded.align(_heard(sound), sound.text, name)
+        end = len(sound.samples) / sound.rate
+        own = list(_placed(sound.text, [(w.text, w.start_time, w.end_time) for w in found], end))
+        if not own or own[-1].stop <= own[0].start:  # it has put all in one place
+            return None
+        laid = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
+        return snapped(laid, sound.samples, sound.rate)
+
+
+def _placed(
+    text: str, found: Sequence[tuple[str, float, float]], end: float
+) -> Iterator[TimedWord]:
+    """Its words, which are letters and figures alone, where they stand in the text."""
+    at = 0
+    for word, start, stop in found:
+        first = last = -1
+        for letter in word:
+            place = text.find(letter, at)
+            if place < 0:
+                return
+            first, last, at = (place if first < 0 else first), place + 1, place + 1
+        if first >= 0:
+            start = min(start, end)
+            yield TimedWord(first, last, start, min(max(start, stop), end))
+
+
+def _heard(sound: SpokenSound) -> NDArray[np.float32]:
+    return audio.resample(sound.samples, sound.rate, RATE)
+
+
+def is_here() -> bool:
+    """Whether the package is installed."""
+    return importlib.util.find_spec("mlx_qwen3_asr") is not None
+
+
+def _path(model: Model) -> Path:
+    """Where a model is. Raises EngineUnavailable where it is not, and without the package."""
+    if not is_here():
+        raise EngineUnavailable(
+            "this model is heard with the package mlx-qwen3-asr: pip install 'narrator[qwen3]' "
+            "(on Macs)"
+        )
+    if model.path is None:
+        raise EngineUnavailable(model.note)
+    return model.path
+
+
+def _guarded(work: Callable[[SpokenSound], _T], sound: SpokenSound) -> _T:
+    """What the package raises for files that it cannot use, and MLX without memory, in a line."""
+    try:
+        return work(sound)
+    except (OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:
+        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise EngineUnavailable(f"Qwen3 cannot listen: {why}") from error
