@@ -53,7 +53,8 @@ def checkpoint(folder: Path, *, aligner: bool) -> Path:
         },
         "text_config": {
             "vocab_size": 151936, "hidden_size": 16, "intermediate_size": 48,
-            "num_hidden_layers": 1, "rope_scaling": rope, **heads, "tie_word_embeddings": not aligner,
+            "num_hidden_layers": 1, "rope_scaling": rope, **heads,
+            "tie_word_embeddings": not aligner,
         },
         "audio_token_id": MARKS["<|audio_pad|>"],
         **({"classify_num": 100} if aligner else {}),
