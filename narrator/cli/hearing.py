@@ -121,14 +121,7 @@ def _unsaid(share: float) -> None:
 
 
 def _print(book: BookPlan, found: BookHearing, by: str) -> None:
-    for one in found.misheard[:LISTED]:
-        step = one.step
-        mark = "otherwise, and accepted" if one.is_accepted else "doubtful"
-        err.print(f"{mark}: {step.id} {source(step.chunk)}: {short(step.chunk.text)}")
-        err.print(f"    {'; '.join(one.faults)}")
-        err.print(f"    heard: {short(one.heard, 200) or 'nothing'}")
-    if (more := len(found.misheard) - LISTED) > 0:
-        err.print(f"doubtful: {more} more; `--json` and `narrator report` have all")
+    _print_misheard(found)
     said = f"{counted(found.takes, 'take')}, {found.fresh} of them listened to now"
     said += f" ({clock(found.seconds)})" if found.fresh else ""
     out.print(said + (f", by {by}" if by else ""))
@@ -139,13 +132,24 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     _print_times(found)
     if found.relieved:
         out.print(f"{counted(found.relieved, 'take')} no longer doubtful")
+    doubtful = [one for one in found.misheard if not one.is_accepted]
     if found.cancelled:
         out.print("stopped; run the same command to go on")
-    doubtful = [one for one in found.misheard if not one.is_accepted]
     if doubtful:
         _print_mends(book, doubtful)
     elif found.takes and by and not found.cancelled:
         out.print("every take that was heard says its text")
+
+
+def _print_misheard(found: BookHearing) -> None:
+    for one in found.misheard[:LISTED]:
+        step = one.step
+        mark = "otherwise, and accepted" if one.is_accepted else "doubtful"
+        err.print(f"{mark}: {step.id} {source(step.chunk)}: {short(step.chunk.text)}")
+        err.print(f"    {'; '.join(one.faults)}")
+        err.print(f"    heard: {short(one.heard, 200) or 'nothing'}")
+    if (more := len(found.misheard) - LISTED) > 0:
+        err.print(f"doubtful: {more} more; `--json` and `narrator report` have all")
 
 
 def _print_times(found: BookHearing) -> None:

@@ -27,7 +27,7 @@ from narrator.engines import models
 if TYPE_CHECKING:
     from narrator.engines import Engine
     from narrator.engines.kind import EngineModel
-    from narrator.engines.models import Family, Model
+    from narrator.engines.models import Download, Family, Model
 
 models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
@@ -175,20 +175,26 @@ def pull(
         if eight:
             raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")
         out.print(f"it is asked who speaks: `narrator cast BOOK --model {spec}`")
-    elif eight or small:
-        with _working("converting the language models to 8 bits, a minute or more"):
-            family, _ = _meant(model.spec)
-            less = models.shrink(family, model)
-        out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")
-        if small:
-            out.print(
-                "the original is no longer needed: "
-                f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
-            )
-        else:
-            out.print(f"in the manifest: `{_setting(family, str(less.path))}`")
-    elif look.revision:
-        out.print(f"in the manifest: `{_setting(family, model.spec)}`")
+    else:
+        _print_speaking(model, look, eight or small, small)
+
+
+def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> None:
+    """What a model that was pulled is called in a manifest, converted to 8 bits where that is
+    wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
+    family, _ = _meant(model.spec)
+    if not shrink:
+        if look.revision:
+            out.print(f"in the manifest: `{_setting(family, model.spec)}`")
+        return
+    with _working("converting the language models to 8 bits, a minute or more"):
+        less = models.shrink(family, model)
+    out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")
+    if small:
+        freed = f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
+        out.print(f"the original is no longer needed: {freed}")
+    else:
+        out.print(f"in the manifest: `{_setting(family, str(less.path))}`")
 
 
 @models_app.command()

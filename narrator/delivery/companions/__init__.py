@@ -80,7 +80,7 @@ def write(
     book: Path,
     source: Path | None = None,
     shelf: Shelf | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     ids: bool = False,
     words: bool = False,
 ) -> Made:
@@ -101,28 +101,25 @@ def write(
     if shelf is not None:
         shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
     paths: list[Path] = []
-    remarks = _untimed(chapters) if words and {"vtt", "readalong"}.intersection(wanted) else ()
+    remarks = _untimed(chapters, wanted) if words else ()
     for path, text in texts:
-        if on_progress is not None:
-            on_progress(len(paths), whole)
+        on_progress(len(paths), whole)
         update(path, text().encode(), shelf)
         paths.append(path)
     if along:
-        if on_progress is not None:
-            on_progress(len(paths), whole)
+        on_progress(len(paths), whole)
         if shelf is not None:
             shelf.make_way(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
-    if on_progress is not None:
-        on_progress(whole, whole)
+    on_progress(whole, whole)
     return Made(tuple(paths), remarks)
 
 
-def _untimed(chapters: Sequence[SpokenChapter]) -> tuple[str, ...]:
+def _untimed(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
     """What to say where words are asked for that nobody timed."""
     timed = [bool(cue.words) for spoken in chapters for cue in spoken.timeline.heard]
-    if all(timed):
+    if all(timed) or not {"vtt", "readalong"}.intersection(wanted):
         return ()
     return (
         f"output.highlight: nobody timed the words of {timed.count(False)} of {len(timed)} takes, "

@@ -61,13 +61,7 @@ def excerpt(
     line = sound.timeline
     rate = line.sample_rate
     lead, tail = round(LEAD * rate), round(2 * LEAD * rate)
-    begins = [cue for cue in line.heard if cue.start >= round(start * rate)]
-    most = round(seconds * rate) - lead - tail
-    held = [cue for cue in begins if cue.stop - begins[0].start <= most]
-    cut, resumed = None, line.length
-    if begins[len(held) :]:
-        cut, resumed = _parted(line, begins[len(held)], begins[0].start + most, language)
-    held += [cut] if cut else []
+    held, cut = _chosen(line, round(start * rate), round(seconds * rate) - lead - tail, language)
     length = lead + held[-1].stop - held[0].start + tail if held else 0
     if not held or length < least * rate:
         raise UserError(
@@ -75,15 +69,11 @@ def excerpt(
             f"{least:g} s that are asked for; choose another chapter, start or length"
         )
     first, last = held[0].start, held[-1].stop
-    before = max((cue.stop for cue in line.heard if cue.stop <= first), default=0)
-    after = min((cue.start for cue in line.heard if cue.start >= last), default=line.length)
-    after = min(after, resumed)
-    fades = min(round(FADE * rate), first - before), min(round(FADE * rate), after - last)
-    window = _Window(first - lead, length, first, last, fades)
+    window = _Window(first - lead, length, first, last, _fades(line, first, last, cut))
     words = sound.speech
-    within = {"before": resumed} if cut else {}
     whole = [cue for cue in line.cues if first <= cue.start and cue.stop <= last]
-    cues = tuple(cue.moved(lead - first) for cue in [*whole, *([cut] if cut else [])])
+    cues = tuple(cue.moved(lead - first) for cue in [*whole, *([cut.cue] if cut else [])])
+    within = {"before": cut.resumed} if cut else {}
     return ChapterAudio(
         number=sound.number,
         title=title,
@@ -95,11 +85,41 @@ def excerpt(
     )
 
 
-def _parted(line: Timeline, cue: Cue, end: int, language: str) -> tuple[Cue | None, int]:
-    """The sentences of a cue that are heard before a sample is to end, and when the next begins;
-    None where its words are not timed, or no sentence has a pause after it. A unison stays whole.
-    """
-    found: tuple[Cue | None, int] = None, line.length
+@dataclass(frozen=True, slots=True)
+class _CutCue:
+    """The first sentences of a cue."""
+
+    cue: Cue
+    resumed: int
+    """Where the next is heard."""
+
+
+def _chosen(
+    line: Timeline, start: int, most: int, language: str
+) -> tuple[list[Cue], _CutCue | None]:
+    """What is heard from `start` on within so many samples; and the last of it, where that is not
+    whole."""
+    begins = [cue for cue in line.heard if cue.start >= start]
+    held = [cue for cue in begins if cue.stop - begins[0].start <= most]
+    if not begins[len(held) :]:
+        return held, None
+    cut = _parted(line, begins[len(held)], begins[0].start + most, language)
+    return [*held, *([cut.cue] if cut else [])], cut
+
+
+def _fades(line: Timeline, first: int, last: int, cut: _CutCue | None) -> tuple[int, int]:
+    """Samples before and after what is held that no other words are heard in."""
+    before = max((cue.stop for cue in line.heard if cue.stop <= first), default=0)
+    after = min((cue.start for cue in line.heard if cue.start >= last), default=line.length)
+    after = min(after, cut.resumed) if cut else after
+    most = round(FADE * line.sample_rate)
+    return min(most, first - before), min(most, after - last)
+
+
+def _parted(line: Timeline, cue: Cue, end: int, language: str) -> _CutCue | None:
+    """The sentences of a cue that are heard before a sample is to end; None where its words are not
+    timed, or no sentence has a pause after it. A unison stays whole."""
+    found: _CutCue | None = None
     if any(other.with_before and other.start == cue.start for other in line.cues):
         return found
     for _, stop in sentences(cue.text, language)[:-1]:
@@ -110,7 +130,8 @@ def _parted(line: Timeline, cue: Cue, end: int, language: str) -> tuple[Cue | No
         timed = not any(map(str.isalnum, cue.text[said:stop] + cue.text[stop:meant]))
         if timed and last <= end and resumed - last >= ROOM * line.sample_rate:
             text = cue.text[:stop].rstrip()
-            found = replace(cue, stop=last, text=text, words=cue.words[:number]), resumed
+            words = cue.words[:number]
+            found = _CutCue(replace(cue, stop=last, text=text, words=words), resumed)
     return found
 
 
