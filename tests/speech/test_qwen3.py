@@ -48,13 +48,13 @@ def checkpoint(folder: Path, *, aligner: bool) -> Path:
     rope = {"mrope_section": [4, 2, 2], "mrope_interleaved": True}
     thinker = {
         "audio_config": {
-            "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 32, "d_model": 16,
-            "output_dim": 16, "downsample_hidden_size": 8,
+            "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 32,
+            "d_model": 16, "output_dim": 16, "downsample_hidden_size": 8,
         },
         "text_config": {
             "vocab_size": 151936, "hidden_size": 16, "intermediate_size": 48,
-            "num_hidden_layers": 1, "rope_scaling": rope, **heads,
-            "tie_word_embeddings": not aligner,
+            "num_hidden_layers": 1, "rope_scaling": rope,
+            "tie_word_embeddings": not aligner, **heads,
         },
         "audio_token_id": MARKS["<|audio_pad|>"],
         **({"classify_num": 100} if aligner else {}),

@@ -20,7 +20,7 @@ from narrator.speech.hearing import Transcript
 
 HEARD = "heard.jsonl"
 _MS = 1000
-_BEST = ("qwen3", "pocketsphinx", "whisper")
+_BEST = ("pocketsphinx", "qwen3", "whisper")
 """Who listens for words, the most exact first; whoever else times them said them, and knows."""
 
 
