@@ -6,6 +6,22 @@ The draft voice (half of the takes in each of two voices) tells when it says eac
 voice, a wheel of its own, how long each sound of its text lasts, in steps of 12 ms. Words that a
 voice takes together with the one before count only where their group begins and ends. What is not
 installed is left out, in words. The last line is JSON.
+
+Forty takes out of a novel, 1,004 words of each voice, on two busy cores of a server (x86_64),
+2026-11-23; errors in ms, shares within 50 and 100 ms in %, none lost:
+
+    voice   by                  x real  starts: median  in 50  in 100  stops: median  in 50  in 100
+    draft   estimate                               153     19      35            170     14      31
+    draft   pocketsphinx 5.1.1      28               6     96      99              8     92      97
+    draft   whisper tiny.en          6              36     61      88             44     55      86
+    neural  estimate                               133     23      40            137     18      39
+    neural  pocketsphinx 5.1.1      42               9     95     100              9     98     100
+    neural  whisper tiny.en          7              24     70      90             24     69      90
+
+Whisper without its lag taken away and pauses looked at (24 takes): starts 114 ms, 16 and 41 %
+(draft); 90 ms, 22 and 58 % (neural). Its lag is of these voices and tiny.en, and of nothing else.
+pocketsphinx with its own beams and its search for a better path lost 7 takes of 24, and timed the
+others no better; its second pass, over states, gives the same times, and failed in 6 of 24.
 """
 
 from __future__ import annotations
@@ -34,6 +50,7 @@ from narrator.engines.draft.settings import DraftSettings  # noqa: E402
 from narrator.engines.voice import Voice  # noqa: E402
 from narrator.errors import NarratorError  # noqa: E402
 from narrator.sound import audio  # noqa: E402
+from narrator.sound.assemble import Cue  # noqa: E402
 from narrator.sound.timing import TimedWord, settled  # noqa: E402
 from narrator.speech.hearing import SpokenSound, choosing, told  # noqa: E402
 from narrator.speech.hearing.sphinx import Sphinx  # noqa: E402
@@ -144,8 +161,9 @@ def estimate(sounds: Sequence[SpokenSound]) -> Times:
     found = []
     for sound in sounds:
         spans = words(sound.text, LANGUAGE)
-        start, stop = (at / sound.rate for at in audio.speech_bounds(sound.samples, sound.rate))
-        edges = moments(sound.text, spans, start, stop, LANGUAGE)
+        start, stop = audio.speech_bounds(sound.samples, sound.rate)
+        cue = Cue(start, stop, "", "", "", sound.text, Path(), 1)
+        edges = moments(cue, sound.rate, spans, LANGUAGE)
         found.append(
             tuple(
                 TimedWord(first, last, begin, end)
