@@ -50,6 +50,7 @@ from narrator.engines.draft.settings import DraftSettings  # noqa: E402
 from narrator.engines.voice import Voice  # noqa: E402
 from narrator.errors import NarratorError  # noqa: E402
 from narrator.sound import audio  # noqa: E402
+from narrator.sound.assemble import Cue  # noqa: E402
 from narrator.sound.timing import TimedWord, settled  # noqa: E402
 from narrator.speech.hearing import SpokenSound, choosing, told  # noqa: E402
 from narrator.speech.hearing.sphinx import Sphinx  # noqa: E402
@@ -160,8 +161,9 @@ def estimate(sounds: Sequence[SpokenSound]) -> Times:
     found = []
     for sound in sounds:
         spans = words(sound.text, LANGUAGE)
-        start, stop = (at / sound.rate for at in audio.speech_bounds(sound.samples, sound.rate))
-        edges = moments(sound.text, spans, start, stop, LANGUAGE)
+        start, stop = audio.speech_bounds(sound.samples, sound.rate)
+        cue = Cue(start, stop, "", "", "", sound.text, Path(), 1)
+        edges = moments(cue, sound.rate, spans, LANGUAGE)
         found.append(
             tuple(
                 TimedWord(first, last, begin, end)

@@ -48,8 +48,8 @@ def checkpoint(folder: Path, *, aligner: bool) -> Path:
     rope = {"mrope_section": [4, 2, 2], "mrope_interleaved": True}
     thinker = {
         "audio_config": {
-            "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 32,
-            "d_model": 16, "output_dim": 16, "downsample_hidden_size": 8,
+            "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 32, "d_model": 16,
+            "output_dim": 16, "downsample_hidden_size": 8,
         },
         "text_config": {
             "vocab_size": 151936, "hidden_size": 16, "intermediate_size": 48,
