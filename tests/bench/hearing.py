@@ -5,12 +5,17 @@
 BOOK is an EPUB or a project (its text/*.md); without it, those of projects/. Each chunk is spoken
 as it is and with faults of two kinds (`misspoken.py`), by Piper's "joe" and by the draft voice, and
 heard by Whisper (`make speech` installs both; --model for another). The first half of the book is
-for the test: the thresholds of `judging.py` come from the second half, and so does the one of a
-voice at which 2 of 100 of its good takes are called wrong. --keep adds what was heard to a file,
-from which the tables are made; --takes 0 makes them of that alone.
+for the test; the thresholds of `judging.py` come from the second half. Told is what is found at
+these, and where all of them are raised or lowered together until 2 of 100 good takes of the first
+half are called wrong. --keep adds what was heard to a file, from which the tables are made; --takes
+0 makes them of that alone.
 
 Prints tables, the word error of the first chapters in joe's voice with the worst chunks, and ends
-with one line of JSON.
+with one line of JSON. The figures stand in `judging.py`. On 2026-11-23 the first three chapters of
+a novel (214 chunks, 5,387 words, tiny.en) had 9.8 % of their words wrong as they are spelled, 3.4 %
+after fair comparison; of the ten worst chunks eight were misheard (four of them at a name: "Ukridge
+turned" as "I could turn", Featherstonehaugh), of one Whisper left out the last sentence, and one is
+an entry of Who's Who, initials and places. None of the ten was called wrong.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ class Row:
     doubts: tuple[float, ...]
 
 
-def chunks_of(book: Path | None) -> list[Chunk]:
+def chunks_of(book: Path | None, unseen: bool) -> list[Chunk]:
     if book is None:
         chapters = [file.read_text("utf-8") for file in sorted(ROOT.glob("projects/*/text/*.md"))]
     elif book.is_dir():
@@ -75,7 +80,7 @@ def chunks_of(book: Path | None) -> list[Chunk]:
     if not chapters:
         sys.exit(f"{book}: no text")
     return [
-        Chunk(number, text, "test" if 2 * number < len(chapters) else "calibration")
+        Chunk(number, text, "test" if unseen or 2 * number < len(chapters) else "calibration")
         for number, markdown in enumerate(chapters)
         for text in spoken_texts(markdown)
     ]
@@ -146,8 +151,7 @@ def detection(rows: Sequence[Row], *, with_doubts: bool) -> Mapping[str, object]
         odds[row.half, row.kind].append(found.odds)
         if row.half == "test" and found.odds > 1 and row.kind != "none":
             placed[row.kind] += any(_touches(one.words, row.at) for one in found.wrong)
-    learnt = np.array(odds["calibration", "none"] or odds["test", "none"])
-    limit = float(np.quantile(learnt, 1 - ALARMS))
+    limit = float(np.quantile(odds["test", "none"], 1 - ALARMS))
     print(f"  {'fault':20} {'takes':>6} {'found':>7} {'in its place':>13} {'at 2 %':>8}")
     table: dict[str, object] = {}
     for kind in ("none", *KINDS):
@@ -204,6 +208,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--chapters", type=int, default=3, help="whose word error is measured")
     parser.add_argument("--voices", nargs="+", default=["joe", "draft"])
     parser.add_argument("--model", default="", help="of Whisper: a name or a folder")
+    parser.add_argument("--unseen", action="store_true", help="all of the book is for the test")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -234,7 +239,7 @@ def main() -> None:
             row = json.loads(line)
             rows.append(Row(**{**row, "at": tuple(row["at"]), "doubts": tuple(row["doubts"])}))
     if asked.takes:
-        for row in made(asked, chunks_of(asked.book), model):
+        for row in made(asked, chunks_of(asked.book, asked.unseen), model):
             rows.append(row)
             if asked.keep:
                 with asked.keep.open("a", encoding="utf-8") as file:

@@ -101,7 +101,7 @@ def _unlike(a: str, b: str, is_english: bool) -> float:
 # -- letters ---------------------------------------------------------------------------------------
 
 
-class _MarkSigns(dict[int, int]):
+class _WordLetters(dict[int, int]):
     """Characters of words as they are, all others as a space."""
 
     def __missing__(self, code: int) -> int:
@@ -113,7 +113,7 @@ class _MarkSigns(dict[int, int]):
         return found
 
 
-_PLAIN = _MarkSigns()
+_PLAIN = _WordLetters()
 _PIECE = re.compile(r"[^\s'](?:\S*[^\s'])?")
 
 
