@@ -5,7 +5,8 @@
 BOOK is an EPUB or a project (its text/*.md); without it, those of projects/. Each chunk is spoken
 as it is and with faults of two kinds (`misspoken.py`), by Piper's "joe" and by the draft voice, and
 heard by Whisper (`make speech` installs both; --model for another). The first half of the book is
-for the test; the thresholds of `judging.py` come from the second half. Told is what is found at
+for the test; the thresholds of `judging.py` come from the second half of one. Of another book,
+--unseen takes all. Told is what is found at
 these, and where all of them are raised or lowered together until 2 of 100 good takes of the first
 half are called wrong. --keep adds what was heard to a file, from which the tables are made; --takes
 0 makes them of that alone.

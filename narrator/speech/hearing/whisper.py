@@ -12,6 +12,7 @@ import contextlib
 import importlib.util
 import logging
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,7 @@ class Whisper:
     is_apart = True
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
-        """`threads` of the CPU; 0: as many as it likes."""
+        """`threads` of the CPU; 0: as many as it has, up to four: more wait for one another."""
         if not is_here():
             raise EngineUnavailable(
                 "recognition needs the package faster-whisper: pip install "
@@ -109,7 +110,7 @@ class Whisper:
             )
         if model.path is None:
             raise EngineUnavailable(model.note)
-        self._path, self._threads = model.path, threads
+        self._path, self._threads = model.path, threads or min(4, os.cpu_count() or 1)
         self.name, self.title = "whisper", f"whisper {_short(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
