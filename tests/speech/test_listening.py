@@ -117,3 +117,16 @@ def test_what_is_waiting_is_dropped_when_it_ends():
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     listening.close()
     assert sum(map(len, parrot.asked)) <= parrot.batch
+
+
+def test_what_one_aligner_does_not_find_the_next_one_looks_for():
+    class Lost(Metronome):
+        def align(self, sounds):
+            return [None if one.text == "Go now." else words for one, words in
+                    zip(sounds, super().align(sounds), strict=True)]  # fmt: skip
+
+    second = Metronome(name="second")
+    ear = Ear(None, [Lost(name="first"), second])
+    some, other = opinions(ear, sound("Stay."), sound("Go now."))
+    assert (some.times.by, other.times.by) == ("first", "second")
+    assert second.asked == [("Go now.",)]

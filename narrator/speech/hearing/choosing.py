@@ -6,6 +6,7 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from narrator.engines import machine, models
@@ -90,7 +91,9 @@ def ear_for(
     return Ear(None if align else recogniser, aligners, error=checks.text_error)
 
 
+@lru_cache(maxsize=1)
 def _recogniser(found: Model) -> Whisper | QwenRecogniser:
+    """Loaded once: a retake beside a render has the same. Raises EngineUnavailable."""
     is_qwen = found.path is not None and qwen3.LAYOUT.is_one(found.path)
     return QwenRecogniser(found) if is_qwen else Whisper(found)
 

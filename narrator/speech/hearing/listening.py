@@ -21,7 +21,7 @@ from narrator.speech.hearing.judging import judge
 from narrator.speech.hearing.kept import Hearings
 from narrator.text.sentences import primary
 
-Mode = Literal["never", "suspicious", "all"]
+Mode = Literal["suspicious", "all"]
 _MEMORY = re.compile("memory|alloc", re.IGNORECASE)
 """In what a device says when it has no room."""
 _Found = TypeVar("_Found")
@@ -46,7 +46,7 @@ class Ear:
 
     recogniser: Recogniser | None
     aligners: Sequence[Aligner] = ()
-    """Words are timed by the first that knows their language."""
+    """Words are timed by the first that knows their language and finds them."""
     mode: Mode = "all"
     """Which takes are heard: those whose figures are suspicious, or all. Words are timed in all."""
     error: float | None = None
@@ -67,7 +67,7 @@ class Ear:
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
     def aligner(self, language: str) -> Aligner | None:
-        """Who times words of a language."""
+        """Who times words of a language first; what others found in its place is kept as its."""
         return next((one for one in self.aligners if primary(language) in one.languages), None)
 
     @property
@@ -98,9 +98,7 @@ class Ear:
         ]
 
     def _wants(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
-        if self.mode == "suspicious" and verdict is not None:
-            return checks.suspicious(verdict.figures)
-        return self.mode != "never"
+        return self.mode == "all" or verdict is None or checks.suspicious(verdict.figures)
 
     def hear(self, sounds: Sequence[SpokenSound | None]) -> list[Transcript | None]:
         """Of each sound, of None nothing. Raises EngineUnavailable."""
@@ -118,8 +116,10 @@ class Ear:
         for aligner in self.aligners:
             own = {
                 place: one
-                for place, one in enumerate(sounds)
-                if one is not None and self.aligner(one.language) is aligner
+                for place, (one, timed) in enumerate(zip(sounds, found, strict=True))
+                if one is not None
+                and primary(one.language) in aligner.languages
+                and (timed is None or not timed.words)
             }
             if own:
                 timed = _in_words(aligner.name, partial(aligner.align, list(own.values())))
