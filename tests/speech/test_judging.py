@@ -108,3 +108,12 @@ def test_a_word_proves_less_where_little_else_was_understood():
 def test_the_limit_eases_what_is_doubted_too():
     heard = LONG.replace("never once", "once")
     assert doubted(LONG, heard, {"never": 6}, error=0.6) == []
+
+
+def test_one_character_of_chinese_proves_nothing():
+    text = "今天早上渡船七点钟离开了码头。"
+    doubts = tuple(9.0 for _ in words(text, "zh"))
+    heard = Transcript(text.replace("了", ""), tuple(0.2 for _ in doubts))
+    assert not judge(heard, text, "zh").faults
+    few = tuple(9.0 if n in (6, 7, 8) else 0.2 for n in range(len(doubts)))
+    assert judge(Transcript(text.replace("点钟离", ""), few), text, "zh").faults

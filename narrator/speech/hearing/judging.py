@@ -41,6 +41,9 @@ LENIENT: Mapping[str, float] = dict.fromkeys(
 """`WHOLE` of languages in which recognisers err more, or whose spelling leaves a choice; the other
 thresholds grow with it. Set with care, not measured: no recogniser of these languages was at hand
 (2026-11-21)."""
+LEAST_HEARD = 2.0
+"""Characters that must differ where they are what is compared, doubted or not: one may be another
+spelling of the same sound. Set with care, not measured."""
 LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
 """Errors that a short text must have: one name that is misheard proves nothing."""
 
@@ -108,6 +111,11 @@ def judge(heard: Transcript, text: str, language: str, error: float | None = Non
         mean = sum(doubts) / (len(doubts) + SPARE)
         whole = min(mean / DOUBT, found.error / OTHERWISE) / ease
         odds = [_doubted(one, doubts, found) / ease for one in found.differences]
+        if is_lettered(language):
+            odds = [
+                own if one.cost >= LEAST_HEARD else min(own, 1.0)
+                for own, one in zip(odds, found.differences, strict=True)
+            ]
     else:
         whole = _whole(found, ease, language)
         odds = [_undoubted(one) / ease for one in found.differences]
