@@ -7,6 +7,7 @@ alone, and says them, is so no longer. Stopped at any moment, the next pass goes
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -163,4 +164,5 @@ def _judge(book: BookPlan, ear: Ear, step: Step, take: Record, found: BookHearin
     elif sound_faults != take.faults:
         found.relieved += 1
     if not step.pinned and (*sound_faults, *faults) != take.faults:
-        book.store.mark(take.key, (*sound_faults, *faults))
+        with contextlib.suppress(DamagedTake):  # as in `_listened`
+            book.store.mark(take.key, (*sound_faults, *faults))

@@ -25,7 +25,7 @@ from narrator.sound import audio, media
 from narrator.sound.timing import TimedWord
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
-from narrator.speech.hearing.judging import judge
+from narrator.speech.hearing.judging import Judgement, judge
 from narrator.speech.hearing.listening import Ear
 from narrator.speech.hearing.windows import SoundWindow, windows
 from narrator.text.normalize import Lexicon, normalize
@@ -144,6 +144,8 @@ def hear(
     if not ear.hears(language):
         raise UsageError(f"{recital.text}: is in '{language}', which is not known to what listens")
     text = _spoken(written, language)
+    if not words(text, language):
+        raise UserError(f"{recital.text}: holds no words, so there is nothing to compare with")
     seconds = _seconds(recital.sound)
     heard: list[tuple[SoundWindow, Transcript]] = []
     for batch in _batched(_windows(recital.sound), ear.batch):
@@ -154,6 +156,8 @@ def hear(
         heard += zip(batch, found, strict=True)
         end = batch[-1].start + len(batch[-1].samples) / RATE
         tell(min(1.0, 0.8 * end / max(seconds, end)))
+    if not heard:
+        raise UserError(f"{recital.sound}: holds no sound")
     parts = list(_parts(text, language, heard))
     wrong = [one for some in _batched(parts, ear.batch) for one in _wrong(some, ear)]
     tell(0.9)
@@ -231,8 +235,17 @@ def _wrong(
     odd = [one for one in parts if _differs(one)]
     for part, heard in zip(odd, ear.hear([one.sound for one in odd]), strict=True):
         found = judge(heard or part.heard, part.sound.text, part.sound.language, ear.error)
-        for one in found.wrong:
+        for one in found.wrong or _all_of(part, heard or part.heard, found):
             yield part, one
+
+
+def _all_of(part: _RecordingPart, heard: Transcript, found: Judgement) -> Iterator[Difference]:
+    """A window that is wrong as a whole, though no passage of it is for certain."""
+    if found.odds > 1:
+        text = part.sound.text
+        count = len(words(text, part.sound.language))
+        yield Difference("other", 0, len(text), (0, count), text, heard.text,
+                         min(1.0, found.fidelity.error), found.fidelity.count)  # fmt: skip
 
 
 def _differs(part: _RecordingPart) -> bool:
@@ -270,6 +283,8 @@ def _read(path: Path) -> str:
             return encoding.decode(files.read_whole(path, _LARGEST)).text
     except files.TooLarge:
         raise StorageError(f"{path}: larger than 16 MB, which no text of a recording is") from None
+    except encoding.NoText as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _spoken(written: str, language: str) -> str:

@@ -151,3 +151,26 @@ def test_what_is_no_sound_is_said(tmp_path):
 def test_a_language_that_nobody_knows_is_said(tmp_path):
     with pytest.raises(UsageError, match="is in 'de'"):
         heard(tmp_path, language="de")
+
+
+@pytest.mark.parametrize(
+    ("sound", "text", "said"),
+    [
+        (sound_of("Seven"), b"...", "holds no words"),
+        (sound_of("Seven"), bytes(range(256)), "one.txt: no text"),
+        (audio.wav(np.zeros(0, np.float32), RATE), b"Seven.", "one.wav: holds no sound"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):
+    (tmp_path / "one.wav").write_bytes(sound)
+    (tmp_path / "one.txt").write_bytes(text)
+    (recital,), _ = recordings.recitals(tmp_path)
+    with pytest.raises(UserError, match=said):
+        recordings.hear(recital, Ear(Levels()), tell=print, cancel=threading.Event())
+
+
+def test_a_window_of_other_words_is_wrong_as_a_whole(tmp_path):
+    text = "Nobody thought the less of her for that."
+    one = heard(tmp_path, "horse cabbage horse cabbage horse cabbage horse cabbage", text)
+    (passage,) = one.wrong
+    assert (passage.difference.kind, passage.difference.meant) == ("other", text)

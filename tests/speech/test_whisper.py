@@ -61,6 +61,13 @@ def test_what_is_longer_than_its_window_or_its_memory_is_not_timed(whisper):
     assert whisper.align([noise(1.0, "word " * 200)]) == [None]
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.009])
+def test_nothing_is_heard_in_what_is_shorter_than_a_frame(whisper, seconds):
+    sounds = [noise(seconds, "Thank you."), noise(1.0, "Thank you.")]
+    assert [len(one.doubts) for one in whisper.hear(sounds)] == [0, 2]
+    assert [bool(one) for one in whisper.align(sounds)] == [False, True]
+
+
 def test_a_text_without_words_has_no_times(whisper):
     assert whisper.align([noise(1.0, "…")]) == [None]
 

@@ -151,7 +151,8 @@ class Whisper:
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
         """How the model takes the texts that were to be said, word by word; nothing of a sound that
-        is longer than its window, or of a text that is longer than its memory."""
+        is longer than its window or shorter than a frame, or of a text that is longer than its
+        memory."""
         spans = [words(sound.text, sound.language) for sound in encoded.sounds]
         pieces = [
             [tokenizer.encode(_spaced(sound, first, last)) for first, last in own]
@@ -159,7 +160,7 @@ class Whisper:
         ]
         texts = [[token for piece in own for token in piece] for own in pieces]
         fits = [
-            0 < len(text) <= LONGEST_TEXT and frames <= LONGEST // HOP
+            0 < len(text) <= LONGEST_TEXT and 0 < frames <= LONGEST // HOP
             for text, frames in zip(texts, encoded.frames, strict=True)
         ]
         # what does not fit is asked for one token, and not read
