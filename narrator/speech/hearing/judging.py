@@ -5,16 +5,15 @@ Two witnesses: what a recogniser wrote, and how much the sound speaks against ea
 hardly ever there. Each difference has odds, of which 1 is the threshold. Pure; knows no engine and
 no recogniser.
 
-Measured on a novel (2026-11-23, two x86-64 cores, `tests/bench/hearing.py`): Whisper tiny.en, the
-smallest there is, hears Piper's "joe". On the chapters that the thresholds do not come from, 3 of
-100 good takes are called wrong, in the whole book 2 of 100 (9 of 436). Found are all of 63 runs of
-three words that were skipped and of 46 missing sentences, 80 of 100 single words that were skipped
-and 45 that were cut out of the sound, 70 said twice and 60 replaced (names, of which it knows few,
-seldom), 87 lost endings. Without doubts to go by, hardly a single word is found. The draft voice,
-of which it mishears every eighth word: 6 of 100 good takes called wrong, 90 of 100 runs of three
-and all sentences found. Does not help: how long each word takes (a doubled word is found in 9 of
-100). A prompt that stammers makes Whisper write 69 of 100 doubled words in place of 58, and errs a
-little more elsewhere. Not measured: other languages, for want of a recogniser; larger ones.
+Measured (2026-11-23, two x86-64 cores, `tests/bench/hearing.py`): Whisper tiny.en, the smallest
+there is, hears Piper's "joe". The thresholds come from one novel, of which 9 of 436 good takes are
+called wrong. In six others that they never saw, 3 of 150 are; found are all of 26 runs of three
+words that were skipped and of 16 missing sentences, 19 of 28 single words that were skipped and 14
+of 27 that were cut out of the sound, as many said twice or replaced (names, of which it knows few,
+seldom), 24 of 27 lost endings, 26 of 27 other texts. Without doubts to go by hardly a single word
+is found. Does not help: how long each word takes (a doubled word is found in 9 of 100). A prompt
+that stammers makes Whisper write 69 of 100 doubled words in place of 58, and errs a little more
+elsewhere. Not measured: other languages, for want of a recogniser; larger ones.
 
 pocketsphinx with its small language model errs in one word of five: as a recogniser it called 40 of
 100 good takes wrong (2026-11-21).
