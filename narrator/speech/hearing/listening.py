@@ -46,7 +46,7 @@ class Ear:
 
     recogniser: Recogniser | None
     aligners: Sequence[Aligner] = ()
-    """Words are timed by the first that knows their language."""
+    """Words are timed by the first that knows their language and finds them."""
     mode: Mode = "all"
     """Which takes are heard: those whose figures are suspicious, or all. Words are timed in all."""
     error: float | None = None
@@ -67,7 +67,7 @@ class Ear:
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
     def aligner(self, language: str) -> Aligner | None:
-        """Who times words of a language."""
+        """Who is asked first when words of a language are said."""
         return next((one for one in self.aligners if primary(language) in one.languages), None)
 
     @property
@@ -118,13 +118,15 @@ class Ear:
         for aligner in self.aligners:
             own = {
                 place: one
-                for place, one in enumerate(sounds)
-                if one is not None and self.aligner(one.language) is aligner
-            }
+                for place, (one, times) in enumerate(zip(sounds, found, strict=True))
+                if one is not None and not (times and times.words)
+                and primary(one.language) in aligner.languages
+            }  # fmt: skip
             if own:
                 timed = _in_words(aligner.name, partial(aligner.align, list(own.values())))
                 for place, words in zip(own, timed, strict=True):
-                    found[place] = WordTimes(aligner.name, words or ())
+                    if words or found[place] is None:
+                        found[place] = WordTimes(aligner.name, words or ())
         return found
 
     def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
