@@ -138,6 +138,29 @@ def test_a_recording_is_held_against_the_text_beside_it(narrator, recordings, ma
     assert times["language"] == "en"
 
 
+def test_each_recording_is_told_as_soon_as_it_is_heard(narrator, recordings, made):
+    (recordings / "two.txt").write_text("Nobody says this.", encoding="utf-8")
+    (recordings / "two.wav").write_bytes(b"torn")
+    code, said, errors = narrator("hear", recordings, "--model", made)
+    assert code == 2
+    assert "recordings/one.wav: 0:10" in said
+    assert "two.wav: not a sound file" in errors
+
+
+def test_what_is_asked_of_books_is_refused_for_recordings(narrator, recordings, made):
+    code, _, errors = narrator("hear", recordings, "--model", made, "--chapter", "1")
+    assert code == 2
+    assert "are for a book, not for recordings" in errors
+
+
+def test_a_folder_for_times_that_is_a_file_is_said_at_once(narrator, recordings, made):
+    code, said, errors = narrator(
+        "hear", recordings, "--model", made, "--out", recordings / "one.txt"
+    )
+    assert (code, said) == (3, "")
+    assert "one.txt" in errors
+
+
 def test_recordings_as_json(narrator, recordings, made):
     code, said, _ = narrator("hear", recordings, "--model", made, "--json", "--align")
     assert code == 0

@@ -148,6 +148,19 @@ def test_what_is_no_sound_is_said(tmp_path):
         recordings.hear(recital, Ear(Levels()), tell=print, cancel=threading.Event())
 
 
+def test_a_text_without_words_is_said(tmp_path):
+    with pytest.raises(UserError, match=r"one\.txt: no words in it"):
+        heard(tmp_path, text="\n---\n")
+
+
+def test_what_is_wrong_is_named_in_its_order(tmp_path):
+    less = " ".join(TEXT.split()).replace("Nobody had ever asked it to wait.", "")
+    less = less.replace("as it had on every morning.", "horse cabbage horse cabbage")
+    starts = [wrong.start for wrong in heard(tmp_path, less).wrong]
+    assert len(starts) > 1
+    assert starts == sorted(starts)
+
+
 def test_a_language_that_nobody_knows_is_said(tmp_path):
     with pytest.raises(UsageError, match="is in 'de'"):
         heard(tmp_path, language="de")
