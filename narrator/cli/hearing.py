@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -139,6 +139,8 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     out.print(said + (f", by {by}" if by else ""))
     if found.missing:
         does = f"`narrator render{book.folders.option}` does it"
+        if not found.takes and _has_draft(book):
+            does += "; the draft voice's are heard with `--draft`"
         out.print(f"{counted(found.missing, 'chunk')} not rendered yet: {does}")
     if found.unknown:
         out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
@@ -150,8 +152,14 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     doubtful = [one for one in found.misheard if not one.is_accepted]
     if doubtful:
         _print_mends(book, doubtful)
-    elif found.takes and by and not found.cancelled:
+    elif found.takes > found.unknown and by and not found.cancelled:
         out.print("every take that was heard says its text")
+
+
+def _has_draft(book: BookPlan) -> bool:
+    """Whether the draft voice has spoken a book that another engine is to speak."""
+    draft = replace(book.folders, draft=book.project.has_draft)
+    return draft != book.folders and bool(draft.sounds())
 
 
 def _print_times(found: BookHearing) -> None:

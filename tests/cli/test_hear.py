@@ -77,6 +77,14 @@ def test_a_part_of_the_book_is_heard(narrator, book, made):
     assert [row["chunk"] for row in json.loads(said)["misheard"]] == ["2.3"]
 
 
+def test_a_language_that_it_does_not_know_is_said(narrator, book, made, monkeypatch):
+    monkeypatch.setattr(whisper.Whisper, "languages", frozenset(("cy",)))
+    code, said, _ = narrator("hear", "--draft", "--model", made)
+    assert code == 0
+    assert "7 takes unheard: whisper whisper does not know their language" in said
+    assert "says its text" not in said
+
+
 def test_what_is_not_rendered_is_counted(narrator, tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     books.brief(tmp_path)
@@ -84,6 +92,12 @@ def test_what_is_not_rendered_is_counted(narrator, tmp_path, monkeypatch, made):
     assert code == 0
     assert "7 chunks not rendered yet" in said
     assert "says its text" not in said
+
+
+def test_a_draft_is_thought_of_where_nothing_else_is_rendered(narrator, book, made):
+    code, said, _ = narrator("hear", "--model", made)
+    assert code == 0
+    assert "7 chunks not rendered yet: `narrator render` does it; the draft voice's are" in said
 
 
 @pytest.mark.parametrize(
