@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator import files
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.rendering import STOPPED, stop_on_signals
 from narrator.cli.shared import (
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 LISTED = 40
 """Takes that are said one by one."""
+ANOTHER = 0.7
+"""Words heard otherwise, for each of a text, over which a recording may be of another."""
 
 
 @app.command()
@@ -74,6 +77,8 @@ def hear(
     cancel = threading.Event()
     stop_on_signals(cancel)
     if recordings.are_there(book):
+        if draft or chapter or speaker:
+            raise UsageError("--draft, --chapter and --speaker are for a book, not for recordings")
         asked = _OfRecordings(text, language, model, align, times)
         _hear_recordings(book, asked, cancel, as_json)
     elif text or language or times:
@@ -126,7 +131,10 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     said += f" ({clock(found.seconds)})" if found.fresh else ""
     out.print(said + (f", by {by}" if by else ""))
     if found.missing:
-        out.print(f"{counted(found.missing, 'chunk')} not rendered yet: `narrator render` does it")
+        does = f"`narrator render{book.folders.option}` does it"
+        if not found.takes and _has_draft(book):
+            does += "; the draft voice's are heard with `--draft`"
+        out.print(f"{counted(found.missing, 'chunk')} not rendered yet: {does}")
     if found.unknown:
         out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
     _print_times(found)
@@ -137,7 +145,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
         out.print("stopped; run the same command to go on")
     if doubtful:
         _print_mends(book, doubtful)
-    elif found.takes and by and not found.cancelled:
+    elif found.takes > found.unknown and by and not found.cancelled:
         out.print("every take that was heard says its text")
 
 
@@ -150,6 +158,12 @@ def _print_misheard(found: BookHearing) -> None:
         err.print(f"    heard: {short(one.heard, 200) or 'nothing'}")
     if (more := len(found.misheard) - LISTED) > 0:
         err.print(f"doubtful: {more} more; `--json` and `narrator report` have all")
+
+
+def _has_draft(book: BookPlan) -> bool:
+    """Whether the draft voice has spoken a book that another engine is to speak."""
+    draft = replace(book.folders, draft=book.project.has_draft)
+    return draft != book.folders and bool(draft.sounds())
 
 
 def _print_times(found: BookHearing) -> None:
@@ -216,41 +230,48 @@ def _hear_recordings(
 
     found, alone = recordings.recitals(place, asked.text)
     ear = choosing.ear_for(Checks(), Path.cwd(), model=asked.model)
+    if asked.times is not None:
+        with files.storage(asked.times):
+            asked.times.mkdir(parents=True, exist_ok=True)
+    for path in () if as_json else alone:
+        err.print(f"{near(path)}: left out: no text of its name beside it")
     heard: list[RecitalHeard] = []
-    with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
+    with awake():
         for recital in found:
-            tell = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
-            one = recordings.hear(recital, ear, language=asked.language, tell=tell, cancel=cancel)
+            with contextlib.nullcontext() if as_json else StageLine(err) as line:
+                tell = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
+                one = recordings.hear(
+                    recital, ear, language=asked.language, tell=tell, cancel=cancel
+                )
             if one is None:
                 break
             heard.append(one)
             if asked.times is not None:
                 recordings.write_times(one, asked.times)
+            if not as_json:
+                _print_recording(one, asked)
     if as_json:
         out.print_json(data=[recordings.as_json(one, words=asked.align) for one in heard])
-    else:
-        _print_recordings(heard, alone, asked)
+    elif cancel.is_set():
+        out.print(f"stopped: {len(heard)} of {counted(len(found), 'recording')} heard")
     if cancel.is_set():
         raise typer.Exit(STOPPED)
     if not asked.align and any(one.wrong for one in heard):
         raise typer.Exit(1)
 
 
-def _print_recordings(
-    heard: Sequence[RecitalHeard], alone: Sequence[Path], asked: _OfRecordings
-) -> None:
+def _print_recording(one: RecitalHeard, asked: _OfRecordings) -> None:
     from narrator.speech.hearing.judging import told
 
-    for one in heard:
-        wrong = () if asked.align else one.wrong
-        for passage in wrong:
-            err.print(
-                f"{near(one.recital.sound)} {fine_clock(passage.start)}: {told(passage.difference)}"
-            )
-        said = f"{near(one.recital.sound)}: {clock(one.seconds)}, {one.error:.1%} heard otherwise"
-        said = f"{near(one.recital.sound)}: {clock(one.seconds)}" if asked.align else said
-        timed = f"{len(one.words)} words timed"
-        out.print(f"{said}, {counted(len(wrong), 'passage')} wrong, {timed}" if not asked.align
-                  else f"{said}, {timed}")  # fmt: skip
-    for path in alone:
-        err.print(f"{near(path)}: left out: no text of its name beside it")
+    name, timed = near(one.recital.sound), f"{counted(len(one.words), 'word')} timed"
+    if asked.align:
+        out.print(f"{name}: {clock(one.seconds)}, {timed}")
+        return
+    for passage in one.wrong:
+        err.print(f"{name} {fine_clock(passage.start)}: {told(passage.difference)}")
+    if one.error > ANOTHER:
+        err.print(f"{name}: hardly says {near(one.recital.text)}; is this its text?")
+    wrong = counted(len(one.wrong), "passage")
+    out.print(
+        f"{name}: {clock(one.seconds)}, {one.error:.1%} heard otherwise, {wrong} wrong, {timed}"
+    )

@@ -556,7 +556,7 @@ def _repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]
         own = " or ".join(family.package for family in families)
         raise UsageError(
             f"{spec}: only a hub id (owner/name or owner/name@revision) or an engine's own model "
-            f"({own}) can be pulled"
+            f"({own}), or what listens by its own name (recogniser, small.en) can be pulled"
         )
     return found
 

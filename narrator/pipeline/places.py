@@ -171,7 +171,7 @@ def _word(cue: Cue, at: float) -> str:
     if not number:
         return ""
     first, last, _, _ = cue.words[number - 1]
-    return cue.text[first:last]
+    return cue.text[first:last].strip(".,;:!?…“”‘’\"'()[]—–- ") or cue.text[first:last]
 
 
 def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:

@@ -142,7 +142,11 @@ def hear(
     written = _read(recital.text)
     language = language or language_of(written) or "en"
     if not ear.hears(language):
-        raise UsageError(f"{recital.text}: is in '{language}', which is not known to what listens")
+        by = ear.recogniser.title if ear.recogniser else "what listens"
+        raise UsageError(
+            f"{recital.text}: is in '{language}', which {by} does not know; another --model, or "
+            "--language where that is wrong"
+        )
     text = _spoken(written, language)
     if not words(text, language):
         raise UserError(f"{recital.text}: holds no words, so there is nothing to compare with")
@@ -263,9 +267,10 @@ def _timed(parts: Sequence[_RecordingPart], ear: Ear) -> Iterator[TimedWord]:
 def _placed(
     wrong: Iterable[tuple[_RecordingPart, Difference]], timed: Sequence[TimedWord]
 ) -> Iterator[WrongPassage]:
-    """When each passage is said, or should be; as near as the words before it are timed."""
+    """When each passage is said, or should be, in their order; as near as the words before it are
+    timed."""
     firsts = [word.first for word in timed]
-    for part, one in wrong:
+    for part, one in sorted(wrong, key=lambda pair: (pair[0].start, pair[1].first)):
         place = bisect.bisect_right(firsts, part.first + one.first) - 1
         near = timed[place].start if place >= 0 else part.start
         yield WrongPassage(max(part.start, near), one)

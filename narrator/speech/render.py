@@ -15,6 +15,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain
 from threading import Event
 from typing import Any, Protocol
@@ -431,15 +432,22 @@ class _Loop:
         if verdict:
             self._submit(job, self._accept, job, passed.speech, verdict, opinion)
         else:
-            self._submit(job, self._refuse, passed, verdict)
+            self._submit(job, self._refuse, passed, verdict, opinion)
 
-    def _refuse(self, passed: _Passed, verdict: checks.Verdict) -> _Judged:
+    def _refuse(
+        self, passed: _Passed, verdict: checks.Verdict, opinion: Opinion | None = None
+    ) -> _Judged:
         """In a thread: one part will not do."""
-        self._keep_try(passed.job, passed.request, passed.speech, verdict)
+        self._keep_try(passed.job, passed.request, passed.speech, verdict, opinion)
         return _Judged(tuple(map(str, verdict.faults)))
 
     def _keep_try(
-        self, job: StepJob, request: Request, speech: Speech, verdict: checks.Verdict
+        self,
+        job: StepJob,
+        request: Request,
+        speech: Speech,
+        verdict: checks.Verdict,
+        opinion: Opinion | None,
     ) -> None:
         one = keep_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
         if one is None:
@@ -449,7 +457,8 @@ class _Loop:
             return
         badness = checks.badness(verdict)
         if len(job.parts) == 1:
-            job.wholes.append(Whole(badness, number, job.prompted_by))
+            keep = partial(self._keep_heard, job, replace(speech, state=None), opinion)
+            job.wholes.append(Whole(badness, number, job.prompted_by, keep))
         elif job.half is None or badness < job.half.badness:
             job.half = Half(badness, request.attempt, speech, verdict)
 
@@ -489,16 +498,28 @@ class _Loop:
             wall=round(time.monotonic() - job.began, 3),
         )
         record = self.store.put(record, samples, rested(speech, self.engine))
-        if self.listening and opinion and len(job.parts) == 1:
-            self.listening.ear.keep(
-                self.store.heard, record.content, record.text, job.step.language, opinion
-            )
+        if len(job.parts) == 1:
+            self._keep_heard(job, speech, opinion, record)
+            return _Judged(record=record)
         parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
         told.keep(
             self.store.heard, record.content, record.text, job.step.language, parts, samples, rate,
             self.engine.name,
         )  # fmt: skip
         return _Judged(record=record)
+
+    def _keep_heard(
+        self, job: StepJob, speech: Speech, opinion: Opinion | None, record: Record
+    ) -> None:
+        """What was heard in a take that was said in one, and when its words are said."""
+        heard, text, language = self.store.heard, job.step.text, job.step.language
+        if self.listening and opinion:
+            self.listening.ear.keep(heard, record.content, text, language, opinion)
+        samples, rate = np.clip(speech.samples, -1.0, 1.0), self.engine.sample_rate
+        told.keep(
+            heard, record.content, text, language, [(text, speech, 0.0)], samples, rate,
+            self.engine.name,
+        )  # fmt: skip
 
     def _collect(self, timeout: float) -> None:
         hearing = self.listening.future if self.listening else None
@@ -587,6 +608,8 @@ class _Loop:
             except DamagedTake:  # meanwhile, on disk
                 job.wholes.remove(best)
             else:
+                if best.keep:
+                    best.keep(record)
                 self._rendered(job, record)
                 return
         attempts = job.first + self.rules.tries

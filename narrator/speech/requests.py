@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -41,6 +41,8 @@ class Whole:
     badness: float
     number: int
     prompted_by: str | None = field(compare=False)
+    keep: Callable[[Record], None] | None = field(default=None, compare=False)
+    """Keeps what was heard in it and when its words are said, if it becomes the take."""
 
 
 @dataclass(frozen=True, slots=True)

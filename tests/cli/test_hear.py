@@ -77,6 +77,14 @@ def test_a_part_of_the_book_is_heard(narrator, book, made):
     assert [row["chunk"] for row in json.loads(said)["misheard"]] == ["2.3"]
 
 
+def test_a_language_that_it_does_not_know_is_said(narrator, book, made, monkeypatch):
+    monkeypatch.setattr(whisper.Whisper, "languages", frozenset(("cy",)))
+    code, said, _ = narrator("hear", "--draft", "--model", made)
+    assert code == 0
+    assert "7 takes unheard: whisper whisper does not know their language" in said
+    assert "says its text" not in said
+
+
 def test_what_is_not_rendered_is_counted(narrator, tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     books.brief(tmp_path)
@@ -84,6 +92,12 @@ def test_what_is_not_rendered_is_counted(narrator, tmp_path, monkeypatch, made):
     assert code == 0
     assert "7 chunks not rendered yet" in said
     assert "says its text" not in said
+
+
+def test_a_draft_is_thought_of_where_nothing_else_is_rendered(narrator, book, made):
+    code, said, _ = narrator("hear", "--model", made)
+    assert code == 0
+    assert "7 chunks not rendered yet: `narrator render` does it; the draft voice's are" in said
 
 
 @pytest.mark.parametrize(
@@ -136,6 +150,29 @@ def test_a_recording_is_held_against_the_text_beside_it(narrator, recordings, ma
     assert "recordings/two.wav: left out: no text of its name beside it" in errors
     times = json.loads(Path("times/one.words.json").read_text())
     assert times["language"] == "en"
+
+
+def test_each_recording_is_told_as_soon_as_it_is_heard(narrator, recordings, made):
+    (recordings / "two.txt").write_text("Nobody says this.", encoding="utf-8")
+    (recordings / "two.wav").write_bytes(b"torn")
+    code, said, errors = narrator("hear", recordings, "--model", made)
+    assert code == 2
+    assert "recordings/one.wav: 0:10" in said
+    assert "two.wav: not a sound file" in errors
+
+
+def test_what_is_asked_of_books_is_refused_for_recordings(narrator, recordings, made):
+    code, _, errors = narrator("hear", recordings, "--model", made, "--chapter", "1")
+    assert code == 2
+    assert "are for a book, not for recordings" in errors
+
+
+def test_a_folder_for_times_that_is_a_file_is_said_at_once(narrator, recordings, made):
+    code, said, errors = narrator(
+        "hear", recordings, "--model", made, "--out", recordings / "one.txt"
+    )
+    assert (code, said) == (3, "")
+    assert "one.txt" in errors
 
 
 def test_recordings_as_json(narrator, recordings, made):

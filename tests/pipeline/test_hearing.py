@@ -110,8 +110,9 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
     assert len(watcher.takes) == len(report.plan.steps) - kept
 
 
-def test_what_a_render_heard_is_not_heard_again(tmp_path, listening):
-    ear = listening(Ear(Parrot(), [Metronome()]))
+@pytest.mark.parametrize("says", [lambda text: text, deaf()], ids=["all good", "one doubtful"])
+def test_what_a_render_heard_is_not_heard_again(tmp_path, listening, says):
+    ear = listening(Ear(Parrot(says), [Metronome()]))
     path = books.write(tmp_path, HEARING)
     report, _ = books.speak(path, HumEngine())
     asked = len(ear.recogniser.asked), len(ear.aligners[0].asked)

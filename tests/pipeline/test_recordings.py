@@ -148,6 +148,20 @@ def test_what_is_no_sound_is_said(tmp_path):
         recordings.hear(recital, Ear(Levels()), tell=print, cancel=threading.Event())
 
 
+def test_a_text_without_words_is_said(tmp_path):
+    with pytest.raises(UserError, match=r"one\.txt: holds no words"):
+        heard(tmp_path, text="\n---\n")
+
+
+def test_what_is_wrong_is_named_in_its_order(tmp_path):
+    less = " ".join(TEXT.split()).replace("left at seven,", "")
+    less = less.replace("Nobody had ever asked it to wait.", "")
+    wrong = heard(tmp_path, less).wrong
+    meant = [one.difference.meant for one in wrong]
+    assert len(meant) > 1
+    assert meant == sorted(meant, key=" ".join(TEXT.split()).index)
+
+
 def test_a_language_that_nobody_knows_is_said(tmp_path):
     with pytest.raises(UsageError, match="is in 'de'"):
         heard(tmp_path, language="de")

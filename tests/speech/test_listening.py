@@ -40,6 +40,17 @@ def test_words_are_timed():
     ]
 
 
+def test_words_that_one_does_not_find_the_next_times():
+    class Deaf(Metronome):
+        def align(self, sounds):
+            return [None for _ in sounds]
+
+    (one,) = opinions(Ear(None, [Deaf("deaf"), Metronome()]), sound("Go now."))
+    assert (one.times.by, len(one.times.words)) == ("metronome", 2)
+    (one,) = opinions(Ear(None, [Deaf("deaf"), Deaf("deafer")]), sound("Go now."))
+    assert (one.times.by, one.times.words) == ("deaf", ())
+
+
 def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
     parrot = Parrot(lambda text: "")
     one, other = opinions(Ear(parrot), sound(language="fi"), sound("One two three four."))

@@ -124,7 +124,8 @@ class Ear:
             if own:
                 timed = _in_words(aligner.name, partial(aligner.align, list(own.values())))
                 for place, words in zip(own, timed, strict=True):
-                    found[place] = WordTimes(aligner.name, words or ())
+                    if words or found[place] is None:
+                        found[place] = WordTimes(aligner.name, words or ())
         return found
 
     def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
