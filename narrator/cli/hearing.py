@@ -74,6 +74,8 @@ def hear(
     cancel = threading.Event()
     stop_on_signals(cancel)
     if recordings.are_there(book):
+        if draft or chapter or speaker:
+            raise UsageError("--draft, --chapter and --speaker are for a book, not for recordings")
         asked = _OfRecordings(text, language, model, align, times)
         _hear_recordings(book, asked, cancel, as_json)
     elif text or language or times:
@@ -144,7 +146,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     doubtful = [one for one in found.misheard if not one.is_accepted]
     if doubtful:
         _print_mends(book, doubtful)
-    elif found.takes and by and not found.cancelled:
+    elif found.takes > found.unknown and by and not found.misheard and not found.cancelled:
         out.print("every take that was heard says its text")
 
 
