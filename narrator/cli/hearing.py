@@ -145,7 +145,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
         out.print("stopped; run the same command to go on")
     if doubtful:
         _print_mends(book, doubtful)
-    elif found.takes > found.unknown and by and not found.cancelled:
+    elif found.takes > found.unknown and by and not found.misheard and not found.cancelled:
         out.print("every take that was heard says its text")
 
 

@@ -187,3 +187,19 @@ def test_a_text_that_is_missing_is_said(narrator, recordings, made):
     code, _, errors = narrator("hear", recordings / "two.wav", "--model", made)
     assert code == 2
     assert "no text beside it (two.txt)" in errors
+
+
+def test_what_is_asked_of_a_book_is_not_asked_of_recordings(narrator, recordings, made):
+    code, _, errors = narrator("hear", recordings, "--model", made, "--chapter", "1")
+    assert code == 2
+    assert "--chapter and --speaker are for a book" in errors
+
+
+def test_takes_that_are_accepted_are_not_said_to_say_their_text(narrator, book, made):
+    narrator("pin", "1.2", "0", "--draft")
+    code, said, errors = narrator(
+        "hear", "--draft", "--model", made, "--chapter", "1", "--speaker", "narrator"
+    )
+    assert "otherwise, and accepted: 1.2" in errors
+    assert code == 0
+    assert "says its text" not in said

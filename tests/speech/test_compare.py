@@ -150,3 +150,8 @@ def test_texts_that_have_nothing_in_common_are_compared_without_weighing_each_pa
     found = fidelity(text, heard, "de")
     assert found.error == 1
     assert [one.kind for one in found.differences] == ["other", "missing"]
+
+
+def test_a_word_that_is_the_same_by_chance_hides_no_better_way():
+    meant = "plastic sixpence lamp giraffe hydrogen butter"
+    assert fidelity(meant, "plastic lamp whistle hydrogen sixpence", "en").count == 3

@@ -175,25 +175,33 @@ def _moves(meant: Sequence[Compared], got: Sequence[Compared], language: str) ->
 def _same(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int, int]]:
     """Runs that are the same on both sides: where they begin, and their length; at last, the end.
 
-    A short word that is alone between two gaps is the same by chance, and belongs to them.
+    A word that is the same alone may be so by chance, and hide a better way: it belongs to the gap
+    that it is in, unless that is too large to be weighed; there the longer ones count.
     """
     marks = [(0, 0), *_marks(meant, got), (len(meant), len(got))]
     blocks: list[tuple[int, int, int]] = []
     for (first, other), (last, stop) in pairwise(marks):
         matcher = difflib.SequenceMatcher(None, meant[first:last], got[other:stop], autojunk=False)
-        blocks += [(a + first, b + other, n) for a, b, n in matcher.get_matching_blocks() if n]
+        for a, b, count in matcher.get_matching_blocks():
+            a, b = a + first, b + other
+            if blocks and (a, b) == (blocks[-1][0] + blocks[-1][2], blocks[-1][1] + blocks[-1][2]):
+                blocks[-1] = (*blocks[-1][:2], blocks[-1][2] + count)
+            elif count:
+                blocks.append((a, b, count))
     kept: list[tuple[int, int, int]] = []
-    ends = [*blocks, (len(meant), len(got), 0)][1:]
-    before = (0, 0)
-    for block, after in zip(blocks, ends, strict=True):
+    alone: list[tuple[int, int, int]] = []
+    """Since the last that was kept."""
+    for block in (*blocks, (len(meant), len(got), 0)):
         a, b, count = block
-        has_gaps = (a > before[0] and b > before[1]) and (
-            after[0] > a + count and after[1] > b + count
-        )
-        if not (has_gaps and count == 1 and len(meant[a]) <= 3):
-            kept.append(block)
-        before = a + count, b + count
-    return [*kept, (len(meant), len(got), 0)]
+        if count == 1:
+            alone.append(block)
+            continue
+        before = kept[-1] if kept else (0, 0, 0)
+        if (a - before[0] - before[2]) * (b - before[1] - before[2]) > _MOST:
+            kept += [one for one in alone if len(meant[one[0]]) > 3]
+        kept.append(block)
+        alone = []
+    return kept
 
 
 def _marks(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int]]:

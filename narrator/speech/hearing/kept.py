@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ class Hearings:
     """The file that was read, and how far."""
     _is_torn: bool = False
     """Whether it ended within a row."""
+    _mutex: threading.Lock = field(default_factory=threading.Lock)
+    """The judges of a render write side by side; what the disk has no room for is cut off again."""
 
     def heard(self, content: str, text: str, by: str) -> Transcript | None:
         """What a recogniser (by its identity) heard in a take (by its content) of a text."""
@@ -88,11 +91,11 @@ class Hearings:
     def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
         row = {"key": _key(kind, content, text), "take": content, "by": by, **found}
         line = files.sealed_row(row)
-        self._catch_up()
-        with files.storage(self.path):
+        with self._mutex, files.storage(self.path):
+            self._catch_up()
             # what a killed writer left of its row ends here
             files.append(self.path, b"\n" * self._is_torn + line)
-        self._put(row, line[:-1])
+            self._put(row, line[:-1])
 
     def _put(self, row: Mapping[str, Any], line: bytes) -> None:
         rows = self._rows.setdefault(row["key"], {})
