@@ -28,14 +28,16 @@ from narrator.cli.shared import (
     out,
     short,
     source,
+    tell,
 )
-from narrator.errors import UsageError
+from narrator.errors import UsageError, UserError
 from narrator.sound.clock import clock, fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.hearing import BookHearing, Misheard
-    from narrator.pipeline.recordings import RecitalHeard
+    from narrator.pipeline.recordings import Recital, RecitalHeard
+    from narrator.speech.hearing.listening import Ear
 
 LISTED = 40
 """Takes that are said one by one."""
@@ -109,8 +111,10 @@ def _hear_book(
     ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
     what = "timing words" if align else "listening"
     with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
-        tell = partial(line, what) if line else _unsaid
-        planned, found = hearing.hear(manuscript, engines, selection, ear, tell=tell, cancel=cancel)
+        shown = partial(line, what) if line else _unsaid
+        planned, found = hearing.hear(
+            manuscript, engines, selection, ear, tell=shown, cancel=cancel
+        )
     if as_json:
         out.print_json(data=_json(found))
     else:
@@ -131,10 +135,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     said += f" ({clock(found.seconds)})" if found.fresh else ""
     out.print(said + (f", by {by}" if by else ""))
     if found.missing:
-        does = f"`narrator render{book.folders.option}` does it"
-        if not found.takes and _has_draft(book):
-            does += "; the draft voice's are heard with `--draft`"
-        out.print(f"{counted(found.missing, 'chunk')} not rendered yet: {does}")
+        _print_missing(book, found)
     if found.unknown:
         out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
     _print_times(found)
@@ -147,6 +148,13 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
         _print_mends(book, doubtful)
     elif found.takes > found.unknown and by and not found.misheard and not found.cancelled:
         out.print("every take that was heard says its text")
+
+
+def _print_missing(book: BookPlan, found: BookHearing) -> None:
+    does = f"`narrator render{book.folders.option}` does it"
+    if not found.takes and _has_draft(book):
+        does += "; the draft voice's are heard with `--draft`"
+    out.print(f"{counted(found.missing, 'chunk')} not rendered yet: {does}")
 
 
 def _print_misheard(found: BookHearing) -> None:
@@ -236,28 +244,41 @@ def _hear_recordings(
     for path in () if as_json else alone:
         err.print(f"{near(path)}: left out: no text of its name beside it")
     heard: list[RecitalHeard] = []
+    unreadable: list[UserError] = []
     with awake():
         for recital in found:
-            with contextlib.nullcontext() if as_json else StageLine(err) as line:
-                tell = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
-                one = recordings.hear(
-                    recital, ear, language=asked.language, tell=tell, cancel=cancel
-                )
+            try:
+                one = _hear_one(recital, ear, asked, cancel, as_json)
+            except UserError as error:  # the others may be heard
+                unreadable.append(error)
+                continue
             if one is None:
                 break
             heard.append(one)
-            if asked.times is not None:
-                recordings.write_times(one, asked.times)
-            if not as_json:
-                _print_recording(one, asked)
     if as_json:
         out.print_json(data=[recordings.as_json(one, words=asked.align) for one in heard])
     elif cancel.is_set():
         out.print(f"stopped: {len(heard)} of {counted(len(found), 'recording')} heard")
-    if cancel.is_set():
-        raise typer.Exit(STOPPED)
-    if not asked.align and any(one.wrong for one in heard):
-        raise typer.Exit(1)
+    tell("error", unreadable)
+    wrong = not asked.align and any(one.wrong for one in heard)
+    if code := STOPPED if cancel.is_set() else UserError.exit_code if unreadable else int(wrong):
+        raise typer.Exit(code)
+
+
+def _hear_one(
+    recital: Recital, ear: Ear, asked: _OfRecordings, cancel: threading.Event, as_json: bool
+) -> RecitalHeard | None:
+    """Listen to one recording, and say what came of it; None where it was stopped."""
+    from narrator.pipeline import recordings
+
+    with contextlib.nullcontext() if as_json else StageLine(err) as line:
+        shown = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
+        one = recordings.hear(recital, ear, language=asked.language, tell=shown, cancel=cancel)
+    if one is not None and asked.times is not None:
+        recordings.write_times(one, asked.times)
+    if one is not None and not as_json:
+        _print_recording(one, asked)
+    return one
 
 
 def _print_recording(one: RecitalHeard, asked: _OfRecordings) -> None:

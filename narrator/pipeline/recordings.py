@@ -11,14 +11,16 @@ import bisect
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
+import numpy as np
+
 from narrator import files
-from narrator.errors import StorageError, UsageError, UserError
+from narrator.errors import ScriptError, StorageError, UsageError, UserError
 from narrator.importers import encoding
 from narrator.project.place import NAME
 from narrator.sound import audio, media
@@ -28,8 +30,10 @@ from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
 from narrator.speech.hearing.judging import Judgement, judge
 from narrator.speech.hearing.listening import Ear
 from narrator.speech.hearing.windows import SoundWindow, windows
+from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.recognise import language_of
+from narrator.text.script import read_chapter
 from narrator.text.words import words
 
 SOUNDS = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .oga .ogg .opus .wav".split())
@@ -39,6 +43,8 @@ RATE = 16_000
 _Row = TypeVar("_Row")
 _BEYOND = 20
 """Words that a window may say more than were heard in it."""
+_LONG = 4.0
+"""Words of a passage that is named whatever else is wrong around it."""
 _LARGEST = 16_000_000
 """Bytes of a text."""
 
@@ -126,6 +132,12 @@ class _RecordingPart:
     sound: SpokenSound
     heard: Transcript
 
+    @property
+    def without_sound(self) -> _RecordingPart:
+        """What is kept of it: a recording may last for hours."""
+        none = np.zeros(0, np.float32)
+        return replace(self, sound=replace(self.sound, samples=none))
+
 
 def hear(
     recital: Recital,
@@ -139,6 +151,30 @@ def hear(
 
     Raises UserError, StorageError, EngineUnavailable.
     """
+    text, language = _text_of(recital, ear, language)
+    seconds = _seconds(recital.sound)
+    wrong: list[tuple[_RecordingPart, Difference]] = []
+    timed: list[TimedWord] = []
+    said: list[str] = []
+    parts = _parts(text, language, _heard(recital.sound, language, ear))
+    for some in _batched(parts, ear.batch):
+        if cancel.is_set():
+            return None
+        end = some[-1].start + len(some[-1].sound.samples) / RATE
+        said += (part.heard.text for part in some)
+        wrong += ((part.without_sound, one) for part, one in _wrong(some, ear))
+        timed += _timed(some, ear)
+        tell(min(1.0, end / max(seconds, end)))
+    if not said:
+        raise UserError(f"{recital.sound}: holds no sound")
+    error = fidelity(text, " ".join(said), language).error
+    passages = tuple(_placed(wrong, timed))
+    return RecitalHeard(recital, language, seconds, text, error, passages, tuple(timed))
+
+
+def _text_of(recital: Recital, ear: Ear, language: str | None) -> tuple[str, str]:
+    """What a recording should say, as it is spoken, and its language. Raises UserError,
+    StorageError."""
     written = _read(recital.text)
     language = language or language_of(written) or "en"
     if not ear.hears(language):
@@ -147,33 +183,22 @@ def hear(
             f"{recital.text}: is in '{language}', which {by} does not know; another --model, or "
             "--language where that is wrong"
         )
-    text = _spoken(written, language)
+    text = _spoken(written, recital.text, language)
     if not words(text, language):
         raise UserError(f"{recital.text}: holds no words, so there is nothing to compare with")
-    seconds = _seconds(recital.sound)
-    heard: list[tuple[SoundWindow, Transcript]] = []
-    for batch in _batched(_windows(recital.sound), ear.batch):
-        if cancel.is_set():
-            return None
-        sounds = [SpokenSound(one.samples, RATE, "", language) for one in batch]
-        found = (one or Transcript("") for one in ear.hear(sounds))
-        heard += zip(batch, found, strict=True)
-        end = batch[-1].start + len(batch[-1].samples) / RATE
-        tell(min(1.0, 0.8 * end / max(seconds, end)))
-    if not heard:
-        raise UserError(f"{recital.sound}: holds no sound")
-    parts = list(_parts(text, language, heard))
-    wrong = [one for some in _batched(parts, ear.batch) for one in _wrong(some, ear)]
-    tell(0.9)
-    timed = [word for some in _batched(parts, ear.batch) for word in _timed(some, ear)]
-    whole = fidelity(text, " ".join(one.text for _, one in heard), language)
-    return RecitalHeard(recital, language, seconds, text, whole.error,
-                        tuple(_placed(wrong, timed)), tuple(timed))  # fmt: skip
+    return text, language
+
+
+def _heard(path: Path, language: str, ear: Ear) -> Iterator[tuple[SoundWindow, Transcript]]:
+    """Each window of a recording, and what was heard in it."""
+    for batch in _batched(_windows(path), ear.batch):
+        found = ear.hear([SpokenSound(one.samples, RATE, "", language) for one in batch])
+        yield from zip(batch, (one or Transcript("") for one in found), strict=True)
 
 
 def write_times(one: RecitalHeard, folder: Path) -> Path:
     """The words of a recording and when each is said, as JSON in a folder. Raises StorageError."""
-    path = folder / f"{one.recital.sound.stem}.words.json"
+    path = folder / f"{one.recital.sound.name}.words.json"
     with files.storage(path):
         folder.mkdir(parents=True, exist_ok=True)
         data = json.dumps(as_json(one, words=True), ensure_ascii=False, indent=1)
@@ -207,15 +232,19 @@ def as_json(one: RecitalHeard, *, words: bool) -> dict[str, Any]:
 
 
 def _parts(
-    text: str, language: str, heard: Sequence[tuple[SoundWindow, Transcript]]
+    text: str, language: str, heard: Iterable[tuple[SoundWindow, Transcript]]
 ) -> Iterator[_RecordingPart]:
-    """Windows with what of the text each should say: as far as what was heard in it reaches."""
+    """Windows with what of the text each should say: as far as what was heard in it reaches, the
+    last one all that is left."""
     spans, at = words(text, language), 0
-    for number, (window, one) in enumerate(heard, 1):
+    rows = iter(heard)
+    row = next(rows, None)
+    while row is not None:
+        (window, one), row = row, next(rows, None)
         count = len(words(one.text, language))
         reach = min(len(spans), at + count + max(_BEYOND, count // 2))
-        last = len(spans) if number == len(heard) else at
-        if at < reach and number < len(heard):
+        last = len(spans) if row is None else at
+        if at < reach and row is not None:
             passage = text[spans[at][0] : spans[reach - 1][1]]
             last = at + _reached(fidelity(passage, one.text, language), reach - at, language)
         first, stop = (spans[at][0], spans[last - 1][1]) if at < last else (len(text), len(text))
@@ -239,7 +268,10 @@ def _wrong(
     odd = [one for one in parts if _differs(one)]
     for part, heard in zip(odd, ear.hear([one.sound for one in odd]), strict=True):
         found = judge(heard or part.heard, part.sound.text, part.sound.language, ear.error)
-        for one in found.wrong or _all_of(part, heard or part.heard, found):
+        # a long passage counts though others around it went wrong
+        long = (d for d in found.fidelity.differences if d.kind != "other" and d.cost >= _LONG)
+        named = dict.fromkeys((*found.wrong, *long))
+        for one in named or _all_of(part, heard or part.heard, found):
             yield part, one
 
 
@@ -292,11 +324,24 @@ def _read(path: Path) -> str:
         raise UserError(f"{path}: {error}") from None
 
 
-def _spoken(written: str, language: str) -> str:
+def _spoken(written: str, path: Path, language: str) -> str:
+    """A text as it is spoken; of Markdown, what a chapter of it says."""
     lexicon = Lexicon([])
-    paragraphs = (" ".join(one.split()) for one in written.split("\n\n"))
+    paragraphs: list[tuple[str, list[tuple[int, int, str]]]] = [
+        (" ".join(one.split()), []) for one in written.split("\n\n")
+    ]
+    if path.suffix.lower() == ".md":
+        with contextlib.suppress(ScriptError):  # no script of ours: as it stands
+            chapter = read_chapter(written, path=path, title="", language=language,
+                                   roles=Roles({}, "narrator"), speaker="narrator")  # fmt: skip
+            paragraphs = [
+                (line.text, [(one.start, one.stop, one.spoken) for one in line.says])
+                for scene in chapter.scenes
+                for line in scene.lines
+            ]
     said = (
-        normalize(one, language=language, speaker="", lexicon=lexicon).text for one in paragraphs
+        normalize(one, language=language, speaker="", lexicon=lexicon, says=says).text
+        for one, says in paragraphs
     )
     return " ".join(filter(None, said))
 

@@ -148,7 +148,7 @@ def test_a_recording_is_held_against_the_text_beside_it(narrator, recordings, ma
     assert "recordings/one.wav: 0:10" in said
     assert "heard otherwise" in said
     assert "recordings/two.wav: left out: no text of its name beside it" in errors
-    times = json.loads(Path("times/one.words.json").read_text())
+    times = json.loads(Path("times/one.wav.words.json").read_text())
     assert times["language"] == "en"
 
 

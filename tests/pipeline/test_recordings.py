@@ -188,3 +188,18 @@ def test_a_window_of_other_words_is_wrong_as_a_whole(tmp_path):
     one = heard(tmp_path, "horse cabbage horse cabbage horse cabbage horse cabbage", text)
     (passage,) = one.wrong
     assert (passage.difference.kind, passage.difference.meant) == ("other", text)
+
+
+def test_markup_is_not_said(tmp_path):
+    (tmp_path / "one.wav").write_bytes(sound_of(TEXT))
+    marked = "<!-- horse -->\n\n" + TEXT.replace("his bag", "*his* [bag](https://cabbage.org)")
+    (tmp_path / "one.md").write_text(marked)
+    (recital,), _ = recordings.recitals(tmp_path)
+    one = recordings.hear(recital, Ear(Levels()), tell=lambda share: None, cancel=threading.Event())
+    assert (one.error, one.wrong) == (0.0, ())
+
+
+def test_long_passages_are_named_whatever_else_is_wrong(tmp_path):
+    said = TEXT.replace("Nobody had ever asked it to wait.", "").replace("his bag", "horse cabbage")
+    named = [wrong.difference.meant for wrong in heard(tmp_path, said).wrong]
+    assert any(meant.startswith("Nobody had ever") for meant in named)

@@ -9,7 +9,9 @@ first asked for. Knows nothing of takes. Calls follow faster-whisper 1.2.1 and C
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
+import json
 import logging
 import math
 import os
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from faster_whisper import WhisperModel
     from faster_whisper.tokenizer import Tokenizer
 
+MULTILINGUAL = 51_865
+"""Tokens from which a vocabulary is that of many languages, as CTranslate2 has it."""
 RATE, HOP = 16_000, 160
 """Hz that it hears, and samples of a frame of its spectrum."""
 LONGEST = 30 * RATE
@@ -119,7 +123,9 @@ class Whisper:
 
     @property
     def languages(self) -> frozenset[str]:
-        return LANGUAGES | _SAME.keys() if self._model.model.is_multilingual else frozenset(("en",))
+        """As its vocabulary has them: nothing is loaded for it."""
+        many = _vocabulary_size(self._path) >= MULTILINGUAL
+        return LANGUAGES | _SAME.keys() if many else frozenset(("en",))
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
         """What is said in each, in one batch, and how surely what was to be said is not."""
@@ -206,9 +212,10 @@ class Whisper:
             try:
                 self._loaded = _load(str(self._path), self._threads)
             except (RuntimeError, ValueError, OSError) as error:
+                why = next(iter(str(error).splitlines()), "") or type(error).__name__
                 raise EngineUnavailable(
-                    f"{self._path}: cannot be loaded: {str(error).splitlines()[0]}; pull it anew "
-                    "(`narrator models pull recogniser`), or set `checks: {recognition: never}`"
+                    f"{self._path}: cannot be loaded: {why}; pull it anew (`narrator models pull "
+                    "recogniser`), or set `checks: {recognition: never}`"
                 ) from error
         return self._loaded
 
@@ -281,6 +288,16 @@ def _prompt(tokenizer: Tokenizer, language: str) -> list[int]:
         return []
     kind = not _TRADITIONAL.isdisjoint(language.lower().replace("_", "-").split("-")[1:])
     return [tokenizer.sot_prev, *tokenizer.encode(" " + _PROMPTS[kind])]
+
+
+@functools.lru_cache(maxsize=4)
+def _vocabulary_size(path: Path) -> int:
+    """Tokens of a model's vocabulary; 0 where it cannot be read, as loading will say."""
+    with contextlib.suppress(OSError, ValueError):
+        for file in path.glob("vocabulary.*"):
+            text = file.read_text("utf-8")
+            return len(json.loads(text) if file.suffix == ".json" else text.splitlines())
+    return 0
 
 
 def is_here() -> bool:
