@@ -364,6 +364,7 @@ def _casting(tell: Tell) -> Diagnosis:
 
 def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
     """What listens to takes: needed where a manifest wants them heard."""
+    from narrator.pipeline import checking
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
 
@@ -378,7 +379,9 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
     found = choosing.find(checks.recogniser, root, tell)
     if found.path is None:
         return Diagnosis(name, wanted, f"{version}; {found.note}")
-    return Diagnosis(name, "ok", f"{version}; {found.spec}: {sized(found.bytes)}")
+    said = f"{version}; {found.spec}: {sized(found.bytes)}"
+    unknown = next(checking.unheard(manuscript), None) if manuscript else None
+    return Diagnosis(name, "warn" if unknown else "ok", said, unknown.message if unknown else "")
 
 
 def _folders(root: Path | None) -> Iterator[Diagnosis]:

@@ -66,6 +66,8 @@ def list_(as_json: AsJson = False) -> None:
         facts = (kind, sized(model.bytes), model.precision, _short(model))
         said = ", ".join(filter(None, facts))
         out.print(f"{mark} {_name(model)}  {said}\n    {near(model.path)}")
+    if not any(choosing.is_one(model.path) for _, model in here if model.path):
+        out.print(f"  what listens, for `narrator hear`: {choosing.find('auto').note}")
     out.print("* what `engine.model: auto` means on this machine")
 
 

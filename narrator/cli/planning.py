@@ -388,6 +388,7 @@ def warn_of_unasked(book: BookPlan) -> None:
     from narrator.pipeline import checking
 
     tell("warning", list(checking.not_asked(book.manuscript, draft=book.folders.draft)))
+    tell("warning", list(checking.unheard(book.manuscript)))
 
 
 def print_lost(book: BookPlan) -> None:

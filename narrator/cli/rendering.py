@@ -107,6 +107,7 @@ def _run(
         engines = bookengines.engines_for(project, draft=draft, tell=err.print, wish=wish)
     if kind == "render" and not as_json:
         tell("warning", list(checking.not_asked(reading.manuscript, draft=draft)))
+        tell("warning", list(checking.unheard(reading.manuscript)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force, cluster=wish.address, tls=wish.tls)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress

@@ -5,6 +5,8 @@ Writes nothing.
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -14,6 +16,7 @@ from narrator.delivery import demands, layout
 from narrator.engines.kind import EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.errors import (
+    EngineUnavailable,
     ManifestError,
     Problem,
     UserError,
@@ -31,6 +34,7 @@ from narrator.pipeline.manuscript import (
     unspoken,
 )
 from narrator.project.project import Project
+from narrator.speech.hearing import choosing
 from narrator.text.sentences import primary
 
 
@@ -53,7 +57,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
         tell(str(lacking))
     shapes = demands.shapes(project, manuscript.spoken)
-    for unasked in not_asked(manuscript, draft=False):
+    for unasked in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
         tell(str(unasked))
     rate = _rate_before(manuscript)
     demands.check_output(project, rate, shapes)
@@ -146,6 +150,24 @@ def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
         if (said := why[0]) and all(why):
             found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
     yield from found.values()
+
+
+def unheard(manuscript: Manuscript) -> Iterator[Problem]:
+    """Languages of a book that is to be heard which what listens does not know; nothing where that
+    is not here, as whoever needs it says."""
+    project = manuscript.project
+    with contextlib.suppress(EngineUnavailable):
+        ear = choosing.ear_of(project.manifest.checks, project.root)
+        said = Counter(primary(one.language) for one in manuscript.spoken)
+        lost = {tongue: count for tongue, count in said.items() if ear and not ear.hears(tongue)}
+        if ear and ear.recogniser and lost:
+            names, count = ", ".join(sorted(lost)), sum(lost.values())
+            yield Problem(
+                project.path,
+                project.line("checks"),
+                f"checks: {ear.recogniser.title} does not know {names}: {count} of {said.total()} "
+                "chunks pass unheard; name another `recogniser`",
+            )
 
 
 def _why_not(settings: EngineSettings, name: str, cannot: Mapping[str, str]) -> str | None:

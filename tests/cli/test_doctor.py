@@ -137,6 +137,17 @@ def test_what_hears_takes_is_needed_where_a_book_wants_them_heard(narrator, fit,
     assert (code, found["recognition"]["state"]) == (0, "ok")
 
 
+def test_a_language_that_what_hears_does_not_know_is_warned_of(narrator, fit, book, tmp_path):
+    model = tiny_whisper.make(tmp_path / "whisper")  # of English alone
+    text = book.read_text().replace("language: en-GB", "language: fr")
+    book.write_text(f"{text}checks: {{recognition: all, recogniser: {model}}}\n")
+    _, found = checks(narrator, book)
+    assert found["recognition"]["state"] == "warn"
+    assert "whisper whisper does not know fr: 11 of 11 chunks" in found["recognition"]["todo"]
+    said = narrator("check", book)[2]
+    assert "checks: whisper whisper does not know fr" in said
+
+
 def test_what_hears_takes_is_no_must(narrator, fit, book, monkeypatch):
     monkeypatch.setattr(choosing, "version", lambda: "")
     _, found = checks(narrator, book)
