@@ -8,12 +8,13 @@ no recogniser.
 Measured (2026-11-23, two x86-64 cores, `tests/bench/hearing.py`): Whisper tiny.en, the smallest
 there is, hears Piper's "joe". The thresholds come from one novel, of which 9 of 436 good takes are
 called wrong. In six others that they never saw, 3 of 150 are; found are all of 26 runs of three
-words that were skipped and of 16 missing sentences, 19 of 28 single words that were skipped and 14
-of 27 that were cut out of the sound, as many said twice or replaced (names, of which it knows few,
-seldom), 24 of 27 lost endings, 26 of 27 other texts. Without doubts to go by hardly a single word
-is found. Does not help: how long each word takes (a doubled word is found in 9 of 100). A prompt
-that stammers makes Whisper write 69 of 100 doubled words in place of 58, and errs a little more
-elsewhere. Not measured: other languages, for want of a recogniser; larger ones.
+words that were skipped and of 16 missing sentences, 18 of 28 single words that were skipped, 15 of
+27 that were cut out of the sound or replaced (names, of which it knows few, seldom), 13 said twice,
+24 lost endings, 26 other texts. The draft voice, of which it mishears every eighth word, is called
+wrong in 14 of 120 good takes. Without doubts to go by hardly a single word is found. Does not help:
+how long each word takes (a doubled word is found in 9 of 100). A prompt that stammers makes Whisper
+write 69 of 100 doubled words in place of 58, and errs a little more elsewhere. Not measured: other
+languages, for want of a recogniser; larger ones.
 
 pocketsphinx with its small language model errs in one word of five: as a recogniser it called 40 of
 100 good takes wrong (2026-11-21).
