@@ -13,6 +13,7 @@ A `Recogniser` turns sounds into text, and says how surely what was to be said i
     told.py       when an engine that knows says each word
     kept.py       what was heard in a take, and its words' times, beside the takes
     listening.py  takes heard in batches, by both
+    windows.py    a long sound in parts that a recogniser takes
     choosing.py   which of them a manifest means, and what is here of it
 """
 
