@@ -30,12 +30,13 @@ def read(request: Any, samples: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.interp(places, np.arange(samples.size), samples).astype(np.float32)
 
 
-def _outcome(request: Any, kind: bytes, payload: bytes) -> Any:
-    outcome = _plain(request, kind, payload)
+def _outcome(request: Any, kind: bytes, payload: bytes, told: bytes) -> Any:
+    outcome = _plain(request, kind, payload, told)
     speech = outcome.speech
     if speech is None:
         return outcome
-    return replace(outcome, speech=replace(speech, samples=read(request, speech.samples)))
+    samples = read(request, speech.samples)  # no longer as it was told
+    return replace(outcome, speech=replace(speech, samples=samples, words=()))
 
 
 _plain = espeak._outcome
