@@ -457,7 +457,8 @@ class _Loop:
             return
         badness = checks.badness(verdict)
         if len(job.parts) == 1:
-            keep = partial(self._keep_heard, job, replace(speech, state=None), opinion)
+            parts = [(job.step.text, replace(speech, state=None), 0.0)]
+            keep = partial(self._keep_heard, job, parts, speech.samples, opinion)
             job.wholes.append(Whole(badness, number, job.prompted_by, keep))
         elif job.half is None or badness < job.half.badness:
             job.half = Half(badness, request.attempt, speech, verdict)
@@ -498,28 +499,24 @@ class _Loop:
             wall=round(time.monotonic() - job.began, 3),
         )
         record = self.store.put(record, samples, rested(speech, self.engine))
-        if len(job.parts) == 1:
-            self._keep_heard(job, speech, opinion, record)
-            return _Judged(record=record)
         parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
-        told.keep(
-            self.store.heard, record.content, record.text, job.step.language, parts, samples, rate,
-            self.engine.name,
-        )  # fmt: skip
+        self._keep_heard(job, parts, samples, opinion if len(parts) == 1 else None, record)
         return _Judged(record=record)
 
     def _keep_heard(
-        self, job: StepJob, speech: Speech, opinion: Opinion | None, record: Record
+        self,
+        job: StepJob,
+        parts: Sequence[tuple[str, Speech, float]],
+        samples: audio.Samples,
+        opinion: Opinion | None,
+        record: Record,
     ) -> None:
-        """What was heard in a take that was said in one, and when its words are said."""
+        """What was heard in a take, and when its words are said, as `told.keep` has its parts."""
         heard, text, language = self.store.heard, job.step.text, job.step.language
         if self.listening and opinion:
             self.listening.ear.keep(heard, record.content, text, language, opinion)
-        samples, rate = np.clip(speech.samples, -1.0, 1.0), self.engine.sample_rate
-        told.keep(
-            heard, record.content, text, language, [(text, speech, 0.0)], samples, rate,
-            self.engine.name,
-        )  # fmt: skip
+        rate, name = self.engine.sample_rate, self.engine.name
+        told.keep(heard, record.content, text, language, parts, samples, rate, name)
 
     def _collect(self, timeout: float) -> None:
         hearing = self.listening.future if self.listening else None
