@@ -50,8 +50,8 @@ class Sphinx:
             version = importlib.metadata.version("pocketsphinx")
         except importlib.metadata.PackageNotFoundError:
             raise EngineUnavailable(
-                "words are timed with the package pocketsphinx: pip install 'narrator[align]' "
-                "(Python 3.11 to 3.13)"
+                "words are timed with the package pocketsphinx: pip install 'narrator[align]', "
+                "or in a clone: pip install -e '.[align]' (Python 3.11 to 3.13)"
             ) from None
         self.identity = f"pocketsphinx {VERSION} {version}"
         self._loaded: Decoder | None = None

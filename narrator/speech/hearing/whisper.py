@@ -110,7 +110,8 @@ class Whisper:
         if not is_here():
             raise EngineUnavailable(
                 "recognition needs the package faster-whisper: pip install "
-                "'narrator[recognition]', or set `checks: {recognition: never}`"
+                "'narrator[recognition]', or in a clone: pip install -e '.[recognition]'; a book "
+                "is rendered without by `checks: {recognition: never}`"
             )
         if model.path is None:
             raise EngineUnavailable(model.note)
