@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator import files
+from narrator.cli.planning import mends
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.rendering import STOPPED, stop_on_signals
 from narrator.cli.shared import (
@@ -35,12 +36,14 @@ from narrator.sound.clock import clock, fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
-    from narrator.pipeline.hearing import BookHearing, Misheard
+    from narrator.pipeline.hearing import BookHearing
     from narrator.pipeline.recordings import Recital, RecitalHeard
     from narrator.speech.hearing.listening import Ear
 
 LISTED = 40
 """Takes that are said one by one."""
+NAMED = 8
+"""Takes that one command is said to speak anew."""
 ANOTHER = 0.7
 """Words heard otherwise, for each of a text, over which a recording may be of another."""
 
@@ -145,7 +148,9 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     if found.cancelled:
         out.print("stopped; run the same command to go on")
     if doubtful:
-        _print_mends(book, doubtful)
+        steps = [one.step for one in doubtful[:NAMED]]
+        said = mends(book, steps, one="one", every="them")
+        out.print(f"{counted(len(doubtful), 'take')} doubtful: {said}")
     elif found.takes > found.unknown and by and not found.misheard and not found.cancelled:
         out.print("every take that was heard says its text")
 
@@ -180,15 +185,6 @@ def _print_times(found: BookHearing) -> None:
             out.print(f"words of {counted(count, 'take')} timed by {by}")
         else:
             out.print(f"words of {counted(count, 'take')} not found; their times are estimated")
-
-
-def _print_mends(book: BookPlan, doubtful: list[Misheard]) -> None:
-    names, draft = " ".join(one.step.id for one in doubtful[:8]), book.folders.option
-    mends = [f"`narrator takes {doubtful[0].step.id}{draft} --out listen` to hear one"]
-    if "seed" in book.engines[doubtful[0].step.chunk.speaker].uses:
-        mends.append(f"`narrator retake {names}{draft}` to speak them anew")
-    mends.append(f"`narrator pin {doubtful[0].step.id} 0{draft}` to accept one")
-    out.print(f"{counted(len(doubtful), 'take')} doubtful: {', '.join(mends)}")
 
 
 def _json(found: BookHearing) -> dict[str, object]:

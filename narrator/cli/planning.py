@@ -410,11 +410,16 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
         say(f"doubtful: {step.id} {source(step.chunk)}: {short(step.chunk.text)} ({faults})")
     if len(steps) > LISTED:
         say(f"doubtful: {len(steps) - LISTED} more; `--json` and `narrator report` have all")
-    one, draft = steps[0].id, book.folders.option
     fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
-    mends = [f"`narrator takes {one}{draft} --out listen` to hear it"]
-    if "seed" in book.engines[steps[0].chunk.speaker].uses:
-        mends.append(f"`narrator retake {one}{draft}` to speak it anew")
-    mends.append(f"`narrator pin {one} 0{draft}` to accept it")
     say(f"{counted(len(steps), 'chunk')} of which no try passed its checks, so {fate}: "
-        + ", ".join(mends))  # fmt: skip
+        + mends(book, steps[:1]))  # fmt: skip
+
+
+def mends(book: BookPlan, steps: Sequence[Step], one: str = "it", every: str = "it") -> str:
+    """What to do about doubtful takes: words for `one` of them, and for `every` one."""
+    first, draft = steps[0], book.folders.option
+    names = " ".join(step.id for step in steps)
+    said = [f"`narrator takes {first.id}{draft} --out listen` to hear {one}"]
+    if "seed" in book.engines[first.chunk.speaker].uses:
+        said.append(f"`narrator retake {names}{draft}` to speak {every} anew")
+    return ", ".join([*said, f"`narrator pin {first.id} 0{draft}` to accept {one}"])

@@ -173,7 +173,7 @@ def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family,
     for path in (path for path in made if path.name[0] != "."):
         family = family_of(path, families) or families[0]
         found.append((family, _folder(str(path), path, family, tell)))
-    for path in sorted(_cache().glob("models--*--*/snapshots/*")):
+    for path in _snapshots():
         if (of := family_of(path, families)) is not None:
             found.append((of, _cached(path, of, tell)))
     unique = {(model.path or model.spec): (family, model) for family, model in found}
@@ -182,8 +182,12 @@ def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family,
 
 def cached(layout: Layout, tell: Tell = quiet) -> list[Model]:
     """The models of a layout in the hub's cache."""
-    snapshots = sorted(_cache().glob("models--*--*/snapshots/*"))
-    return [_cached(path, layout, tell) for path in snapshots if layout.is_one(path)]
+    return [_cached(path, layout, tell) for path in _snapshots() if layout.is_one(path)]
+
+
+def _snapshots() -> list[Path]:
+    """All that the hub's cache has."""
+    return sorted(_cache().glob("models--*--*/snapshots/*"))
 
 
 def family_of(path: Path, families: Sequence[Family]) -> Family | None:

@@ -11,7 +11,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from threading import Event
 
 from narrator.errors import DamagedTake
@@ -20,13 +19,11 @@ from narrator.pipeline.bookplan import BookPlan, Selection, plan
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes
+from narrator.speech import checks
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.listening import Ear, Opinion
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
-
-WORDS = "text: "
-"""How a fault begins that is in a take's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +103,9 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
     due = [_Due(step, take, *_due(book, ear, step, take)) for step, take in takes]
     due = [one for one in due if one.heard or one.times]
     whole = sum(one.take.seconds for one in due)
-    waiting = iter(due)
-    while (some := list(islice(waiting, ear.batch))) and not cancel.is_set():
+    for some in ear.batches(due):
+        if cancel.is_set():
+            break
         for take in _listened(book, ear, some):
             found.fresh += 1
             found.seconds += take.seconds
@@ -157,7 +155,7 @@ def _judge(book: BookPlan, ear: Ear, step: Step, take: Record, found: BookHearin
         return
     if heard is None:  # stopped before, or damaged
         return
-    sound_faults = tuple(fault for fault in take.faults if not fault.startswith(WORDS))
+    sound_faults = tuple(fault for fault in take.faults if not checks.in_words(fault))
     faults = tuple(map(str, ear.faults_of(step.text, step.language, heard)))
     if faults:
         found.misheard.append(Misheard(step, faults, heard.text, step.pinned))

@@ -12,10 +12,9 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,6 @@ SOUNDS = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .oga .ogg .opus .wav".s
 """Endings of files that are heard."""
 TEXTS = (".txt", ".md")
 RATE = 16_000
-_Row = TypeVar("_Row")
 _BEYOND = 20
 """Words that a window may say more than were heard in it."""
 _LONG = 4.0
@@ -157,7 +155,7 @@ def hear(
     timed: list[TimedWord] = []
     said: list[str] = []
     parts = _parts(text, language, _heard(recital.sound, language, ear))
-    for some in _batched(parts, ear.batch):
+    for some in ear.batches(parts):
         if cancel.is_set():
             return None
         end = some[-1].start + len(some[-1].sound.samples) / RATE
@@ -191,7 +189,7 @@ def _text_of(recital: Recital, ear: Ear, language: str | None) -> tuple[str, str
 
 def _heard(path: Path, language: str, ear: Ear) -> Iterator[tuple[SoundWindow, Transcript]]:
     """Each window of a recording, and what was heard in it."""
-    for batch in _batched(_windows(path), ear.batch):
+    for batch in ear.batches(_windows(path)):
         found = ear.hear([SpokenSound(one.samples, RATE, "", language) for one in batch])
         yield from zip(batch, (one or Transcript("") for one in found), strict=True)
 
@@ -308,12 +306,6 @@ def _placed(
         yield WrongPassage(max(part.start, near), one)
 
 
-def _batched(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
-    waiting = iter(rows)
-    while some := list(islice(waiting, size)):
-        yield some
-
-
 def _read(path: Path) -> str:
     try:
         with files.storage(path):
@@ -347,21 +339,11 @@ def _spoken(written: str, path: Path, language: str) -> str:
 
 
 def _seconds(path: Path) -> float:
-    with _in_words(path), media.sound(path) as container:
+    with media.in_words(path), media.sound(path) as container:
         return (container.duration or 0) / 1_000_000
 
 
 def _windows(path: Path) -> Iterator[SoundWindow]:
-    with _in_words(path), media.sound(path) as container:
+    with media.in_words(path), media.sound(path) as container:
         rate = container.streams.audio[0].rate
         yield from windows(audio.resampled(audio.decoded(container), rate, RATE), RATE)
-
-
-@contextlib.contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except media.Unfit as error:
-        raise UserError(f"{path}: {error}") from error

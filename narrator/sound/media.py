@@ -20,6 +20,8 @@ import av
 import av.error
 from av.container import InputContainer
 
+from narrator.errors import UserError
+
 SOUNDS = (
     "aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,dsf,dts,dtshd,eac3,flac,flv,loas,"
     "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,mpc,mpc8,mpeg,mpegts,ogg,oma,rm,tak,tta,voc,w64,"
@@ -102,6 +104,18 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             if container.streams.audio[0].codec_context is None:
                 raise Unfit(f"there is no decoder for its sound: {_ELSE}")
             yield container
+
+
+@contextlib.contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """What is wrong with a file that somebody named. Raises UserError in place of OSError and
+    Unfit."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except Unfit as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 def _check_begin(file: BinaryIO) -> None:

@@ -116,13 +116,8 @@ def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> F
 
     Raises UserError where it cannot be read or holds no sound.
     """
-    try:
-        with media.sound(path, _OPTIONS) as container:
-            return _figures(path, container, on_progress or (lambda share: None))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except media.Unfit as error:
-        raise UserError(f"{path}: {error}") from error
+    with media.in_words(path), media.sound(path, _OPTIONS) as container:
+        return _figures(path, container, on_progress or (lambda share: None))
 
 
 def _figures(

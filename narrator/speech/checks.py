@@ -247,7 +247,16 @@ def unusual(
 
 def at_edge(fault: str) -> bool:
     """Whether a fault, as it is said, is one that is heard where a take meets another."""
-    return fault.partition(":")[0] in ("cut", "onset", "click", "torn")
+    return _kind_of(fault) in ("cut", "onset", "click", "torn")
+
+
+def in_words(fault: str) -> bool:
+    """Whether a fault, as it is said, is one of what a take says: who listens found it."""
+    return _kind_of(fault) == "text"
+
+
+def _kind_of(fault: str) -> str:
+    return fault.partition(":")[0]
 
 
 def badness(verdict: Verdict) -> float:

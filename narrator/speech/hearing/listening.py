@@ -7,10 +7,11 @@ What is to be heard and what becomes of it is decided by the render loop, by a p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Generic, Literal, TypeVar
 
 from narrator.errors import EngineUnavailable
@@ -26,6 +27,7 @@ _MEMORY = re.compile("memory|alloc", re.IGNORECASE)
 """In what a device says when it has no room."""
 _Found = TypeVar("_Found")
 _Whose = TypeVar("_Whose")
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,12 @@ class Ear:
     def batch(self) -> int:
         """Sounds that it is best given at a time."""
         return max(one.batch for one in self._all)
+
+    def batches(self, rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+        """Rows in order, so many at a time."""
+        waiting = iter(rows)
+        while some := list(islice(waiting, self.batch)):
+            yield some
 
     @property
     def is_apart(self) -> bool:

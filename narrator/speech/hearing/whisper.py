@@ -157,9 +157,15 @@ class Whisper:
         return [found[place] for place in range(len(sounds))]
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
-        """How the model takes the texts that were to be said, word by word; nothing of a sound that
-        is longer than its window or shorter than a frame, or of a text that is longer than its
-        memory."""
+        """How the model takes the texts that were to be said, word by word: once for what is heard
+        and then aligned."""
+        if encoded.read is None:
+            encoded.read = self._read_anew(encoded, tokenizer)
+        return encoded.read
+
+    def _read_anew(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
+        """Nothing of a sound that is longer than its window or shorter than a frame, or of a text
+        that is longer than its memory."""
         spans = [words(sound.text, sound.language) for sound in encoded.sounds]
         pieces = [
             [tokenizer.encode(_spaced(sound, first, last)) for first, last in own]
@@ -170,6 +176,8 @@ class Whisper:
             0 < len(text) <= LONGEST_TEXT and 0 < frames <= LONGEST // HOP
             for text, frames in zip(texts, encoded.frames, strict=True)
         ]
+        if not any(fits):
+            return [[] for _ in fits]
         # what does not fit is asked for one token, and not read
         asked = [text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)]
         frames = [min(count, LONGEST // HOP) for count in encoded.frames]
@@ -236,13 +244,15 @@ def _load(path: str, threads: int) -> WhisperModel:
     return WhisperModel(path, device="cpu", compute_type="int8", cpu_threads=threads)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _EncodedSounds:
     sounds: Sequence[SpokenSound]
     features: Any
     """The encoder's output."""
     frames: Sequence[int]
     """Of each sound, without the silence after it."""
+    read: list[list[_ReadWord]] | None = None
+    """How their texts were taken, once that is known."""
 
 
 @dataclass(frozen=True, slots=True)
