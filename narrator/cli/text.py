@@ -17,7 +17,7 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Directions, Notes, Skipped, Written
+    from narrator.importers import Choices, Notes, Skipped, Treatment, Written
     from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.unknown import UnknownWord
     from narrator.speech.plan import Utterance
@@ -156,7 +156,7 @@ def _choices(
         encoding=encoding,
         heading=pattern,
         notes=cast("Notes", notes),
-        directions=cast("Directions", directions),
+        directions=cast("Treatment", directions),
     )
 
 

@@ -1,18 +1,17 @@
 """A book in another format -> a new project.
 
-    book = import_book(Path("novel.epub"))       EPUB, plain text or Markdown
+    book = import_book(Path("novel.epub"))       or Word, PDF, a screenplay: see `readers/`
     written = write_project(book, Path("novel"))
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
-A reader of another format belongs here, and what all of them share: what is matter and what is
-text, where chapters begin, how they are titled. Afterwards a project is read by `project/` alone.
+What all formats share belongs here, and a reader of another one in `readers/`: what is matter
+and what is text, where chapters begin, how they are titled. Afterwards a project is read by
+`project/` alone.
 """
 
 from __future__ import annotations
 
 import re
-import stat
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -22,19 +21,16 @@ from narrator.importers.book import (
     Book,
     Choices,
     CoverImage,
-    Directions,
     ImportedChapter,
     Notes,
     PrintedSpeaker,
     Skipped,
+    Treatment,
 )
 from narrator.importers.doubts import Shape, doubts
-from narrator.importers.epub import read_epub
-from narrator.importers.folder import read_folder
-from narrator.importers.markdown import read_markdown
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
-from narrator.importers.text import read_plain_text
+from narrator.importers.readers import read_source
 from narrator.project.languages import mended
 from narrator.text.pace import expected_seconds
 from narrator.text.patterns import Slow, limited
@@ -47,11 +43,11 @@ __all__ = [
     "Book",
     "Choices",
     "CoverImage",
-    "Directions",
     "ImportedChapter",
     "Notes",
     "PrintedSpeaker",
     "Skipped",
+    "Treatment",
     "Written",
     "doubts_of",
     "import_book",
@@ -60,36 +56,14 @@ __all__ = [
     "write_project",
 ]
 
-_READERS: Mapping[str, Callable[[Path, Choices], Book]] = {
-    ".epub": read_epub,
-    ".txt": read_plain_text,
-    ".text": read_plain_text,
-    ".md": read_markdown,
-    ".markdown": read_markdown,
-}
-_ADVICE = {
-    ".mobi": "convert it to EPUB first",
-    ".azw": "convert it to EPUB first",
-    ".azw3": "convert it to EPUB first",
-    ".kfx": "convert it to EPUB first",
-    ".fb2": "convert it to EPUB first",
-    ".pdf": "its text has no order to rely on; find the EPUB",
-    ".docx": "save it as EPUB or plain text first",
-    ".odt": "save it as EPUB or plain text first",
-    ".doc": "save it as EPUB or plain text first",
-    ".rtf": "save it as EPUB or plain text first",
-    ".html": "convert it to EPUB or Markdown first",
-}
-
 
 def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """The book in an EPUB, a text file, a Markdown file, told by its suffix, or a folder of texts.
+    """The book in a file, whatever its format, or in a folder.
 
     Raises ImportFailed, with what is wrong and where.
     """
-    reader = _reader(source)
     try:
-        book = reader(source, choices)
+        book = read_source(source, choices)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = proofread(book)
@@ -135,27 +109,6 @@ def _shape(chapter: ImportedChapter, language: str) -> Shape:
     rows = [row for row in chapter.markdown.split("\n") if row.strip()]
     headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
     return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
-
-
-def _reader(source: Path) -> Callable[[Path, Choices], Book]:
-    """What reads a source. Raises ImportFailed."""
-    suffix = source.suffix.lower()
-    try:
-        status = source.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise ImportFailed(Problem(source, None, "no such file")) from None
-    except OSError as error:
-        raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
-    if stat.S_ISDIR(status.st_mode):
-        return read_folder
-    if not stat.S_ISREG(status.st_mode):
-        raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
-    reader = _READERS.get(suffix)
-    if reader is None:
-        advice = _ADVICE.get(suffix, "can be imported are .epub, .txt and .md")
-        kind = f"{suffix} files cannot be imported" if suffix else "a file without a suffix"
-        raise ImportFailed(Problem(source, None, f"{kind}; {advice}"))
-    return reader
 
 
 def _is_answered(remark: str, choices: Choices) -> bool:

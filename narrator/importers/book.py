@@ -44,8 +44,8 @@ def names(text: str) -> frozenset[str]:
 Notes = Literal["in-place", "end", "omit"]
 """Where footnotes are spoken: after the paragraph that refers to them, the chapter, or nowhere."""
 
-Directions = Literal["read", "omit"]
-"""Whether the narrator reads a play's stage directions."""
+Treatment = Literal["read", "omit"]
+"""Whether the narrator reads what is no plain text: stage directions, tables, code, pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,12 @@ class Choices:
     heading: re.Pattern[str] | None = None
     """What a line that begins a chapter begins with."""
     notes: Notes = "omit"
-    directions: Directions = "read"
+    directions: Treatment = "read"
+    """Of plays and screenplays."""
+    pictures: Treatment = "omit"
+    """Their alternative texts and captions."""
+    tables: Treatment = "read"
+    code: Treatment = "omit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ class Book:
     chapters: tuple[ImportedChapter, ...]
     left_out: tuple[Skipped, ...] = ()
     source: str = ""
+    format: str = ""
+    """As people call it."""
     characters: int = 0
     """Of all documents of the source, counted apart from what became of them."""
     identifiers: Mapping[str, str] = field(default_factory=dict)

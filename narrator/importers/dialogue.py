@@ -17,7 +17,7 @@ from narrator.importers import persons
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
-from narrator.importers.directions import Styled, is_direction, is_verse
+from narrator.importers.directions import Styled, covers, is_direction, is_verse
 from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
@@ -85,6 +85,8 @@ class PrintedDialogue:
     known: frozenset[str]
     """Keys of names that come again, and of the list of persons."""
     is_play: bool
+    is_script: bool = False
+    """Whether markup says of all that is said whose it is."""
 
     @property
     def looks(self) -> Iterator[Look]:
@@ -119,6 +121,32 @@ def find_dialogue(
             look.label = _label(look, known, yes)
     is_play = bool(personas) or _is_play(pieces, found)
     return PrintedDialogue(pieces, found, personas, frozenset(known), is_play)
+
+
+def find_script(kept: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
+    """The dialogue of a script: what its markup calls names are names, and all of them are."""
+    pieces = [[_of_script(block) for block in blocks] for blocks in kept]
+    known = frozenset(look.label.key for look in chain.from_iterable(pieces) if look.label)
+    if not known:
+        return None
+    return PrintedDialogue(pieces, [True] * len(pieces), (), known, is_play=True, is_script=True)
+
+
+_AFTER_NAME = re.compile(r"[\s.:：]*")
+
+
+def _of_script(block: Block) -> Look:
+    if block.kind != "text" or not block.lines:
+        return Look(block, [], Styled(""), (), False)
+    said = _styled(block.lines)
+    look = Look(block, list(block.lines), said, (), covers(said.named, said.text))
+    if block.is_name and block.apart:
+        end = len(block.apart) if said.text.startswith(block.apart) else 0
+        found = _AFTER_NAME.match(said.text, end)
+        begin = found.end() if found else end
+        alone = begin >= len(said.text)
+        look.label = Label(block.apart.strip(" .:："), "apart", "", begin, alone)
+    return look
 
 
 # -- looking ---------------------------------------------------------------------------------------

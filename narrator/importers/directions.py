@@ -119,7 +119,7 @@ def _found(said: Styled, start: int, habits: Habits) -> Iterator[tuple[int, int]
 
 
 def _unbracketed(said: Styled, start: int) -> Iterator[tuple[int, int]]:
-    """Directions of a play that italics show, or their first word at the beginning of a line."""
+    """Treatment of a play that italics show, or their first word at the beginning of a line."""
     text = said.text
     for begin, end in said.slanted:
         if begin >= start and _is_told(text, start, begin, end):
@@ -167,12 +167,12 @@ def is_direction(said: Styled) -> bool:
     inner = text[1:].rstrip(".")[:-1]
     if bracketed and not re.search(r"[\])].*[\[(]", inner, re.DOTALL):
         return not _COMMAND.match(text)
-    if _covers(said.named, said.text) or _covers(said.slanted, said.text):
+    if covers(said.named, said.text) or covers(said.slanted, said.text):
         return True
     return bool(_STAGE.match(text)) and text[-1] in ".]_)" and count_words(text) <= 60
 
 
-def _covers(ranges: Sequence[tuple[int, int]], text: str) -> bool:
+def covers(ranges: Sequence[tuple[int, int]], text: str) -> bool:
     """Whether stretches hold nearly all letters of a text."""
     held = sum(stop - start for start, stop in ranges)
     if 10 * held < 7 * len(text):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from narrator.importers.blocks import Block, left_out, made_of
-from narrator.importers.book import Directions, PrintedSpeaker
-from narrator.importers.dialogue import Look, PrintedDialogue, find_dialogue
+from narrator.importers.book import PrintedSpeaker, Treatment
+from narrator.importers.dialogue import Look, PrintedDialogue, find_dialogue, find_script
 from narrator.importers.directions import (
     Habits,
     SpeechPiece,
@@ -37,11 +37,14 @@ class Printed:
 
 
 def read_printed(
-    kept: Sequence[list[Block]], everything: Iterable[Block], directions: Directions
+    kept: Sequence[list[Block]],
+    everything: Iterable[Block],
+    directions: Treatment,
+    is_script: bool = False,
 ) -> Printed:
     """Write the printed dialogue among the blocks of pieces, in place; `everything` may hold the
-    list of persons."""
-    dialogue = find_dialogue(kept, everything)
+    list of persons. In a script, names and directions are what its markup says."""
+    dialogue = find_script(kept) if is_script else find_dialogue(kept, everything)
     if dialogue is None:
         return Printed()
     labeller = _Labeller(dialogue, directions)
@@ -88,7 +91,8 @@ class _Speeches:
         what += [_number(self.directions, "stage direction")] if self.directions else []
         what += [f"{_number(self.times, 'time')} left out"] if self.times else []
         where = "" if dialogue.is_most else f", {_number(sum(dialogue.found), 'chapter')} of it"
-        yield f"{'a play' if dialogue.is_play else talk}{where}: {', '.join(what)}"
+        talk = "a script" if dialogue.is_script else "a play" if dialogue.is_play else talk
+        yield f"{talk}{where}: {', '.join(what)}"
         if self.unlabelled:
             count = _number(len(self.unlabelled), "paragraph")
             first = self.unlabelled[0]
@@ -98,7 +102,7 @@ class _Speeches:
 class _Labeller:
     """Writes the pieces of a book that are dialogue, with their labels."""
 
-    def __init__(self, dialogue: PrintedDialogue, directions: Directions) -> None:
+    def __init__(self, dialogue: PrintedDialogue, directions: Treatment) -> None:
         self.dialogue = dialogue
         self.directions = directions
         self.told = _Speeches()
@@ -179,7 +183,7 @@ class _Labeller:
             if not self._takes_style(look, whole):
                 yield self._direction(look, whole)
         elif self.at and (pending or self._goes_on(look)):
-            if not pending:
+            if not pending and not self.dialogue.is_script:
                 self.told.unlabelled.append(look.block.source)
             yield from self._spoken(look, 0)
         else:
@@ -188,6 +192,8 @@ class _Labeller:
     def _goes_on(self, look: Look) -> bool:
         """Whether a paragraph without a label is more of the speech above: in an interview it is;
         in a play verse is, and what is said by or to somebody, for directions are neither."""
+        if self.dialogue.is_script:
+            return True
         return not self.dialogue.is_play or is_verse(look.said.text) or is_personal(look.said.text)
 
     def _spoken(self, look: Look, start: int) -> Iterator[Block]:

@@ -11,7 +11,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import import_book
-from narrator.importers.archive import MEMBER_LIMIT
+from narrator.importers.readers.archive import MEMBER_LIMIT
 from tests.build_epub import build_epub, page
 
 ONE = {"one.xhtml": "<h1>One</h1><p>Some words.</p>"}
@@ -60,21 +60,6 @@ def test_a_pipe(tmp_path: Path, suffix: str) -> None:
     assert "a pipe or a device" in refused(tmp_path / f"book{suffix}")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "advice"), [(".pdf", "EPUB"), (".mobi", "convert"), (".x", ".txt"), ("", ".txt")]
-)
-def test_a_suffix_that_is_not_known(tmp_path: Path, suffix: str, advice: str) -> None:
-    path = tmp_path / f"book{suffix}"
-    path.write_text("text")
-    assert advice in refused(path)
-
-
-def test_a_file_that_is_no_archive(tmp_path: Path) -> None:
-    path = tmp_path / "book.epub"
-    path.write_text("Once upon a time")
-    assert "not an EPUB" in refused(path)
-
-
 def test_a_truncated_archive(tmp_path: Path) -> None:
     path = epub(tmp_path)
     path.write_bytes(path.read_bytes()[:-200])
@@ -94,7 +79,7 @@ def test_an_archive_that_is_no_epub(tmp_path: Path) -> None:
     path = tmp_path / "book.epub"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    assert "not an EPUB: it has no META-INF/container.xml" in refused(path)
+    assert "an archive without a manuscript" in refused(path)
 
 
 # -- what an EPUB must have ------------------------------------------------------------------------

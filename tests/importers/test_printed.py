@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from narrator.importers import Book, Choices, Directions, import_book, write_project
+from narrator.importers import Book, Choices, Treatment, import_book, write_project
 from narrator.importers.directions import style_of
 from narrator.importers.labels import labels, ordinary
 from narrator.importers.persons import listed
@@ -390,7 +390,7 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
     name=st.sampled_from(["play.txt", "play.md"]),
 )
 def test_every_character_is_in_a_chapter_or_left_out(
-    tmp_path: Path, turns: list[str], directions: Directions, name: str
+    tmp_path: Path, turns: list[str], directions: Treatment, name: str
 ) -> None:
     play = "\n\n".join([*turns, "ROPER. A.", "MORE. B.", "ROPER. C.", "MORE. D."])
     book = imported(tmp_path, f"ACT I\n\n{play}\n", name, Choices(directions=directions))

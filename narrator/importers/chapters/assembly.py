@@ -56,6 +56,7 @@ def assemble(
         [piece.blocks for piece in pieces if _why_left(piece) is None],
         [block for piece in pieces for block in piece.blocks],
         outline.choices.directions,
+        outline.is_script,
     )
     divided = _Assembly(outline, pieces).made()
     divided.speakers = printed.speakers

@@ -95,6 +95,8 @@ class Outline:
     starts: dict[int, Start] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
     """What a user says: what headings begin with, where notes are spoken."""
+    is_script: bool = False
+    """Whether the source itself says which paragraphs are speakers' names and directions."""
 
     @property
     def title(self) -> str:

@@ -6,8 +6,8 @@ import re
 
 from lxml import etree
 
-from narrator.importers.archive import types_of
 from narrator.importers.book import names
+from narrator.importers.readers.archive import types_of
 
 _NAME_TYPES = names("persona z3998:persona")
 _NAME_CLASS = re.compile(

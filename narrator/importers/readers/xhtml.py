@@ -7,7 +7,7 @@ note, page number), not where chapters begin and end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -15,12 +15,18 @@ from itertools import takewhile
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers import hyphens, stage
-from narrator.importers.archive import resolve, types_of
+from narrator.importers import hyphens
 from narrator.importers.blocks import Block, Container, left_out, made_of
-from narrator.importers.book import count_characters, count_words, names
+from narrator.importers.book import Choices, count_characters, count_words, names
 from narrator.importers.matter import kind_of_type, reason
 from narrator.importers.prose import BREAK, StyledSpan, is_scene_break, paragraphs, plain
+from narrator.importers.readers import stage
+from narrator.importers.readers.archive import resolve, types_of
+
+LEFT = "data-narrator-left"
+"""Attribute that readers of other formats give to what is left out: why."""
+SOURCE = "data-narrator-source"
+"""Attribute that they give to what begins at another place of the source: which, for people."""
 
 _DEEPEST = 6
 """Quotations and lists inside each other; what is nested deeper is written at this depth."""
@@ -48,6 +54,8 @@ _BLOCKS = names(
 _SECTIONS = names("article aside body div main section")
 _SILENT = names("script style head template")
 """Elements whose text is not the book's."""
+_SHOWN = names("img image")
+"""Pictures whose alternative text is the source's, as its words are."""
 _PICTURES = names("svg img image object video audio canvas iframe math picture")
 _EM = names("em i cite dfn var")
 _STRONG = names("strong b")
@@ -97,6 +105,11 @@ _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
 _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
+_CODE_CLASS = re.compile(
+    r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
+    re.IGNORECASE,
+)
+_PICTURE = "picture"
 _APART = 80
 """Characters at a paragraph's beginning that may be a name with what stands beside it."""
 _STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
@@ -107,17 +120,19 @@ def read_document(
     path: str,
     notes: frozenset[str],
     is_internal: Callable[[str], bool],
-    known: frozenset[str] = frozenset(),
+    known: Collection[str] = frozenset(),
+    choices: Choices = Choices(),  # noqa: B008  # frozen
 ) -> Document:
     """The blocks of a document.
 
     `notes` are the ids that note references point to; `is_internal` tells links into the book from
-    others; `known` are the book's words, by which those that a line's end parts are joined.
+    others; `known` are the book's words, by which those that a line's end parts are joined;
+    `choices` say whether tables, code and pictures are read.
     """
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
     language = body.get(_LANG) or root.get(_LANG) or root.get("lang")
-    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal, known)
+    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal, known, choices)
     reader.block(body)
     return Document(
         path,
@@ -148,10 +163,14 @@ class _BodyWalker:
         path: str,
         notes: set[etree._Element],
         is_internal: Callable[[str], bool],
-        known: frozenset[str],
+        known: Collection[str],
+        choices: Choices,
     ) -> None:
         self.path = path
+        self.source = path
+        """Where the words in hand stand."""
         self.known = known
+        self.choices = choices
         self.notes = notes
         self.is_internal = is_internal
         self.blocks: list[Block] = []
@@ -181,6 +200,7 @@ class _BodyWalker:
         """Read a block element: what stood before it ends, and it ends what is in it."""
         if not self.rows:
             self.flush()
+        self.source = element.get(SOURCE) or self.source
         name, types, classes = _name(element), types_of(element).split(), element.get("class", "")
         if why := self._why_left(element, name, types, classes):
             self.leave(element, why)
@@ -201,7 +221,7 @@ class _BodyWalker:
             self.sections += 1
             self.matter.append((kind, self.sections))
         if name == "p" and _SPACE_CLASS.search(classes):
-            self._add(Block("scene", self.path))
+            self._add(Block("scene", self.source))
         count = len(self.blocks)
         told = stage.is_told(element)
         self.told += told
@@ -209,7 +229,7 @@ class _BodyWalker:
         self._set_apart(element, 0, name == "dt" or stage.is_first_of_two(element))
         self.told -= told
         self.flush()
-        if name in ("p", "div") and len(self.blocks) == count:
+        if name in ("p", "div") and all(b.reason == _PICTURE for b in self.blocks[count:]):
             self._empty(element, classes)
         if kind is not None:
             self.matter.pop()
@@ -230,6 +250,8 @@ class _BodyWalker:
     def _why_left(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> str | None:
+        if why := element.get(LEFT):
+            return str(why)
         if element in self.notes or _NOTE_BODY.intersection(types):
             return "note"
         if name != "body" and _NOTE_CLASS.search(classes):
@@ -242,8 +264,10 @@ class _BodyWalker:
             return "notice of Project Gutenberg"
         if _is_page_mark(types, classes):
             return "page number"
-        if _is_caption(element, name, classes):
+        if self.choices.pictures == "omit" and _is_caption(element, name, classes):
             return "caption of a picture"
+        if self.choices.code == "omit" and name == "pre" and _is_code(element):
+            return "code"
         return "hidden" if _is_hidden(element) else None
 
     def _inside(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
@@ -278,7 +302,7 @@ class _BodyWalker:
             self.strong -= self.heading is None
             return
         levels = [_level(e) for e in element.iter("{*}*") if _level(e)]
-        block = self.heading = Block("heading", self.path, level=min(levels, default=2))
+        block = self.heading = Block("heading", self.source, level=min(levels, default=2))
         self.children(element)
         self.flush()
         self.heading = None
@@ -323,6 +347,9 @@ class _BodyWalker:
         )
         if not data or any(True for inner in element.iter("{*}table") if inner is not element):
             self.children(element)
+            return
+        if self.choices.tables == "omit":
+            self.leave(element, "table")
             return
         self._text(element.text)
         for part in element:
@@ -372,11 +399,11 @@ class _BodyWalker:
             f"{e.get('class', '')} {e.get('alt', '')} {e.get('src', '')}" for e in pictures
         ]
         if any(_BREAK_CLASS.search(words) or is_scene_break(words) for words in said):
-            self._add(Block("scene", self.path))
+            self._add(Block("scene", self.source))
         elif not pictures and _name(element) == "p":
             inner = "".join(element.itertext())
             if "\xa0" in inner or next(element.iter("{*}br"), None) is not None:
-                self._add(Block("gap", self.path))
+                self._add(Block("gap", self.source))
 
     def _add(self, block: Block) -> None:
         block.matter, block.section = self.matter[-1]
@@ -400,7 +427,7 @@ class _BodyWalker:
         self.apart, self.is_name = "", False
         for number, lines in enumerate(parted):
             text = " ".join(map(plain, lines))
-            block = made_of("scene" if is_scene_break(text) else "text", self.path, lines)
+            block = made_of("scene" if is_scene_break(text) else "text", self.source, lines)
             block.characters -= added
             block.language = language
             if not number:
@@ -444,7 +471,7 @@ class _BodyWalker:
             self.flush()
             self._anchor(element)
             if not _PAGE_CLASS.search(element.get("class", "")):
-                self._add(Block("scene", self.path))
+                self._add(Block("scene", self.source))
             self.children(element)
         else:
             self._inline(element, name)
@@ -452,7 +479,9 @@ class _BodyWalker:
     def _inline(self, element: etree._Element, name: str) -> None:
         types, classes = types_of(element).split(), element.get("class", "")
         self._anchor(element)
-        if name in _PICTURES:
+        if why := element.get(LEFT):
+            self.leave(element, why)
+        elif name in _PICTURES:
             self._picture(element, name)
         elif name in ("rt", "rp", "rtc"):
             self.leave(element, "ruby annotation")
@@ -505,17 +534,30 @@ class _BodyWalker:
         following = (element.tail or "").strip()
         if name == "img" and re.fullmatch(r"[“‘\"']?\w", alt) and following[:1].isalpha():
             # An initial drawn as a picture: without it the first word is cut.
-            self._add_text(alt)
+            self._span(alt)
         elif name == "math" or (_FORMULA_CLASS.search(element.get("class", "")) and alt):
             self._formula(element, alt)
+        elif self.choices.pictures == "read" and name == "img" and count_words(alt):
+            self._said_of_picture(alt)
         else:
-            self.leave(element, "picture")
+            self.leave(element, _PICTURE)
+
+    def _said_of_picture(self, alt: str) -> None:
+        """Read a picture by its alternative text: as a paragraph, or within the one in hand."""
+        within = bool(plain(self.spans).strip()) or self.heading is not None
+        if not within:
+            self.flush()
+        self._span(f" {alt} ")
+        if not within:
+            self.flush()
 
     def _formula(self, element: etree._Element, alt: str) -> None:
         """A formula by its alternative text, or by its own where it is a plain row of signs."""
         said = _said_of_formula(element, alt)
         if said is None:
             self.leave(element, INCOMPLETE)
+        elif _name(element) in _SHOWN:
+            self._span(f" {said} ")
         elif _is_plain_formula(element) and not alt:
             self.spans.append(StyledSpan(f" {said} "))
             self.added += count_characters(said) - sum(map(count_characters, _texts(element)))
@@ -527,7 +569,7 @@ class _BodyWalker:
 
     def leave(self, element: etree._Element, why: str) -> None:
         """Set the words of `element` aside."""
-        block = left_out(self.path, seen(" ".join(_runs(element))), why)
+        block = left_out(self.source, seen(" ".join(_runs(element))), why)
         block.note = tuple(_keys(self.path, element)) if why == "note" else ()
         block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
         if self.spans or self.heading is not None:
@@ -617,6 +659,8 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
     border = name in _BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
     if border:
         yield None
+    if name in _SHOWN:
+        yield element.get("alt", "")
     yield element.text or ""
     for child in element:
         yield from _pieces(child)
@@ -637,6 +681,17 @@ def _said_of_formula(element: etree._Element, alt: str) -> str | None:
     leaves = (e for e in element.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext"))
     signs = " ".join(" ".join("".join(leaf.itertext()).split()) for leaf in leaves)
     return signs.strip() or None
+
+
+def _is_code(element: etree._Element) -> bool:
+    """Whether lines as they stand are of a program, not of verse."""
+    inside = [child for child in element if _name(child)]
+    whole = len(inside) == 1 and _name(inside[0]) in ("code", "samp", "kbd")
+    return whole or any(
+        _CODE_CLASS.search(one.get("class", ""))
+        for one in (element, element.getparent())
+        if one is not None and _name(one) != "body"
+    )
 
 
 def _is_plain_formula(element: etree._Element) -> bool:

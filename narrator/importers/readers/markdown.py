@@ -32,8 +32,8 @@ from narrator.importers.book import (
 from narrator.importers.chapters import CHOSEN, FOLDER, LEVELS, divide
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
-from narrator.importers.package import LANGUAGE
 from narrator.importers.plaintext import read_text
+from narrator.importers.readers.package import LANGUAGE
 
 _FACTS = {
     "title": "title",

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers.archive import Archive, resolve, types_of
 from narrator.importers.book import names
+from narrator.importers.readers.archive import Archive, resolve, types_of
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}

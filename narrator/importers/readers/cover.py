@@ -15,8 +15,9 @@ from pathlib import Path
 
 from lxml import etree
 
-from narrator.importers.archive import Archive, parse_xml, resolve
 from narrator.importers.book import CoverImage
+from narrator.importers.readers.archive import Archive, resolve
+from narrator.importers.readers.markup import parse_xml
 from narrator.sound import media
 
 LONGEST_SIDE = 1500

@@ -22,10 +22,10 @@ from narrator.importers.book import (
     stem,
 )
 from narrator.importers.chapters import FILES
-from narrator.importers.markdown import read_markdown
 from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
-from narrator.importers.text import read_plain_text
+from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.text import read_plain_text
 from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")

@@ -1,0 +1,59 @@
+"""A file or a folder in some format -> a book. Which format it is, its content says.
+
+A reader makes `pages.Pages` of its source, documents of XHTML and what the source says of itself,
+if it has markup; what has only lines makes blocks. Afterwards all is one path, for all formats.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
+from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.folder import read_folder
+from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.text import read_plain_text
+
+Read = Callable[[Path, Choices], Book]
+
+
+class Format(NamedTuple):
+    """A format that can be imported."""
+
+    name: str
+    """As people say it."""
+    read: Read
+
+
+FORMATS: Mapping[Kind, Format] = {
+    "epub": Format("EPUB", read_epub),
+    "text": Format("plain text", read_plain_text),
+    "markdown": Format("Markdown", read_markdown),
+}
+
+
+def read_source(source: Path, choices: Choices) -> Book:
+    """The book in a file or a folder. Raises ImportFailed, with what to do, and Slow."""
+    try:
+        status = source.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ImportFailed(Problem(source, None, "no such file")) from None
+    except OSError as error:
+        raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
+    if stat.S_ISDIR(status.st_mode):
+        return replace(read_folder(source, choices), format="a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
+    kind = kind_of(source)
+    found = FORMATS[kind]
+    book = replace(found.read(source, choices), format=found.name)
+    if SUFFIXES.get(source.suffix.lower()) in (kind, None) and source.suffix:
+        return book
+    remark = f"{file_name(source)} was read as {found.name}, as its content is."
+    return replace(book, remarks=(remark, *book.remarks))

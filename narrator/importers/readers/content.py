@@ -1,0 +1,275 @@
+"""What a file is, by what is in it: its signature, the root of its XML, the habits of its text.
+
+A name decides only between texts that no content tells apart. Knows how formats look, not how they
+are read.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.encoding import NoText, decode
+
+Kind = Literal[
+    "epub", "text", "markdown", "docx", "odt", "rtf", "pdf", "html", "html-archive", "fb2",
+    "fb2-archive", "fountain", "fdx", "srt", "vtt", "feed", "mobi",
+]  # fmt: skip
+"""What can be read."""
+
+_HEAD = 200_000
+"""Bytes of a file that are looked at."""
+
+_UNPACK = "unpack it and import the folder or the file in it"
+_AS_WORD = "save it as .docx (or .odt, .rtf) first"
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG", "a picture; its text has to be recognised first (OCR), then import that"),
+    (b"\xff\xd8\xff", "a picture; its text has to be recognised first (OCR), then import that"),
+    (b"II*\0", "a picture; its text has to be recognised first (OCR), then import that"),
+    (b"MM\0*", "a picture; its text has to be recognised first (OCR), then import that"),
+    (b"AT&TFORM", "a DjVu, which is pictures of pages; find the EPUB or a PDF with text"),
+    (b"\xd0\xcf\x11\xe0", f"an old Word or Office file (.doc); {_AS_WORD}"),
+    (b"\xdb\xa5-\0", f"an old Word file (.doc); {_AS_WORD}"),
+    (b"\xffWPC", f"a WordPerfect file; {_AS_WORD}"),
+    (b"CONT\x02\0", "a Kindle file of the kind KFX; get it as EPUB or AZW3"),
+    (b"\xeaDRMION", "a Kindle file with DRM; import a copy without"),
+    (b"TPZ", "a Kindle file of the kind Topaz; get it as EPUB or AZW3"),
+    (b"ITOLITLS", "a Microsoft Reader book (.lit); Calibre makes EPUB of it"),
+    (b"%!PS", "PostScript; make a PDF of it (ps2pdf)"),
+    (b"\x1f\x8b", f"packed (gzip); {_UNPACK}"),
+    (b"7z\xbc\xaf", f"packed (7z); {_UNPACK}"),
+    (b"Rar!", f"packed (rar); {_UNPACK}"),
+    (b"BZh", f"packed (bzip2); {_UNPACK}"),
+    (b"\xfd7zXZ", f"packed (xz); {_UNPACK}"),
+    (b"ID3", "a recording, not a text; `narrator hear` holds recordings against their texts"),
+    (b"fLaC", "a recording, not a text; `narrator hear` holds recordings against their texts"),
+    (b"OggS", "a recording, not a text; `narrator hear` holds recordings against their texts"),
+    (b"RIFF", "a recording or a picture, not a text"),
+    (b"SQLite format 3", "a database, not a text"),
+    (b"\x7fELF", "a program, not a text"),
+    (b"MZ\x90", "a program, not a text"),
+)
+"""How files begin that are no manuscripts, and what is to be done."""
+
+_ROOTS: Mapping[str, Kind | str] = {
+    "FictionBook": "fb2",
+    "FinalDraft": "fdx",
+    "html": "html",
+    "rss": "feed",
+    "feed": "feed",
+    "RDF": "feed",
+    "document": "odt",  # the flat kind, .fodt
+    "package": f"a Word file or an EPUB's package as one XML; {_AS_WORD}",
+    "wordDocument": f"a Word file of 2003 as XML; {_AS_WORD}",
+    "TEI": "TEI, which has no reader here; make EPUB or HTML of it",
+    "article": "DocBook or JATS, which has no reader here; make EPUB or HTML of it",
+    "book": "DocBook, which has no reader here; make EPUB or HTML of it (pandoc -f docbook)",
+    "dtbook": "DAISY, which has no reader here; make EPUB of it",
+    "opml": "an outline (OPML), which has no reader here; export it as Markdown",
+    "ncx": "an EPUB's table of contents; import the EPUB itself",
+    "container": "a part of an EPUB; import the EPUB itself",
+    "svg": "a picture",
+}
+"""The root elements of XML: what it is, or that it is not read, and the mend."""
+
+_NAMES: Mapping[str, str] = {
+    ".tex": "LaTeX, whose commands would be read aloud; `pandoc book.tex -o book.epub` first",
+    ".rst": "reStructuredText; `pandoc book.rst -o book.epub` first",
+    ".adoc": "AsciiDoc; make HTML or EPUB of it first",
+    ".org": "Org; `pandoc book.org -o book.epub` first",
+    ".typ": "Typst; make a PDF or HTML of it first",
+    ".csv": "a table, not a manuscript",
+    ".tsv": "a table, not a manuscript",
+    ".ass": "subtitles with effects; save them as .srt or .vtt",
+    ".ssa": "subtitles with effects; save them as .srt or .vtt",
+    ".py": "a program, not a manuscript",
+}
+"""Texts with marks of their own that would be read aloud, and the mend."""
+
+_TEXTS: dict[str, Kind] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mkd": "markdown",
+    ".fountain": "fountain",
+    ".spmd": "fountain",
+}
+"""Texts that say in their names what their signs mean."""
+
+SUFFIXES: Mapping[str, Kind] = _TEXTS | {
+    ".txt": "text", ".text": "text", ".epub": "epub", ".docx": "docx", ".docm": "docx",
+    ".dotx": "docx", ".odt": "odt", ".ott": "odt", ".fodt": "odt", ".rtf": "rtf", ".pdf": "pdf",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".fb2": "fb2", ".fdx": "fdx", ".srt": "srt",
+    ".vtt": "vtt", ".rss": "feed", ".atom": "feed", ".mobi": "mobi", ".azw": "mobi",
+    ".azw3": "mobi", ".prc": "mobi",
+}  # fmt: skip
+"""What a name says that its file is."""
+
+TAKEN = (
+    "EPUB, Word (.docx), OpenDocument (.odt), RTF, PDF with text, HTML, FB2, Markdown, plain text, "
+    "Fountain, Final Draft (.fdx), subtitles (.srt, .vtt), feeds (RSS, Atom, JSON), and MOBI or "
+    "AZW3 by Calibre"
+)
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file is. Raises ImportFailed for what cannot be read, with what to do."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_HEAD)
+    except OSError as error:
+        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+    found = _of_bytes(path, data)
+    if found is None:
+        found = _of_text(path, data)
+    if found in _READABLE:
+        return found  # type: ignore[return-value]
+    raise ImportFailed(Problem(path, None, found))
+
+
+def _of_bytes(path: Path, data: bytes) -> Kind | str | None:
+    """What a file's signature says; None for what may be a text."""
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _of_archive(path)
+    if b"%PDF-" in data[:1024]:
+        return "pdf"
+    if data.lstrip()[:5] == b"{\\rtf":
+        return "rtf"
+    if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
+        return "mobi"
+    return next((f"is {what}" for sign, what in _SIGNATURES if data.startswith(sign)), None)
+
+
+# -- archives --------------------------------------------------------------------------------------
+
+
+def _of_archive(path: Path) -> Kind | str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()[:20_000]
+            mime = archive.open("mimetype").read(100) if "mimetype" in names else b""
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError) as error:
+        return _broken_archive(path, error)
+    return next((kind for is_it, kind in _ARCHIVES if is_it(names, mime)), None) or (
+        f"is an archive without a manuscript that can be told; {_UNPACK}"
+    )
+
+
+def _broken_archive(path: Path, error: Exception) -> Kind | str:
+    """Readers say what is wrong with an archive of their own."""
+    named: Mapping[str, Kind] = {".docx": "docx", ".odt": "odt"}
+    return named.get(path.suffix.lower(), "epub")
+
+
+def _ends(*endings: str) -> Callable[[list[str], bytes], bool]:
+    return lambda names, _: any(name.lower().endswith(endings) for name in names)
+
+
+_ARCHIVES: tuple[tuple[Callable[[list[str], bytes], bool], Kind | str], ...] = (
+    (lambda n, m: m.startswith(b"application/epub") or "META-INF/container.xml" in n, "epub"),
+    (lambda n, m: m.startswith(b"application/vnd.oasis.opendocument.text"), "odt"),
+    (
+        lambda n, m: m.startswith(b"application/vnd.oasis.opendocument"),
+        "is a spreadsheet or a presentation of OpenDocument, not a manuscript",
+    ),
+    (
+        lambda n, _: any(name.startswith("word/") for name in n) and "[Content_Types].xml" in n,
+        "docx",
+    ),
+    (
+        lambda n, _: "[Content_Types].xml" in n,
+        "is a spreadsheet or a presentation of Office, not a manuscript",
+    ),
+    (
+        lambda n, _: any(name.startswith("Index/") and name.endswith(".iwa") for name in n)
+        or "index.apxl" in n,
+        "is a Pages document; export it as Word or EPUB (File, Export To)",
+    ),
+    (_ends(".fb2"), "fb2-archive"),
+    (_ends(".scrivx"), "is a Scrivener project; compile it to Word, or to EPUB"),
+    (_ends(".html", ".htm", ".xhtml"), "html-archive"),
+)  # fmt: skip
+"""What an archive is, by the names in it and its `mimetype`."""
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+_XML = re.compile(
+    r"\s*(?:<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>\s*)*"
+    r"<(?:[\w.-]+:)?(?P<root>[A-Za-z][\w.-]*)(?=[\s/>])",
+    re.DOTALL | re.IGNORECASE,
+)
+_HTML = re.compile(
+    r"\s*(?:<!doctype html|<(?:html|head|body|article|main|section|div|p|h[1-6]|title|meta|style|"
+    r"span|table|ul|ol|blockquote|center|font)\b[^<>]*>)",
+    re.IGNORECASE,
+)
+_TAGS = re.compile(r"</(?:p|div|h[1-6]|body|html|article|section)>", re.IGNORECASE)
+_TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
+_SRT = re.compile(rf"\s*(?:\d+[ \t]*\n)?[ \t]*{_TIMES}")
+_SLUG = re.compile(
+    r"^\s{0,3}(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. /].*$", re.MULTILINE | re.IGNORECASE
+)
+_CUE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][A-Z0-9 .'’#-]+(?:\([^()\n]*\))?[ \t]*\^?\n[ \t]*\S")
+_TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):", re.IGNORECASE)
+_ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
+_FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
+_JSON_FEED = re.compile(r'\s*\{.{0,2000}?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL)
+
+
+def _of_text(path: Path, data: bytes) -> Kind | str:
+    """What a text is: by its signs, else as its name says."""
+    suffix = path.suffix.lower()
+    try:
+        text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
+    except NoText:
+        named = _TEXTS.get(suffix) or ("text" if suffix in (".txt", ".text") else None)
+        return named or f"is no manuscript that can be told; what can be imported: {TAKEN}"
+    found = _of_signs(text)
+    if found is not None:
+        return found
+    if suffix in _NAMES:
+        return f"is {_NAMES[suffix]}"
+    return _TEXTS.get(suffix) or _of_habits(text)
+
+
+def _of_signs(text: str) -> Kind | str | None:
+    """What a text says of itself in its first words."""
+    if text.startswith("WEBVTT"):
+        return "vtt"
+    if _SRT.match(text):
+        return "srt"
+    if _JSON_FEED.match(text):
+        return "feed"
+    found = _XML.match(text)
+    root = next((r for r in _ROOTS if found and r.casefold() == found["root"].casefold()), None)
+    if root is not None and not (root in ("document", "article") and _TAGS.search(text)):
+        what = _ROOTS[root]
+        return what if what in _READABLE else f"is {what}"
+    if _HTML.match(text) and (_TAGS.search(text) or text.lstrip()[:9].lower() == "<!doctype"):
+        return "html"
+    if text.lstrip().startswith("<?xml"):
+        return "is XML of a kind that has no reader here; make EPUB or HTML of it"
+    if "\\documentclass" in text or "\\begin{document}" in text:
+        return f"is {_NAMES['.tex']}"
+    return None
+
+
+def _of_habits(text: str) -> Kind:
+    """What a text is like whose name does not say it, or says only that it is a text."""
+    if is_fountain(text):
+        return "fountain"
+    headed = len(_ATX.findall(text)) > 1 or (_ATX.search(text[:400]) and _FRONT.match(text))
+    return "markdown" if headed or _FRONT.match(text) else "text"
+
+
+def is_fountain(text: str) -> bool:
+    """Whether a text is a screenplay: two headings of scenes or more, and names above speeches."""
+    slugs, cues = len(_SLUG.findall(text)), len(_CUE.findall(text))
+    return slugs > 1 and (cues > 1 or bool(_TITLE_PAGE.match(text)))
+
+
+_READABLE = frozenset(Kind.__args__)  # type: ignore[attr-defined]

@@ -1,0 +1,191 @@
+"""Bytes -> a tree of XML or HTML, without entities, network, or depth beyond reason.
+
+Knows encodings and what harms a parser, not what elements mean.
+"""
+
+from __future__ import annotations
+
+import codecs
+import html.entities
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lxml import etree
+
+from narrator import files
+from narrator.errors import ImportFailed, Problem
+
+DEPTH_LIMIT = 100
+"""Elements inside each other. Books have 10 to 20."""
+SIZE_LIMIT = 64_000_000
+"""Bytes of one file. The longest novels have 20 MB."""
+
+_DECLARATION = re.compile(r"<\?xml[^>]*>")
+_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_META = re.compile(rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE)
+_ENCODINGS = re.compile(
+    r"iso8859-\d+|cp(?!037|273|424|500|1026|1140)\d+|koi8-[rtu]|kz1048|mac-[a-z]+|tis-620|ptcp154|gb2312|gbk|gb18030|"
+    r"hz|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+|johab"
+)
+"""Python's names of encodings in which books are written; it also knows "punycode" and "zlib". What
+declares itself in ASCII is neither UTF-16 nor EBCDIC."""
+_DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_PROLOG = 10_000
+"""Characters within which a document type is looked for."""
+_ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
+_SELF_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
+    r"([A-Za-z][A-Za-z0-9]*)((?:\s[^<>]*?)?)/>"
+)
+_XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
+
+
+class BadMarkup(ValueError):
+    """What is wrong with a document, in words."""
+
+
+def read_data(path: Path) -> bytes:
+    """The bytes of a source. Raises ImportFailed."""
+    try:
+        return files.read_whole(path, SIZE_LIMIT)
+    except files.TooLarge:
+        raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
+    except OSError as error:
+        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+
+
+def text_of(data: bytes) -> tuple[str, str | None]:
+    """A document as text: by its byte order mark, as it declares, or as UTF-8; and, where it is not
+    in what it declares, that and what it was read as. Raises BadMarkup."""
+    first = error = None
+    for said, encoding in _encodings(data):
+        first = first or said
+        if encoding is None:
+            continue
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError as found:
+            error = error or (encoding, found.start)
+            continue
+        told = f"is not in {first}, as it says; it was read as {said}." if said != first else None
+        return text, told
+    assert error is not None
+    raise BadMarkup(f"not {error[0].removesuffix('-sig').upper()} at byte {error[1]}")
+
+
+def safe(text: str) -> str:
+    """A document without its declarations; HTML's entities are replaced, others refused.
+
+    Raises BadMarkup.
+    """
+    text = text.lstrip()
+    if declaration := _DECLARATION.match(text):
+        text = text[declaration.end() :]
+    if "<!ENTITY" in text:
+        raise BadMarkup("declares XML entities, which books have no need of")
+    doctype = _DOCTYPE.search(text, 0, _PROLOG)
+    if doctype is not None:
+        text = text[: doctype.start()] + text[doctype.end() :]
+    return _ENTITY.sub(_entity, text)
+
+
+def xml_of(text: str) -> etree._Element:
+    """A text as XML. Raises BadMarkup where it is harmful or not well-formed."""
+    try:
+        return parse_xml(safe(text))
+    except (etree.XMLSyntaxError, ValueError) as error:
+        if isinstance(error, BadMarkup):
+            raise
+        raise BadMarkup(f"not well-formed XML: {short(error)}") from None
+
+
+def document_of(text: str) -> tuple[etree._Element, bool]:
+    """A text as XHTML, and whether it is well-formed; what is not is read as HTML.
+
+    Raises BadMarkup.
+    """
+    text = safe(text)
+    try:
+        root, well_formed = parse_xml(text), True
+    except (etree.XMLSyntaxError, ValueError):
+        root, well_formed = _html(text), False
+    check_depth(root)
+    return root, well_formed
+
+
+def check_depth(root: etree._Element) -> None:
+    """Raises BadMarkup where elements are nested beyond reason."""
+    depth = 0
+    for event, _ in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > DEPTH_LIMIT:
+            raise BadMarkup(f"has elements nested more than {DEPTH_LIMIT} deep")
+
+
+def parse_xml(text: str) -> etree._Element:
+    """Text without a declaration as XML; raises etree.XMLSyntaxError."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
+        remove_comments=True,
+    )  # fmt: skip
+    return etree.fromstring(text, parser)
+
+
+def short(error: Exception) -> str:
+    """An error of a library in one line."""
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+
+
+def _html(text: str) -> etree._Element:
+    # <a id="x"/> opens an element in HTML that nothing closes.
+    text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
+    parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise BadMarkup(f"neither XHTML nor HTML: {short(error)}") from None
+    if root is None:
+        raise BadMarkup("neither XHTML nor HTML: it is empty")
+    return root
+
+
+def _encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
+    """Encodings that a document may be in, the likeliest first: for people, and for Python."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield "UTF-16", "utf-16"
+        return
+    if data.startswith((b"<\0", b"\0<")):
+        yield "UTF-16", "utf-16-le" if data.startswith(b"<") else "utf-16-be"
+        return
+    declared = _ENCODING.match(data[:_PROLOG].lstrip())
+    if declared and not data.startswith(b"\xef\xbb\xbf"):
+        yield from _named(declared[1])
+    yield "UTF-8", "utf-8-sig"
+    if meta := _META.search(data, 0, _PROLOG):
+        yield from _named(meta[1])
+
+
+def _named(declared: bytes) -> Iterator[tuple[str, str | None]]:
+    """A declared encoding for people, and for Python: None where it is none of texts."""
+    said = declared.decode("ascii")
+    try:
+        name = codecs.lookup(said).name
+    except (LookupError, ValueError):
+        name = ""
+    if name in ("utf-8", "ascii"):
+        yield "UTF-8", "utf-8-sig"
+        return
+    if name == "iso8859-1":  # as browsers do: who says so has the quotation marks of Windows too
+        yield said, "cp1252"
+    yield said[:40], name if _ENCODINGS.fullmatch(name) else None
+
+
+def _entity(match: re.Match[str]) -> str:
+    code, name = match.groups()
+    if code:
+        # As in HTML: &#146; means Windows-1252, since U+0092 is a control character.
+        return bytes([int(code)]).decode("cp1252", "replace") if int(code) >= 128 else match[0]
+    if name in _XML_ENTITIES:
+        return match[0]
+    return html.entities.html5.get(f"{name};", match[0])
