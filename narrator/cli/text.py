@@ -1,23 +1,19 @@
-"""Commands about text: new, check, schema."""
+"""Commands about text: check, schema."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrator.cli.progress import stage
 from narrator.cli.shared import AsJson, Book, app, counted, err, near, out, short, source, tell
-from narrator.errors import UsageError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
-    from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Notes, Skipped, Treatment, Written
     from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.unknown import UnknownWord
     from narrator.speech.plan import Utterance
@@ -25,178 +21,17 @@ if TYPE_CHECKING:
     from narrator.text.normalize import Change
 
 
-@app.command()
-def new(
-    folder: Annotated[
-        Path, typer.Argument(help="The project's folder; made, empty, or an import.")
-    ],
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", help="A book to import: .epub, .txt, .md, or a folder of texts."),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="The book's title.")] = None,
-    author: Annotated[
-        list[str] | None, typer.Option(help="Who wrote it; for several, again.")
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Its language: en-GB, de, zh. Else it is recognised.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Of a text: cp1252, gb18030. Else it is recognised.")
-    ] = None,
-    chapter_heading: Annotated[
-        str | None,
-        typer.Option(help="What lines that begin chapters begin with: a regular expression."),
-    ] = None,
-    notes: Annotated[
-        str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
-    ] = "omit",
-    directions: Annotated[
-        str, typer.Option(help="A play's stage directions: read (by the narrator), omit.")
-    ] = "read",
-    as_json: AsJson = False,
-) -> None:
-    """Start a project, from a book if there is one."""
-    from narrator import importers
-
-    choices = _choices(title, author, language, encoding, chapter_heading, notes, directions)
-    with stage(err, f"importing {source or folder}"):
-        book = (importers.import_book(source, choices) if source
-                else importers.starter(folder, choices))  # fmt: skip
-    original = source if source and source.suffix.lower() == ".epub" else None
-    original = original if original and original.is_file() else None
-    written = importers.write_project(book, folder, original)
-    doubts = importers.doubts_of(book) if source else []
-    if as_json:
-        out.print_json(data=_new_json(book, written, doubts))
-        return
-    _print_new(book, written)
-    tell("warning", doubts)
-    if source and not book.speakers:
-        _tell_of_quotations(importers.quotations_in(book), written.manifest)
-    out.print(f"Next: narrator check {written.manifest}")
-    out.print(f"then: narrator render {written.manifest} --draft")
-
-
-def _print_new(book: ImportedBook, written: Written) -> None:
-    """What was made of a book, and what was not."""
-    manifest = written.root / written.kept.get("book.yaml", "book.yaml")
-    out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {manifest}")
-    for remark in book.remarks:
-        out.print(remark)
-    for line in _again_lines(written):
-        out.print(line)
-    for line in _left_out_lines(book):
-        out.print(line)
-    if book.left_out or book.remarks:
-        out.print(f"More of it in {written.report}")
-
-
 def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
     """Say of a book in one voice, in which many are quoted, what finds who they are."""
     from narrator.pipeline.attribution import unasked
 
-    _tell_of_quotations(unasked(manuscript), book)
-
-
-_MANY = 20
-"""Quotations of a book in one voice from which on it is said."""
-
-
-def _tell_of_quotations(number: int, book: Path) -> None:
-    if number >= _MANY:
+    number = unasked(manuscript)
+    if number >= MANY_QUOTATIONS:
         out.print(f"{number:,} quotations: `narrator cast {near(book)}` finds who speaks")
 
 
-def _again_lines(written: Written) -> Iterator[str]:
-    """What became of the files of an import before."""
-    from narrator.importers.project import FRESH_MEND, UNNAMED_MEND
-
-    if written.replaced:
-        yield f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged"
-    for name, fresh in written.kept.items():
-        yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
-    if written.kept:
-        yield f"Files with .new in their names are not read: {FRESH_MEND}."
-    if written.unnamed:
-        yield f"{', '.join(written.unnamed)}: not in the book.yaml that is kept; {UNNAMED_MEND}."
-
-
-def _choices(
-    title: str | None,
-    authors: list[str] | None,
-    language: str | None,
-    encoding: str | None,
-    heading: str | None,
-    notes: str,
-    directions: str,
-) -> Choices:
-    """What the options of `new` say. Raises UsageError."""
-    from narrator.importers import Choices
-    from narrator.project import languages
-
-    if notes not in ("in-place", "end", "omit"):
-        raise UsageError(f"--notes {notes}: in-place, end or omit")
-    if directions not in ("read", "omit"):
-        raise UsageError(f"--directions {directions}: read or omit")
-    if heading is not None and not heading.strip():
-        raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
-    try:
-        pattern = re.compile(heading) if heading else None
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"--chapter-heading: no regular expression: {error}") from None
-    try:
-        language = language and languages.checked(language)
-    except ValueError as error:
-        raise UsageError(f"--language: {error}") from None
-    return Choices(
-        title=title or None,
-        authors=tuple(filter(None, authors or ())),
-        language=language,
-        encoding=encoding,
-        heading=pattern,
-        notes=cast("Notes", notes),
-        directions=cast("Treatment", directions),
-    )
-
-
-def _left_out_lines(book: ImportedBook) -> Iterator[str]:
-    """A line for each reason: how much of it, and where the first stands."""
-    reasons: dict[str, list[Skipped]] = {}
-    for item in book.left_out:
-        reasons.setdefault(item.reason.partition(": “")[0], []).append(item)
-    for reason, items in reasons.items():
-        first = items[0]
-        places, words = sum(item.count for item in items), sum(item.words for item in items)
-        where = f"chapter {first.place + 1}, {first.source}" if first.title else first.source
-        much = f"{counted(places, 'place')}, {counted(words, 'word')}"
-        yield f"left out: {reason}: {much} (first: {where})"
-
-
-def _new_json(book: ImportedBook, written: Written, doubts: Sequence[str]) -> dict[str, object]:
-    return {
-        "manifest": str(written.manifest),
-        "title": book.title,
-        "authors": list(book.authors),
-        "language": book.language,
-        "chapters": [{"title": c.title, "from": c.source, "words": c.words} for c in book.chapters],
-        "left_out": [
-            {
-                "from": i.source,
-                "title": i.title,
-                "why": i.reason,
-                "places": i.count,
-                "words": i.words,
-            }
-            for i in book.left_out
-        ],
-        "kept": dict(written.kept),
-        "replaced": written.replaced,
-        "unnamed": list(written.unnamed),
-        "remarks": list(book.remarks),
-        "warnings": list(doubts),
-        "lost": book.characters - book.characters_kept - book.characters_left_out,
-    }
+MANY_QUOTATIONS = 20
+"""Of a book in one voice, from which on it is said."""
 
 
 @app.command()

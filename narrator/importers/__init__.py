@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 
 from narrator.errors import ImportFailed, Problem
@@ -27,12 +26,11 @@ from narrator.importers.book import (
     Skipped,
     Treatment,
 )
-from narrator.importers.doubts import Shape, doubts
+from narrator.importers.doubts import doubts_of, shapes_of
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
 from narrator.importers.readers import read_source
 from narrator.project.languages import mended
-from narrator.text.pace import expected_seconds
 from narrator.text.patterns import Slow, limited
 from narrator.text.quotations import quotations
 from narrator.text.recognise import language_of
@@ -52,6 +50,7 @@ __all__ = [
     "doubts_of",
     "import_book",
     "quotations_in",
+    "shapes_of",
     "starter",
     "write_project",
 ]
@@ -94,21 +93,10 @@ def _is_found(heading: re.Pattern[str], book: Book) -> bool:
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def doubts_of(book: Book) -> list[str]:
-    """What is odd about the chapters of an imported book, a line each."""
-    return doubts([_shape(chapter, book.language) for chapter in book.chapters])
-
-
 def quotations_in(book: Book) -> int:
     """How many quotations stand in its paragraphs."""
     texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
     return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)
-
-
-def _shape(chapter: ImportedChapter, language: str) -> Shape:
-    rows = [row for row in chapter.markdown.split("\n") if row.strip()]
-    headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
-    return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
 
 
 def _is_answered(remark: str, choices: Choices) -> bool:

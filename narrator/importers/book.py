@@ -64,7 +64,8 @@ class Choices:
     """Of plays and screenplays."""
     pictures: Treatment = "omit"
     """Their alternative texts and captions."""
-    tables: Treatment = "read"
+    tables: Treatment | None = None
+    """Unsaid, they are read row by row, but for those of Markdown, which stay as they are."""
     code: Treatment = "omit"
 
 
@@ -146,6 +147,8 @@ class Book:
     """Whether the source says its title; else a file's name stands for it."""
     speakers: tuple[PrintedSpeaker, ...] = ()
     """Those whose labels a source prints; none where one voice reads all."""
+    dialogue: str = ""
+    """What of it is printed with its speakers: `a play: 12 speakers, 843 speeches`."""
     remarks: tuple[str, ...] = ()
     """What was guessed, missing or read in an unusual way."""
 

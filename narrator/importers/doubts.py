@@ -1,7 +1,7 @@
 """What is odd about a book's chapters: lengths that no chapter has, numbers that do not run on.
 
 Said by `new` and by `check`, each kind once, with the mend: a heading that was not seen leaves a
-chapter of many hours and a gap in the numbers. Knows titles and lengths, no text.
+chapter of many hours and a gap in the numbers. Knows titles and lengths, no text beyond them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from statistics import median
 
+from narrator.importers.book import Book, ImportedChapter
 from narrator.importers.counting import ROMAN, bare_value, counted
+from narrator.text.pace import expected_seconds
 
 _LONG = 3 * 3600
 """Seconds; the longest chapters of novels have two hours and a half."""
@@ -32,6 +35,22 @@ class Shape:
     seconds: float
     headings: int
     """How many stand above its text: with more than one, something that holds it begins here."""
+
+
+def shapes_of(book: Book) -> list[Shape]:
+    """The chapters of an imported book as a listener meets them."""
+    return [_shape(chapter, book.language) for chapter in book.chapters]
+
+
+def doubts_of(book: Book) -> list[str]:
+    """What is odd about the chapters of an imported book, a line each."""
+    return doubts(shapes_of(book))
+
+
+def _shape(chapter: ImportedChapter, language: str) -> Shape:
+    rows = [row for row in chapter.markdown.split("\n") if row.strip()]
+    headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
+    return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
 
 
 def doubts(chapters: Sequence[Shape]) -> list[str]:

@@ -33,6 +33,8 @@ class Printed:
     """What became of a book's printed dialogue."""
 
     speakers: tuple[PrintedSpeaker, ...] = ()
+    dialogue: str = ""
+    """What it is, counted."""
     remarks: tuple[str, ...] = ()
 
 
@@ -54,7 +56,8 @@ def read_printed(
         elif is_dialogue:
             blocks[:] = labeller.written(looks)
     told = labeller.told
-    return Printed(cast_of(told.printed, dialogue.personas), tuple(told.remarks(dialogue)))
+    cast = cast_of(told.printed, dialogue.personas)
+    return Printed(cast, told.counted(dialogue), tuple(told.remarks()))
 
 
 _SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
@@ -83,8 +86,8 @@ class _Speeches:
     unlabelled: list[str] = field(default_factory=list)
     """Where paragraphs stand that go on with the speech above."""
 
-    def remarks(self, dialogue: PrintedDialogue) -> Iterator[str]:
-        """What was found, and what to look at."""
+    def counted(self, dialogue: PrintedDialogue) -> str:
+        """What was found."""
         few = len(self.printed) <= 3
         talk = "a transcript" if self.times else "an interview" if few else "a conversation"
         what = [_number(len(self.printed), "speaker"), _number(self.speeches, "speech")]
@@ -92,7 +95,10 @@ class _Speeches:
         what += [f"{_number(self.times, 'time')} left out"] if self.times else []
         where = "" if dialogue.is_most else f", {_number(sum(dialogue.found), 'chapter')} of it"
         talk = "a script" if dialogue.is_script else "a play" if dialogue.is_play else talk
-        yield f"{talk}{where}: {', '.join(what)}"
+        return f"{talk}{where}: {', '.join(what)}"
+
+    def remarks(self) -> Iterator[str]:
+        """What to look at."""
         if self.unlabelled:
             count = _number(len(self.unlabelled), "paragraph")
             first = self.unlabelled[0]

@@ -24,6 +24,7 @@ from narrator import files
 from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
+from narrator.importers.doubts import doubts_of
 from narrator.keys import content_of, file_content
 from narrator.project.schema import is_date
 
@@ -434,6 +435,7 @@ def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
     total = max(1, book.words)
     rows = [
         f"# Import of {book.source}",
+        *(["", f"Read as {book.format}."] if book.format else []),
         "",
         "Every word of the source is in a chapter or in the list of what was left out.",
         "",
@@ -452,8 +454,9 @@ def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
         f"{book.characters_kept:,} + {book.characters_left_out:,} of them are accounted for.",
         "",
     ]
-    if book.remarks:
-        rows += ["## To know", "", *(f"- {_cell(remark)}" for remark in book.remarks), ""]
+    told = [*filter(None, [book.dialogue]), *doubts_of(book), *book.remarks]
+    if told:
+        rows += ["## To know", "", *(f"- {_cell(one)}" for one in told), ""]
     rows += ["## Chapters", "", "| file | title | from | words |", "|---|---|---|--:|"]
     rows += [
         f"| {name} | {_cell(chapter.title)} | {_cell(chapter.source)} | {chapter.words:,} |"

@@ -14,9 +14,10 @@ from narrator.characters import quoted
 from narrator.errors import ManifestError, Problem, nearest
 
 NAME = "book.yaml"
-TEXTS = (".epub", ".md", ".markdown", ".txt", ".text")
-_FOREIGN = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".xhtml", ".pdf", ".mobi", ".azw",
-            ".azw3", ".fb2")  # fmt: skip
+TEXTS = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf", ".html",
+         ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
+         ".azw3")  # fmt: skip
+_FOREIGN = (".doc", ".pages", ".kfx", ".lit")
 _SOUNDS = (".m4b", ".m4a", ".mp3", ".wav", ".flac", ".opus", ".ogg", ".aac")
 _LISTED = 5
 """Names of files that are proposed."""
@@ -36,7 +37,7 @@ def manifest_at(path: Path) -> Path:
         if suffix in TEXTS:
             raise _error(path, "a text, no manifest", _of_text(path))
         if suffix in _FOREIGN:
-            mend = f"save it as EPUB, Markdown or plain text, then: narrator new DIR --from {path}"
+            mend = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
             raise _error(path, "a manuscript, no manifest", mend)
         if suffix in _SOUNDS:
             raise _error(path, "sound, no manifest", f"`narrator verify {path}` measures it")

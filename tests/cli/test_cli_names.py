@@ -108,10 +108,11 @@ def test_a_text_of_a_project_names_it(here):
 
 
 def test_sound_and_other_formats_say_what_takes_them(here):
-    for name in ("book.m4b", "novel.docx"):
+    for name in ("book.m4b", "novel.docx", "novel.doc"):
         Path(name).write_bytes(b"x")
     assert "`narrator verify book.m4b` measures it" in said(Path("book.m4b"))
-    assert "save it as EPUB, Markdown or plain text" in said(Path("novel.docx"))
+    assert "`narrator new DIR --from novel.docx` makes a project" in said(Path("novel.docx"))
+    assert "save it as Word (.docx) or EPUB" in said(Path("novel.doc"))
 
 
 def test_a_folder_without_a_manifest_names_what_is_near(here):

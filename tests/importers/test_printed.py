@@ -43,9 +43,7 @@ def cast(book: Book) -> dict[str, tuple[str, ...]]:
 
 
 def said(book: Book) -> str:
-    """What the remarks say of the dialogue."""
-    kinds = r"(a play|an interview|a transcript|a conversation)\b.*"
-    return next((remark for remark in book.remarks if re.match(kinds, remark)), "")
+    return book.dialogue
 
 
 # -- plays -----------------------------------------------------------------------------------------

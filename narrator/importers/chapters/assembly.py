@@ -39,6 +39,7 @@ class Divided:
     left_out: list[Skipped] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     speakers: tuple[PrintedSpeaker, ...] = ()
+    dialogue: str = ""
 
 
 def assemble(
@@ -59,7 +60,7 @@ def assemble(
         outline.is_script,
     )
     divided = _Assembly(outline, pieces).made()
-    divided.speakers = printed.speakers
+    divided.speakers, divided.dialogue = printed.speakers, printed.dialogue
     divided.remarks += printed.remarks
     return divided
 

@@ -131,8 +131,13 @@ def _joined(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Bo
         source=file_name(folder.resolve()),
         characters=sum(book.characters for book in books) + sum(i.characters for i in aside),
         speakers=joined(speaker for book in books for speaker in book.speakers),
+        dialogue=_dialogue([book.dialogue for book in books if book.dialogue]),
         remarks=tuple(_remarks(books, said is not None, written != _NOBODY)),
     )
+
+
+def _dialogue(said: Sequence[str]) -> str:
+    return said[0] if len(said) == 1 else f"{len(said)} files print their speakers" if said else ""
 
 
 _NOBODY = ("Unknown",)

@@ -6,6 +6,7 @@ Front matter in YAML gives the facts of the book. The text of chapters stays the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
@@ -33,6 +34,7 @@ from narrator.importers.chapters import CHOSEN, FOLDER, LEVELS, divide
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import read_text
+from narrator.importers.prose import StyledSpan, write_paragraph
 from narrator.importers.readers.package import LANGUAGE
 
 _FACTS = {
@@ -102,6 +104,7 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
     body = "\n".join([""] * begin + rows[begin:])
     tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
     _join_words(source, tokens, text)
+    _take_in(source, tokens, choices)
     outline = _outline(source, tokens, begin, of_folder)
     outline.choices = choices
     divided = divide(outline, CHOSEN if choices.heading else FOLDER if of_folder else LEVELS)
@@ -118,6 +121,7 @@ def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book
         left_out=tuple(divided.left_out),
         characters=count_characters(text),
         speakers=divided.speakers,
+        dialogue=divided.dialogue,
         remarks=(*filter(None, [decoded.remark]), *book.remarks, *divided.remarks),
     )
 
@@ -247,6 +251,55 @@ def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> No
                 word = hyphens.joined(broken[1], below[2], known) + below[3]
                 source.shown[row] = source.shown[row][: broken.start()] + word
                 source.shown[row + 1] = below[1] + source.shown[row + 1][below.end() :]
+
+
+# -- what is no plain text -------------------------------------------------------------------------
+
+_IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])?")
+_CELL_ENDS = re.compile(r"(?<!\\)\|")
+
+
+def _take_in(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
+    """Write tables, code and pictures as text, where a user has them read; what stays as it is, the
+    script leaves out, and that is remarked."""
+    stays: Counter[str] = Counter()
+    for token in tokens:
+        first, last = token.map or (0, 0)
+        if token.type == "table_open" and choices.tables == "read":
+            _show(source, first, [_row(row) for row in source.rows[first:last]])
+        elif token.type == "fence" and choices.code == "read":
+            _show(source, first, ["", *source.rows[first + 1 : last]])
+        elif token.type in _ASIDES:
+            stays[_ASIDES[token.type]] += 1
+        elif pictures := sum(child.type == "image" for child in token.children or ()):
+            if choices.pictures == "omit":
+                stays["pictures"] += pictures
+                continue
+            for row in range(first, last):
+                source.shown[row] = _IMAGE.sub(r"\1", source.shown[row])
+    if stays:
+        what = ", ".join(f"{name} ({count})" for name, count in sorted(stays.items()))
+        how = ", ".join(f"--{name} read" for name in sorted(stays))
+        source.remarks.append(f"{what}: in the texts, and not spoken; {how} speaks them.")
+
+
+_ASIDES = {"table_open": "tables", "fence": "code"}
+
+
+def _row(row: str) -> str:
+    """A row of a table as a sentence's worth of words; "" for the rule below its head."""
+    if not row.strip(" |:-"):
+        return ""
+    cells = (cell.strip().replace("\\|", "|") for cell in _CELL_ENDS.split(row.strip()))
+    return "; ".join(filter(None, cells))
+
+
+def _show(source: _MarkdownFile, first: int, rows: Sequence[str]) -> None:
+    """Write rows as lines of a paragraph; a rule or a fence among them is none."""
+    begun = [row if row.strip(" `~>") else "" for row in rows]
+    for number, (row, below) in enumerate(pairwise([*begun, ""]), first):
+        shown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
+        source.shown[number] = f"{shown}\\" if row and below else shown
 
 
 def _plain(inline: Token) -> str:

@@ -100,6 +100,7 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
         copyright=facts.copyright,
         is_titled=title is not None,
         speakers=divided.speakers,
+        dialogue=divided.dialogue,
         remarks=(*source.remarks, *foreign, *_missing(facts), *divided.remarks),
     )
     if lost := book.characters - book.characters_kept - book.characters_left_out:

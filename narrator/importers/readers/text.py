@@ -131,6 +131,7 @@ class _TextFile:
             characters=characters,
             is_titled="title" in self.facts,
             speakers=divided.speakers,
+            dialogue=divided.dialogue,
             remarks=(
                 *(f"The text does not say its {fact}." for fact in said if not said[fact]),
                 *self._of_strays(),

@@ -1,0 +1,277 @@
+"""Starting a project: new, from a manuscript or from nothing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from narrator.cli.progress import stage
+from narrator.cli.shared import AsJson, app, counted, cut, err, near, out, short
+from narrator.cli.text import MANY_QUOTATIONS
+from narrator.errors import UsageError
+from narrator.sound.clock import clock
+
+if TYPE_CHECKING:
+    from narrator.importers import Book as ImportedBook
+    from narrator.importers import Choices, Notes, Treatment, Written
+
+
+@app.command()
+def new(
+    folder: Annotated[
+        Path, typer.Argument(help="The project's folder; made, empty, or an import.")
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="A manuscript: EPUB, Word, OpenDocument, RTF, PDF, HTML, FB2, Markdown, text, "
+            "a screenplay, subtitles, a feed, MOBI; or a folder of them.",
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The book's title.")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="Who wrote it; for several, again.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Its language: en-GB, de, zh. Else it is recognised.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a text: cp1252, gb18030. Else it is recognised.")
+    ] = None,
+    chapter_heading: Annotated[
+        str | None,
+        typer.Option(help="What lines that begin chapters begin with: a regular expression."),
+    ] = None,
+    notes: Annotated[
+        str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
+    ] = "omit",
+    directions: Annotated[
+        str,
+        typer.Option(help="Stage directions, a screenplay's action: read (by the narrator), omit."),
+    ] = "read",
+    pictures: Annotated[
+        str, typer.Option(help="Pictures' alternative texts and captions: read, omit.")
+    ] = "omit",
+    tables: Annotated[
+        str | None,
+        typer.Option(help="Tables: read (row by row; those of Markdown only if said), omit."),
+    ] = None,
+    code: Annotated[str, typer.Option(help="Code, line by line: read, omit.")] = "omit",
+    as_json: AsJson = False,
+) -> None:
+    """Start a project, from a manuscript if there is one."""
+    from narrator import importers
+
+    choices = _choices(title, author, language, encoding, chapter_heading)
+    choices = _treated(choices, notes, directions, pictures, tables, code)
+    with stage(err, f"importing {source or folder}"):
+        book = (importers.import_book(source, choices) if source
+                else importers.starter(folder, choices))  # fmt: skip
+        original = source if book.format == "EPUB" else None
+        written = importers.write_project(book, folder, original)
+    if as_json:
+        out.print_json(data=_as_json(book, written))
+        return
+    _print_found(book, written)
+    if source:
+        _print_notes(book, choices.notes)
+        _print_left_out(book)
+        _print_odd(book, written)
+    _print_next(book, written)
+
+
+def _choices(
+    title: str | None,
+    authors: list[str] | None,
+    language: str | None,
+    encoding: str | None,
+    heading: str | None,
+) -> Choices:
+    """What options say of a source. Raises UsageError."""
+    from narrator.importers import Choices
+    from narrator.project import languages
+
+    if heading is not None and not heading.strip():
+        raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
+    try:
+        pattern = re.compile(heading) if heading else None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"--chapter-heading: no regular expression: {error}") from None
+    try:
+        language = language and languages.checked(language)
+    except ValueError as error:
+        raise UsageError(f"--language: {error}") from None
+    return Choices(
+        title=title or None,
+        authors=tuple(filter(None, authors or ())),
+        language=language,
+        encoding=encoding,
+        heading=pattern,
+    )
+
+
+def _treated(
+    choices: Choices,
+    notes: str,
+    directions: str,
+    pictures: str,
+    tables: str | None,
+    code: str,
+) -> Choices:
+    """With what options say is read, besides the text. Raises UsageError."""
+    if notes not in ("in-place", "end", "omit"):
+        raise UsageError(f"--notes {notes}: in-place, end or omit")
+    said = {"directions": directions, "pictures": pictures, "tables": tables, "code": code}
+    for name, value in said.items():
+        if value not in ("read", "omit", None):
+            raise UsageError(f"--{name} {value}: read or omit")
+    return replace(
+        choices,
+        notes=cast("Notes", notes),
+        directions=cast("Treatment", directions),
+        pictures=cast("Treatment", pictures),
+        tables=cast("Treatment | None", tables),
+        code=cast("Treatment", code),
+    )
+
+
+# -- five lines on what was found ------------------------------------------------------------------
+
+
+def _print_found(book: ImportedBook, written: Written) -> None:
+    """What was made of a source; of a second import also what became of the files of the first."""
+    from narrator.importers import shapes_of
+
+    manifest = written.root / written.kept.get("book.yaml", "book.yaml")
+    if not book.source:
+        out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {near(manifest)}")
+        return
+    shapes = shapes_of(book)
+    by = ", ".join(book.authors)
+    said = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
+    said += [f"about {clock(sum(shape.seconds for shape in shapes))}"]
+    if len(shapes) > 1:
+        shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
+        ends = (f"“{short(one.title, 40)}” {clock(one.seconds)}" for one in (shortest, longest))
+        said.append("from {} to {}".format(*ends))
+    said += [book.dialogue] if book.dialogue else []
+    out.print(f"{book.title}, by {by}, {book.language}, from {book.format}: "
+              f"{', '.join(said)} -> {near(manifest)}")  # fmt: skip
+    for line in _again_lines(written):
+        out.print(line)
+
+
+def _again_lines(written: Written) -> Iterator[str]:
+    """What became of the files of an import before."""
+    from narrator.importers.project import FRESH_MEND, UNNAMED_MEND
+
+    if written.replaced:
+        yield f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged"
+    for name, fresh in written.kept.items():
+        yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
+    if written.kept:
+        yield f"Files with .new in their names are not read: {FRESH_MEND}."
+    if written.unnamed:
+        yield f"{', '.join(written.unnamed)}: not in the book.yaml that is kept; {UNNAMED_MEND}."
+
+
+def _print_notes(book: ImportedBook, notes: Notes) -> None:
+    count = sum(item.count for item in book.left_out if item.reason == "reference to a note")
+    where = {"in-place": "after their paragraph", "end": "after the chapter"}
+    if not count:
+        out.print("notes: none that the text refers to")
+    elif notes == "omit":
+        mend = "--notes in-place speaks them after their paragraph, --notes end after the chapter"
+        out.print(f"notes: {counted(count, 'reference')}, left out; {mend}")
+    else:
+        out.print(f"notes: {counted(count, 'reference')}, spoken {where[notes]}")
+
+
+_REASONS = 6
+"""Reasons for what was left out that are shown, those of most words first."""
+
+
+def _print_left_out(book: ImportedBook) -> None:
+    words: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for item in book.left_out:
+        reason = item.reason.partition(": “")[0]
+        words[reason] += item.words
+        places[reason] += item.count
+    said = [
+        f"{reason} ({_places(places[reason])}{counted(count, 'word')})"
+        for reason, count in words.most_common(_REASONS)
+    ]
+    if (more := len(words) - _REASONS) > 0:
+        said.append(f"{counted(more, 'more kind')}")
+    out.print(f"left out: {'; '.join(said) if said else 'nothing'}")
+
+
+def _places(count: int) -> str:
+    return f"{count:,} places, " if count > 1 else ""
+
+
+_ODDITIES = 3
+
+
+def _print_odd(book: ImportedBook, written: Written) -> None:
+    """What to look at, the gravest first, and where all of it stands."""
+    from narrator.importers import doubts_of
+
+    odd = [*doubts_of(book), *book.remarks]
+    said = [one if one.endswith(".") else f"{one}." for one in map(cut, odd[:_ODDITIES])]
+    if (more := len(odd) - len(said)) > 0:
+        said.append(f"{more} more.")
+    report = near(written.report) if written.report else ""
+    out.print(f"to know: {' '.join(said) or 'nothing odd.'} All of it: {report}")
+
+
+def _print_next(book: ImportedBook, written: Written) -> None:
+    from narrator.importers import quotations_in
+
+    manifest = shlex.quote(str(near(written.manifest)))
+    steps = [f"narrator check {manifest}"]
+    quoted = quotations_in(book) if book.source and not book.speakers else 0
+    if quoted >= MANY_QUOTATIONS:
+        steps.append(f"narrator cast {manifest} ({quoted:,} quotations: who speaks)")
+    steps.append(f"narrator render {manifest} --draft")
+    out.print(f"next: {', then '.join(steps)}")
+
+
+def _as_json(book: ImportedBook, written: Written) -> dict[str, object]:
+    from narrator.importers import doubts_of
+
+    return {
+        "manifest": str(written.manifest),
+        "format": book.format,
+        "title": book.title,
+        "authors": list(book.authors),
+        "language": book.language,
+        "dialogue": book.dialogue or None,
+        "speakers": [speaker.name for speaker in book.speakers],
+        "chapters": [{"title": c.title, "from": c.source, "words": c.words} for c in book.chapters],
+        "left_out": [
+            {
+                "from": i.source,
+                "title": i.title,
+                "why": i.reason,
+                "places": i.count,
+                "words": i.words,
+            }
+            for i in book.left_out
+        ],
+        "kept": dict(written.kept),
+        "replaced": written.replaced,
+        "unnamed": list(written.unnamed),
+        "remarks": list(book.remarks),
+        "warnings": doubts_of(book) if book.source else [],
+        "lost": book.characters - book.characters_kept - book.characters_left_out,
+    }
