@@ -28,6 +28,7 @@ PAGES = [
         ROOT / f"docs/{name}.md"
         for name in (
             "first-book",
+            "manuscripts",
             "script",
             "cast",
             "voices",
