@@ -259,12 +259,14 @@ def _repeated_level(outline: Outline) -> int | None:
     where entries of the table of contents part it."""
     if sum(bool(start.title) for start in outline.starts.values()) > 1:
         return None
-    kept = [
-        place
-        for begin, end in outline.stretches()
+    stretches = outline.stretches()
+    told = [
+        (begin, end)
+        for begin, end in stretches
         if not matter.reason(outline.kind(outline.piece(begin, end, Start())))
-        for place in outline.headings(begin, end)
     ]
+    # A document that begins with its contents is not all contents.
+    kept = [place for begin, end in told or stretches for place in outline.headings(begin, end)]
     for level in range(1, 7):
         headings = [place for place in kept if outline.blocks[place].level == level]
         if any(not outline.is_lead(above, below) for above, below in pairwise(headings)):

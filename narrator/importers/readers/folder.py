@@ -25,6 +25,7 @@ from narrator.importers.chapters import FILES
 from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.natural import natural
 from narrator.importers.readers.text import read_plain_text
 from narrator.text.decided import ENDING
 
@@ -72,17 +73,7 @@ def _files(folder: Path) -> list[Path]:
         raise ImportFailed(Problem(folder, None, f"cannot be read: {error.strerror}")) from None
     if len(found) > _MOST:
         raise ImportFailed(Problem(folder, None, f"has {len(found):,} texts, which no book has"))
-    return sorted(found, key=lambda path: _natural(path.relative_to(folder)))
-
-
-def _natural(path: Path) -> list[tuple[int, int, str]]:
-    """A key by which `2-b` stands before `10-a`, and a file before the folder of its name."""
-    key: list[tuple[int, int, str]] = []
-    for part in path.with_suffix("").parts:
-        for piece in re.findall(r"\d+|\D+", part.casefold()):
-            key.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))
-        key.append((-1, 0, ""))
-    return key
+    return sorted(found, key=lambda path: natural(path.relative_to(folder).as_posix()))
 
 
 def _listed(listing: Path, found: Sequence[Path], choices: Choices) -> list[Path]:

@@ -106,7 +106,7 @@ def read_package(archive: Archive) -> Package:
         remarks.append("The book has no table of contents; its headings part it into chapters.")
     return Package(
         path,
-        _metadata(root),
+        metadata_of(root),
         tuple(items.values()),
         spine,
         contents,
@@ -253,7 +253,8 @@ def _cover(
 # -- metadata --------------------------------------------------------------------------------------
 
 
-def _metadata(root: etree._Element) -> Metadata:
+def metadata_of(root: etree._Element) -> Metadata:
+    """What a package document says of its book."""
     metadata = root.find("{*}metadata")
     if metadata is None:
         return Metadata()

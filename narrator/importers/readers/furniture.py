@@ -1,0 +1,223 @@
+"""What is on a page of the web, or in a word processor's HTML, that is not the text: marked as such.
+
+Menus, forms, comments, what browsers do not show; running heads, comments and tracked deletions of
+word processors; preface of an archive of stories, notice of a library. Marks elements with
+`xhtml.LEFT` and changes no word. What holds most of a page is never furniture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from narrator.importers.book import count_characters, names
+from narrator.importers.readers.archive import types_of
+from narrator.importers.readers.xhtml import LEFT, note_targets
+
+_MENU = "menu or tool of a web page"
+_ASIDE = "beside the text of a web page"
+_OUTSIDE = "outside of the text of a web page"
+_COMMENT = "comment"
+_TAGS = {
+    "form": _MENU, "button": _MENU, "select": _MENU, "textarea": _MENU, "dialog": _MENU,
+    "noscript": "for browsers without scripts", "aside": _ASIDE, "footer": _ASIDE,
+}  # fmt: skip
+_ROLES = {
+    "dialog": _MENU, "alertdialog": _MENU, "search": _MENU, "banner": _ASIDE, "menu": _MENU,
+    "menubar": _MENU, "toolbar": _MENU, "tablist": _MENU, "complementary": _ASIDE,
+}  # fmt: skip
+_NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE), why)
+    for pattern, why in (
+        (r"comments?|comments?-?(list|section|area|thread|form|respond)|disqus[\w-]*|respond",
+         "comments of readers"),
+        (r"share|shar(e|ing)-?(links?|buttons?|bar|this)|sharedaddy|addtoany[\w-]*|social(-[\w-]+)?",
+         _MENU),
+        (r"skip-?(link|nav|to[\w-]*)s?|screen-reader-text|sr-only|visually-?hidden|mw-jump-link",
+         _MENU),
+        (r"bread-?crumbs?(-[\w-]+)?|pagination|post-navigation|nav-?links|site-(header|footer)|"
+         r"navbar|navbox|navigation-?(bar|menu)?|menu(-[\w-]+)?", _MENU),
+        (r"cookie[\w-]*|gdpr[\w-]*|newsletter[\w-]*|subscribe[\w-]*|advert[\w-]*|adsbygoogle", _MENU),
+        (r"side-?bar|related(-?(posts|articles|stories))?|jp-relatedposts", _ASIDE),
+        (r"noprint|ws-noexport|mw-editsection|printfooter|catlinks|mw-navigation|mw-panel|"
+         r"headertemplate|wst-header|ws-header|license(container)?", _OUTSIDE),
+        (r"MsoCommentText|MsoCommentReference|msocomtxt|msocomanch\w*", _COMMENT),
+        (r"MsoToc\d|MsoToc(Heading)?", "table of contents"),
+        (r"MsoHeader|MsoFooter", "header or footer of a page"),
+    )
+)  # fmt: skip
+"""What classes and ids of web pages, and of Word, say."""
+
+_WORD_ELEMENT = re.compile(r"mso-element:\s*(foot|end)note(?!-)", re.IGNORECASE)
+_WORD_COMMENT = re.compile(r"mso-element:\s*comment|mso-comment-", re.IGNORECASE)
+_GOOGLE_COMMENT = re.compile(r"#?cmnt(_ref)?\d+")
+_OFFICE_TITLES = names("header footer")
+_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+_END = re.compile(r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+_NOTICE = "notice of Project Gutenberg"
+_CONTENTS = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.IGNORECASE)
+
+
+def leave_furniture(root: etree._Element, path: str) -> None:
+    """Mark what is not the text of a page."""
+    body = next(root.iter("{*}body"), root)
+    page = _Page(body, path)
+    page.leave_of_programs()
+    page.leave_of_archives()
+    page.leave_named()
+    page.keep_main()
+    page.leave_notice()
+
+
+class _Page:
+    """The body of a page, whose furniture is marked."""
+
+    def __init__(self, body: etree._Element, path: str) -> None:
+        self.body = body
+        self.sizes = _sizes(body)
+        self.most = self.sizes[body] / 2
+        ids = {href.partition("#")[2] for _, href in note_targets(body, path)}
+        self.notes = {one for one in body.iter("{*}*") if ids & {one.get("id"), one.get("name")}}
+        """What note references lead to."""
+
+    def leave(self, element: etree._Element, why: str) -> None:
+        """Mark an element, unless it holds most of the page or notes."""
+        if self.sizes.get(element, 0) <= self.most and not self._holds_notes(element):
+            element.set(LEFT, why)
+
+    def _holds_notes(self, element: etree._Element) -> bool:
+        return any(one in self.notes for one in element.iter("{*}*")) if self.notes else False
+
+    def leave_named(self) -> None:
+        """What elements, roles, classes and ids say that is no text."""
+        for element in self.body.iter("{*}*"):
+            if element is self.body or element.get(LEFT) is not None:
+                continue
+            if why := self._why(element):
+                self.leave(element, why)
+
+    def _why(self, element: etree._Element) -> str | None:
+        name, types = _name(element), types_of(element).split()
+        if "note" in " ".join(types):
+            return None
+        if name == "header":
+            return None if _within_text(element) else _ASIDE if _is_menu(element) else "title page"
+        if name == "footer" and _within_text(element):
+            return None
+        if found := _TAGS.get(name) or next((_ROLES[t] for t in types if t in _ROLES), None):
+            return found
+        said = f"{element.get('class', '')} {element.get('id', '')}"
+        if _name(element) in ("h1", "h2", "h3", "h4", "h5", "h6", "a", "em", "i", "b", "strong"):
+            return next((why for pattern, why in _NAMED[2:3] if pattern.search(said)), None)
+        return next((why for pattern, why in _NAMED if pattern.search(said)), None)
+
+    def keep_main(self) -> None:
+        """Mark what stands beside the element that says that it is the text, if one does."""
+        chosen = [e for e in self.body.iter("{*}main") if not _within(e, "main")]
+        chosen += [e for e in self.body.iter("{*}*") if e.get("role") == "main" and e not in chosen]
+        if len(chosen) != 1:
+            chosen = [e for e in self.body.iter("{*}article") if not _within(e, "article")]
+        if not chosen or sum(self.sizes[e] for e in chosen) <= self.most:
+            return
+        around = {above for one in chosen for above in one.iterancestors()}
+        for above in list(around):
+            for child in above.iterchildren("{*}*"):
+                inside = child in around or child in chosen
+                if above in self.sizes and not inside and child.get(LEFT) is None:
+                    self.leave(child, _OUTSIDE)
+
+    def leave_of_programs(self) -> None:
+        """What Word, Google Docs and LibreOffice write that is no text, and their notes."""
+        is_word = any(True for _ in self.body.iterfind(".//{*}p[@class='MsoNormal']"))
+        for element in self.body.iter("{*}*"):
+            style, name = element.get("style", ""), _name(element)
+            if _WORD_ELEMENT.search(style):
+                element.set(LEFT, "note")
+            elif _WORD_COMMENT.search(style):
+                self.leave(element, _COMMENT)
+            elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
+                holder = element.getparent()
+                within = holder is not None and _name(holder) == "p" and holder.getparent()
+                is_body = element.get("id", "").startswith("cmnt") and "_" not in element.get("id")
+                self.leave(within if is_body and within is not None else element, _COMMENT)
+            elif name == "div" and element.get("title") in _OFFICE_TITLES:
+                self.leave(element, "header or footer of a page")
+            elif name == "div" and _CONTENTS.fullmatch(element.get("id", "")):
+                self.leave(element, "table of contents")
+            elif is_word and name == "del":
+                self.leave(element, "deleted text")
+
+    def leave_of_archives(self) -> None:
+        """What the Archive of Our Own writes around a story: facts of it, and its author's notes."""
+        if self.body.find(".//{*}dl[@class='tags']") is None:
+            return
+        for element in self.body.iter("{*}div"):
+            if element.get("id") in ("preface", "afterword"):
+                self.leave(element, "facts about the work and notes of its author")
+            elif "meta" in element.get("class", "").split():
+                for child in element.iterchildren("{*}*"):
+                    if _name(child) not in ("h1", "h2", "h3"):
+                        self.leave(child, "notes of the author")
+
+    def leave_notice(self) -> None:
+        """The notice of Project Gutenberg where it is plain text, as in older editions."""
+        for element in self.body.iter("{*}p", "{*}pre", "{*}div", "{*}span"):
+            text = "".join(element.itertext())
+            if len(text) > 40_000 or self.sizes.get(element, 0) > self.most:
+                continue
+            if _START.search(text):
+                _mark_beside(self.body, element, before=True)
+            elif _END.search(text):
+                _mark_beside(self.body, element, before=False)
+                return
+
+
+def _mark_beside(body: etree._Element, element: etree._Element, before: bool) -> None:
+    """Mark an element and all that stands before or after it."""
+    while element is not body:
+        element.set(LEFT, _NOTICE) if not _is_around(element) else None
+        for other in element.itersiblings("{*}*", preceding=before):
+            other.set(LEFT, _NOTICE)
+        above = element.getparent()
+        assert above is not None
+        element = above
+
+
+def _is_around(element: etree._Element) -> bool:
+    """Whether something in an element is marked already, so that it is more than the notice."""
+    return any(one is not element and one.get(LEFT) == _NOTICE for one in element.iter("{*}*"))
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname.lower()
+
+
+def _sizes(body: etree._Element) -> dict[etree._Element, int]:
+    """Visible characters in each element."""
+    sizes: dict[etree._Element, int] = {}
+    for element in reversed(list(body.iter("{*}*"))):
+        if _name(element) in ("script", "style", "template"):
+            sizes[element] = 0
+            continue
+        inside = sum(sizes.get(child, 0) + count_characters(child.tail or "") for child in element)
+        sizes[element] = inside + count_characters(element.text or "")
+    return sizes
+
+
+def _within(element: etree._Element, name: str) -> bool:
+    return any(_name(above) == name for above in element.iterancestors())
+
+
+def _within_text(element: etree._Element) -> bool:
+    return any(_name(above) in ("article", "main", "section") for above in element.iterancestors())
+
+
+def _is_menu(header: etree._Element) -> bool:
+    """Whether the head of a page holds what leads to other pages, not only its title."""
+    return any(_inside(header))
+
+
+def _inside(header: etree._Element) -> Iterator[etree._Element]:
+    return header.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img")

@@ -1,0 +1,16 @@
+"""The order in which people count names of files: `2` before `10`."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key by which `2-b` stands before `10-a`, and a file before the folder of its name."""
+    key: list[tuple[int, int, str]] = []
+    for part in posixpath.splitext(name)[0].split("/"):
+        for piece in re.findall(r"\d+|\D+", part.casefold()):
+            key.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))
+        key.append((-1, 0, ""))
+    return key
