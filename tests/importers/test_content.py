@@ -116,3 +116,8 @@ def test_archives_of_other_programs_are_refused_with_what_to_do(
 def test_a_name_decides_where_no_content_does(tmp_path: Path, name: str, kind: str) -> None:
     (tmp_path / name).write_text("Plain words.")
     assert kind_of(tmp_path / name) == kind
+
+
+def test_what_never_begins_costs_no_time(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("<!-- a --> " * 4000 + "<")
+    assert kind_of(tmp_path / "a") == "text"

@@ -198,7 +198,7 @@ _ARCHIVES: tuple[tuple[Callable[[list[str], bytes], bool], Kind | str], ...] = (
 # -- texts -----------------------------------------------------------------------------------------
 
 _XML = re.compile(
-    r"\s*(?:<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>\s*)*"
+    r"\s*+(?:(?:(?><\?[^>]*+>)|(?><!--.*?-->)|<!DOCTYPE[^>\[]*+(?:\[[^\]]*+\]\s*+)?>)\s*+)*+"
     r"<(?:[\w.-]+:)?(?P<root>[A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL | re.IGNORECASE,
 )
@@ -209,7 +209,7 @@ _HTML = re.compile(
 )
 _TAGS = re.compile(r"</(?:p|div|h[1-6]|body|html|article|section)>", re.IGNORECASE)
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
-_SRT = re.compile(rf"\s*(?:\d+[ \t]*\n)?[ \t]*{_TIMES}")
+_SRT = re.compile(rf"\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}")
 _SLUG = re.compile(
     r"^\s{0,3}(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. /].*$", re.MULTILINE | re.IGNORECASE
 )
