@@ -18,6 +18,7 @@ from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -35,6 +36,7 @@ FORMATS: Mapping[Kind, Format] = {
     "epub": Format("EPUB", read_epub),
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
+    "pdf": Format("PDF", read_pdf),
 }
 
 
