@@ -19,6 +19,7 @@ from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -38,6 +39,7 @@ FORMATS: Mapping[Kind, Format] = {
     "markdown": Format("Markdown", read_markdown),
     "html": Format("HTML", read_html),
     "html-archive": Format("an archive of HTML", read_html_archive),
+    "pdf": Format("PDF", read_pdf),
 }
 
 

@@ -1,0 +1,221 @@
+"""PDF with text -> pages: its words in reading order, by their places on its pages.
+
+A PDF says where characters stand, not what they are: paragraphs, headings, notes and running heads
+are found by room, type and what comes again. `characters` asks PDFium, `lines` knows a page,
+`repeated`, `contents` and `notes` set aside what is no text, `layout` makes paragraphs, `markup`
+writes them. Pictures of pages are refused: nobody has recognised their text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.readers.package import LANGUAGE, Metadata
+from narrator.importers.readers.pages import Pages, read_pages
+from narrator.importers.readers.pdf.characters import PageText, read_page
+from narrator.importers.readers.pdf.contents import leave_contents
+from narrator.importers.readers.pdf.layout import habits_of, parts_of
+from narrator.importers.readers.pdf.lines import TextLine, lines_of
+from narrator.importers.readers.pdf.markup import Bookmark, documents_of
+from narrator.importers.readers.pdf.notes import find_notes
+from narrator.importers.readers.pdf.repeated import leave_repeated
+
+_PAGES = 10_000
+_CHARACTERS = 40_000_000
+_BOOKMARKS = 5_000
+_PASSWORD = 4
+"""Of PDFium's errors."""
+_RUBBISH = re.compile(
+    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi)\b|^title$|"
+    r"^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
+    r"libreoffice|latex|calibre|adobe|acrobat",
+    re.IGNORECASE,
+)
+"""What programs write for a title and an author."""
+
+
+def read_pdf(path: Path, choices: Choices) -> Book:
+    """The book in a PDF. Raises ImportFailed, Slow."""
+    document = _opened(path)
+    try:
+        reading = _Reading(path)
+        lines = [reading.lines(document, number) for number in range(_count(path, document))]
+        facts = _facts(document)
+        bookmarks = list(_bookmarks(document))
+    finally:
+        document.close()
+    reading.check()
+    return read_pages(path, _pages(path, lines, facts, bookmarks, reading), choices)
+
+
+def _opened(path: Path) -> Any:
+    import pypdfium2
+
+    try:
+        return pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == _PASSWORD:
+            what = "needs a password; save a copy without one (print it to PDF), and import that"
+        else:
+            what = "is damaged, or no PDF: it cannot be opened; make it anew, or mend it (qpdf)"
+        raise ImportFailed(Problem(path, None, what)) from None
+    except OSError as error:
+        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+
+
+def _count(path: Path, document: Any) -> int:
+    count = len(document)
+    if not count:
+        raise ImportFailed(Problem(path, None, "has no pages"))
+    if count > _PAGES:
+        what = f"has {count:,} pages, more than {_PAGES:,}; part it first"
+        raise ImportFailed(Problem(path, None, what))
+    return count
+
+
+class _Reading:
+    """What is counted while the pages of a PDF are read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.characters = self.unmapped = self.hidden = self.pages = 0
+        self.empty: list[int] = []
+        self.unreadable: list[int] = []
+
+    def lines(self, document: Any, number: int) -> list[TextLine]:
+        """The lines of a page."""
+        import pypdfium2
+
+        self.pages += 1
+        try:
+            page = document[number]
+        except pypdfium2.PdfiumError:
+            self.unreadable.append(number + 1)
+            return []
+        try:
+            text = read_page(page)
+        except pypdfium2.PdfiumError:
+            self.unreadable.append(number + 1)
+            return []
+        finally:
+            page.close()
+        self._take(text, number)
+        return lines_of(text, number)
+
+    def _take(self, text: PageText, number: int) -> None:
+        self.characters += text.characters
+        self.unmapped += text.unmapped
+        self.hidden += text.hidden
+        if not text.characters:
+            self.empty.append(number + 1)
+        if self.characters > _CHARACTERS:
+            raise ImportFailed(Problem(self.path, None, "has more text than any book; part it"))
+
+    def check(self) -> None:
+        """Raise ImportFailed where there is no text, or none that can be known."""
+        if len(self.unreadable) == self.pages:
+            what = "is damaged: none of its pages can be read; make it anew, or mend it (qpdf)"
+            raise ImportFailed(Problem(self.path, None, what))
+        if not self.characters:
+            what = (
+                "is made of pictures of pages, without text; recognise its text first (OCR, e.g. "
+                "`ocrmypdf in.pdf out.pdf`), then import that"
+            )
+            raise ImportFailed(Problem(self.path, None, what))
+        if 2 * self.unmapped > self.characters:
+            what = (
+                "does not say which letters its signs are (fonts without Unicode); recognise its "
+                "text (OCR, e.g. `ocrmypdf --force-ocr in.pdf out.pdf`), or find another copy"
+            )
+            raise ImportFailed(Problem(self.path, None, what))
+
+    def remarks(self) -> Iterator[str]:
+        if self.unreadable:
+            yield f"Pages that are damaged and were not read: {_listed(self.unreadable)}."
+        if self.empty:
+            yield f"Pages without text, empty or pictures: {_listed(self.empty)}."
+        if 2 * self.hidden > self.characters:
+            yield (
+                "The text was recognised from pictures of its pages (OCR): look for misread words "
+                "before rendering."
+            )
+        if self.unmapped:
+            yield f"{self.unmapped:,} signs are of fonts that do not say which letters they are."
+
+
+def _pages(
+    path: Path,
+    lines: Sequence[list[TextLine]],
+    facts: Metadata,
+    bookmarks: Sequence[Bookmark],
+    reading: _Reading,
+) -> Pages:
+    name = file_name(path)
+    leave_repeated(lines)
+    leave_contents(lines)
+    kept = [line for page in lines for line in page if line.left is None]
+    habits = habits_of(kept)
+    find_notes(lines, habits.size)
+    parts = parts_of(lines, habits)
+    pages, contents = documents_of(parts, name, bookmarks)
+    remarks = list(reading.remarks())
+    return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
+
+
+def _listed(numbers: Sequence[int], most: int = 8) -> str:
+    shown = ", ".join(map(str, numbers[:most]))
+    return f"{shown} and {len(numbers) - most} more" if len(numbers) > most else shown
+
+
+# -- what a PDF says of itself ---------------------------------------------------------------------
+
+
+def _facts(document: Any) -> Metadata:
+    said = document.get_metadata_dict(skip_empty=True)
+    title, author = (_said(said.get(key, "")) for key in ("Title", "Author"))
+    authors = re.split(r"\s*(?:;|&|\band\b)\s*", author or "")
+    return Metadata(title=title, authors=tuple(filter(None, authors)), language=_language(document))
+
+
+def _said(text: str) -> str | None:
+    """What a person wrote of a book; None for what a program did."""
+    text = " ".join(text.split())[:300]
+    return None if not text or _RUBBISH.search(text) else text
+
+
+def _language(document: Any) -> str | None:
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    length = pdfium.FPDFCatalog_GetLanguage(document.raw, None, 0)
+    if not 2 < length < 200:
+        return None
+    buffer = (ctypes.c_ushort * length)()
+    pdfium.FPDFCatalog_GetLanguage(document.raw, buffer, length)
+    tag = bytes(buffer).decode("utf-16-le", "replace").partition("\0")[0].strip()
+    return tag if LANGUAGE.fullmatch(tag) else None
+
+
+def _bookmarks(document: Any) -> Iterator[Bookmark]:
+    import pypdfium2
+
+    try:
+        entries = list(islice(document.get_toc(max_depth=6), _BOOKMARKS))
+    except pypdfium2.PdfiumError:
+        return
+    for entry in entries:
+        dest = entry.get_dest()
+        title = " ".join(entry.get_title().split())
+        page = dest.get_index() if dest is not None else None
+        if page is None or not title or re.fullmatch(r"(?:page|seite|p\.?)?\s*\d+", title.lower()):
+            continue
+        _, place = dest.get_view()
+        height = place[1] if len(place) > 1 and isinstance(place[1], float) else None
+        yield Bookmark(title, entry.level, page, height)

@@ -1,0 +1,238 @@
+"""A page of a PDF -> pieces: characters side by side on one line, with how they look.
+
+Asks PDFium for characters, their boxes and their fonts. Knows nothing of lines, columns and words
+of a book.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from narrator.importers.book import count_characters
+
+_ITALIC = re.compile(
+    r"ital|obli|slant|kursiv|cursive|-it\b|[a-z]It$|^CM[A-Z]*TI\d|^SFTI|^SFSL|^CMSL", re.ASCII
+)
+_BOLD = re.compile(r"bold|black|heavy|demi|extrabd|-bd\b|^CMBX|^SFBX|^CMB\d", re.ASCII)
+_ITALIC_FLAG, _BOLD_FLAG = 1 << 6, 1 << 18
+_BOLD_WEIGHT = 600
+_SLANT = 0.1
+"""Of a letter that is drawn slanted, without a font for it."""
+_INVISIBLE = 3
+"""Of the ways to draw text: neither filled nor stroked, as under the picture of a scanned page."""
+_WIDE = 1.0
+"""Ems of a gap that may part columns."""
+_LEAST_SPACE = 0.12
+"""Ems of a space that PDFium has guessed; it takes some kerning for one."""
+_HYPHEN = 2
+"""What PDFium has for a hyphen at a line's end."""
+_LIGATURES = {
+    "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
+}  # fmt: skip
+_DASHES = "-\xad‐"
+
+
+class Face(NamedTuple):
+    """How characters look."""
+
+    size: float
+    """Points."""
+    em: bool
+    strong: bool
+    is_upright: bool
+    """Whether they run from left to right, as the page stands."""
+    is_shown: bool
+
+
+class Glyph(NamedTuple):
+    """A character, or those of a ligature, and where it begins and ends on its line."""
+
+    text: str
+    x0: float
+    x1: float
+    face: Face
+    spaced: bool
+    """Whether a space stands before it."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """Characters side by side, without a wide gap."""
+
+    base: float
+    """Height of the line that they stand on, from the foot of the page."""
+    glyphs: list[Glyph] = field(default_factory=list)
+    raised: bool = False
+    """Whether they stand above the line beside them, as marks of notes do."""
+
+    @property
+    def x0(self) -> float:
+        return min(glyph.x0 for glyph in self.glyphs)
+
+    @property
+    def x1(self) -> float:
+        return max(glyph.x1 for glyph in self.glyphs)
+
+    @property
+    def size(self) -> float:
+        """That of its middle: neither an initial nor a mark of a note changes it."""
+        sizes = sorted(glyph.face.size for glyph in self.glyphs)
+        return sizes[len(sizes) // 2]
+
+    @property
+    def text(self) -> str:
+        return "".join(f"{' ' * glyph.spaced}{glyph.text}" for glyph in self.glyphs)
+
+
+@dataclass(slots=True)
+class PageText:
+    """The characters of a page."""
+
+    pieces: list[Piece]
+    width: float
+    height: float
+    characters: int = 0
+    """Visible ones."""
+    unmapped: int = 0
+    """Of them those whose font does not say what they are."""
+    hidden: int = 0
+    """Of them those that are not drawn."""
+
+
+def read_page(page: Any) -> PageText:
+    """The characters of a `pypdfium2.PdfPage`, in the order of the file."""
+    left, bottom, right, top = page.get_bbox()
+    text = PageText([], right - left, top - bottom)
+    textpage = page.get_textpage()
+    try:
+        for piece in _pieces(_glyphs(textpage.raw, text)):
+            _end(piece)
+            text.pieces.append(piece)
+    finally:
+        textpage.close()
+    for piece in text.pieces:
+        text.characters += count_characters(piece.text)
+    return text
+
+
+def _end(piece: Piece) -> None:
+    """A soft hyphen at the end is one that is seen."""
+    last = piece.glyphs[-1]
+    if last.text in _DASHES:
+        piece.glyphs[-1] = last._replace(text="-")
+
+
+def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
+    """Characters with the height that they stand on."""
+    import pypdfium2.raw as pdfium
+
+    box = pdfium.FS_RECTF()
+    x, y = ctypes.c_double(), ctypes.c_double()
+    faces: dict[int, Face] = {}
+    at, base, high, end = None, 0.0, 0, 0.0
+    spaced = guessed = False
+    face = Face(0.0, False, False, True, True)
+    for index in range(pdfium.FPDFText_CountChars(raw)):
+        code = pdfium.FPDFText_GetUnicode(raw, index)
+        owner = pdfium.FPDFText_GetTextObject(raw, index)
+        if chr(code).isspace():
+            spaced, guessed = spaced or bool(owner), not owner
+            continue
+        if not owner:
+            continue  # what PDFium has added
+        if 0xD800 <= code < 0xDC00:
+            high = code
+            continue
+        if 0xDC00 <= code < 0xE000:
+            code, high = (((high - 0xD800) << 10) + code - 0xDC00 + 0x10000 if high else 0), 0
+        address = ctypes.addressof(owner.contents)
+        if address != at:
+            at = address
+            if at not in faces:
+                faces[at] = _face(raw, index, owner)
+            face = faces[at]
+            pdfium.FPDFText_GetCharOrigin(raw, index, x, y)
+            base = y.value
+        pdfium.FPDFText_GetLooseCharBox(raw, index, box)
+        unmapped = code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900
+        text.unmapped += unmapped
+        text.hidden += not face.is_shown
+        shown = "-" if code == _HYPHEN else "\ufffd" if unmapped else chr(code)
+        shown = _LIGATURES.get(shown, shown)
+        spaced = spaced or (guessed and abs(box.left - end) > face.size * _LEAST_SPACE)
+        yield Glyph(shown, box.left, box.right, face, spaced), base
+        spaced, guessed, end = False, False, box.right
+
+
+def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Piece]:
+    piece: Piece | None = None
+    for glyph, base in glyphs:
+        if piece is None or not _goes_on(piece, glyph, base):
+            if piece is not None:
+                yield piece
+            piece = Piece(base)
+        piece.glyphs.append(glyph)
+    if piece is not None:
+        yield piece
+
+
+def _goes_on(piece: Piece, glyph: Glyph, base: float) -> bool:
+    last = piece.glyphs[-1]
+    size = max(last.face.size, glyph.face.size)
+    if last.face.is_upright != glyph.face.is_upright:
+        return False
+    if not glyph.face.is_upright:
+        return True
+    if abs(base - piece.base) > size * 0.08:
+        return False
+    if is_leftward(glyph.text) or is_leftward(last.text):
+        return max(glyph.x0 - last.x1, last.x0 - glyph.x1) < size * _WIDE
+    # The letters of a ligature have one box.
+    return glyph.x0 > last.x0 - size * 0.1 and glyph.x0 - last.x1 < size * _WIDE
+
+
+def is_leftward(text: str) -> bool:
+    """Whether a character is of Hebrew, Arabic or another script from right to left."""
+    return any("\u0590" <= one <= "\u08ff" or "\ufb1d" <= one <= "\ufefc" for one in text)
+
+
+# -- looks -----------------------------------------------------------------------------------------
+
+
+def _face(raw: Any, index: int, owner: Any) -> Face:
+    import pypdfium2.raw as pdfium
+
+    matrix = pdfium.FS_MATRIX()
+    turned, scale, slanted = 0.0, 1.0, False
+    if pdfium.FPDFText_GetMatrix(raw, index, matrix):
+        scale = math.hypot(matrix.c, matrix.d)
+        turned = abs(math.atan2(matrix.b, matrix.a))
+        slanted = not matrix.b and matrix.d > 0 and matrix.c / matrix.d > _SLANT
+    size = abs(pdfium.FPDFText_GetFontSize(raw, index)) * scale
+    em, strong = _style(pdfium.FPDFTextObj_GetFont(owner))
+    shown = pdfium.FPDFTextObj_GetTextRenderMode(owner) != _INVISIBLE
+    return Face(round(size, 1), em or slanted, strong, turned < 0.1, shown)
+
+
+def _style(font: Any) -> tuple[bool, bool]:
+    """Whether a font is italic, and whether it is bold."""
+    import pypdfium2.raw as pdfium
+
+    if not font:
+        return False, False
+    name = ctypes.create_string_buffer(200)
+    pdfium.FPDFFont_GetBaseFontName(font, name, 200)
+    said = re.sub(r"^[A-Z]{6}\+", "", name.value.decode("latin-1"))
+    low = said.lower()
+    flags = max(pdfium.FPDFFont_GetFlags(font), 0)
+    angle = ctypes.c_int()
+    has_angle = pdfium.FPDFFont_GetItalicAngle(font, angle) and -45 < angle.value < -2
+    em = bool(_ITALIC.search(said) or _ITALIC.search(low) or flags & _ITALIC_FLAG or has_angle)
+    heavy = pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
+    strong = bool(_BOLD.search(said) or _BOLD.search(low) or flags & _BOLD_FLAG or heavy)
+    return em, strong

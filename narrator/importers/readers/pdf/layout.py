@@ -1,0 +1,351 @@
+"""Lines of all pages -> what a book is made of: paragraphs, headings, scene breaks, notes.
+
+Goes by where lines begin and end, the room between them, and their type. Knows no markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from narrator.importers import matter
+from narrator.importers.counting import counted
+from narrator.importers.headings import is_prose
+from narrator.importers.prose import is_ordinal, is_scene_break
+from narrator.importers.readers.pdf.lines import TextLine
+
+_LARGER = 1.12
+"""Times the size of the text: a heading."""
+_HEADING_WORDS = 30
+_BOLD_WORDS = 14
+_APART = 1.35
+"""Times the usual room between two bases: more than that parts paragraphs."""
+_SCENE = 0.65
+"""Of that room, more than stands between paragraphs: a scene break."""
+_INDENT = 0.6
+"""Ems."""
+_LEVELS = 4
+_FILLED = 0.7
+"""Of a page's height; one that ends above goes on with something new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the lines of a column begin and end."""
+
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What is usual in a book."""
+
+    size: float
+    """That most of its text has, in points."""
+    leading: float
+    """From one base to the next, in points."""
+    between: float
+    """From one paragraph to the next; `leading` where indents alone part them."""
+    frames: Mapping[tuple[int, int, int], Frame]
+    """By parity of the page, page (-1 for all of that parity) and column."""
+    top: float
+    foot: float
+    """Of the text on a page."""
+
+    def frame(self, line: TextLine) -> Frame:
+        own = self.frames.get((line.page % 2, line.page, line.column))
+        usual = self.frames.get((line.page % 2, -1, line.column))
+        return own or usual or Frame(line.x0, line.x1)
+
+
+@dataclass(slots=True)
+class Part:
+    """A paragraph, a heading, a scene break, or lines that are left out for a reason."""
+
+    kind: Literal["text", "heading", "scene", "left", "note"]
+    lines: list[TextLine] = field(default_factory=list)
+    level: int = 0
+    begins_page: bool = False
+    """Whether something new begins with its page."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text.strip() for line in self.lines)
+
+
+def habits_of(lines: Sequence[TextLine]) -> Habits:
+    """What is usual in a book's lines."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    size = sizes.most_common(1)[0][0] if sizes else 10.0
+    body = [line for line in lines if abs(line.size - size) <= size * 0.06]
+    steps = [
+        round(above.base - line.base, 1)
+        for above, line in pairwise(body)
+        if above.page == line.page and above.column == line.column
+        and size * 0.8 < above.base - line.base < size * 4
+    ]  # fmt: skip
+    leading = _leading(steps, size)
+    apart = [step for step in steps if step > leading * 1.2]
+    between = median(apart) if len(apart) * 10 > len(steps) else leading
+    tops = [max(group) for group in _by_page(body).values()]
+    feet = [min(group) for group in _by_page(body).values()]
+    return Habits(
+        size, leading, between, _frames(body, size),
+        median(tops) if tops else 0.0, median(feet) if feet else 0.0,
+    )  # fmt: skip
+
+
+def _leading(steps: Sequence[float], size: float) -> float:
+    """The least step that is frequent: where paragraphs stand apart, many are larger."""
+    counts = Counter(round(step * 2) / 2 for step in steps)
+    frequent = [step for step, count in counts.items() if count * 8 >= len(steps)]
+    return min(frequent, default=median(steps) if steps else size * 1.2)
+
+
+def _by_page(lines: Sequence[TextLine]) -> dict[int, list[float]]:
+    bases: dict[int, list[float]] = defaultdict(list)
+    for line in lines:
+        bases[line.page].append(line.base)
+    return bases
+
+
+def _frames(lines: Sequence[TextLine], size: float) -> dict[tuple[int, int, int], Frame]:
+    groups: dict[tuple[int, int, int], list[TextLine]] = defaultdict(list)
+    for line in lines:
+        for page in (-1, line.page):
+            groups[line.page % 2, page, line.column].append(line)
+    return {
+        key: _frame(group, size)
+        for key, group in groups.items()
+        if len(group) >= (8 if key[1] >= 0 else 1)
+    }
+
+
+def _frame(lines: Sequence[TextLine], size: float) -> Frame:
+    begins = Counter(round(line.x0 / 2) for line in lines)
+    frequent = [place for place, count in begins.items() if count * 7 >= len(lines)]
+    first = min(frequent, default=min(begins))
+    near = [line.x0 for line in lines if abs(line.x0 - first * 2) <= size * 0.4]
+    ends = sorted(line.x1 for line in lines)
+    return Frame(min(near), ends[int((len(ends) - 1) * 0.95)])
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def parts_of(pages: Sequence[Sequence[TextLine]], habits: Habits) -> list[Part]:
+    """The parts of a book in reading order."""
+    parts = list(_join(pages, habits))
+    _find_headings(parts, habits)
+    return list(_with_scenes(parts, habits))
+
+
+def _join(pages: Sequence[Sequence[TextLine]], habits: Habits) -> Iterator[Part]:
+    """Lines joined to paragraphs; notes and what is left out follow the paragraph around them."""
+    part = Part("text")
+    asides: list[Part] = []
+    """Of the paragraph in hand."""
+    for lines in pages:
+        for line in lines:
+            if line.left is not None or line.note is not None:
+                _add_aside(asides, line)
+                continue
+            if part.lines and not _goes_on(part.lines[-1], line, habits):
+                yield part
+                yield from asides
+                part, asides = Part("text"), []
+            if not part.lines:
+                part.begins_page = _begins_page(line, pages, habits)
+            part.lines.append(line)
+    if part.lines:
+        yield part
+    yield from asides
+
+
+def _add_aside(asides: list[Part], line: TextLine) -> None:
+    kind: Literal["left", "note"] = "left" if line.left is not None else "note"
+    last = asides[-1] if asides else None
+    same = last is not None and last.kind == kind and (
+        last.lines[0].note == line.note and last.lines[0].left == line.left
+    )  # fmt: skip
+    if last is not None and same and (kind == "note" or last.lines[0].page == line.page):
+        last.lines.append(line)
+    else:
+        asides.append(Part(kind, [line]))
+
+
+def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Habits) -> bool:
+    """Whether a line is the first of its page, and the page before ends early."""
+    if next(one for one in pages[line.page] if one.left is None and one.note is None) is not line:
+        return False
+    if not line.page:
+        return True
+    before = [one for one in pages[line.page - 1] if one.left is None and one.note is None]
+    if not before:
+        return True
+    lowest = min(one.base for one in before)
+    return lowest > habits.foot + (habits.top - habits.foot) * (1 - _FILLED)
+
+
+def _goes_on(above: TextLine, line: TextLine, habits: Habits) -> bool:
+    """Whether a line goes on with the paragraph of the line above."""
+    if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
+        return False
+    together = above.page == line.page and above.column == line.column
+    step = above.base - line.base
+    leading = habits.leading * max(1.0, line.size / habits.size)
+    if together and step > leading * _APART:
+        return False
+    if line.initial == 2:
+        return True
+    if line.initial == 1:
+        return False
+    if above.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
+        return True
+    if is_scene_break(above.text) or is_scene_break(line.text):
+        return False
+    if line.size >= habits.size * _LARGER:
+        return together and not is_ordinal(above.text)
+    if above.is_strong != line.is_strong and (len(above.text) < 60 or len(line.text) < 60):
+        return False
+    return not (_is_indented(above, line, habits) or _ends_early(above, line, habits))
+
+
+def _is_indented(above: TextLine, line: TextLine, habits: Habits) -> bool:
+    """Whether a line begins farther in than the lines of its column do."""
+    indent = line.x0 - habits.frame(line).left
+    before = above.x0 - habits.frame(above).left
+    least = habits.size * _INDENT
+    if above.initial:
+        before = 0.0
+    # A quotation begins farther in, too; its lines go on at the same place, and fill them.
+    quoted = abs(indent - before) < least / 2 and not _is_short(above, line, habits)
+    return indent > least and not (quoted and indent > habits.size * 3)
+
+
+def _ends_early(above: TextLine, line: TextLine, habits: Habits) -> bool:
+    return _is_short(above, line, habits)
+
+
+def _is_short(above: TextLine, line: TextLine, habits: Habits) -> bool:
+    """Whether the first word below would have found room above."""
+    room = habits.frame(above).right - above.x1
+    word = line.text.strip().split(" ", 1)[0]
+    width = (line.x1 - line.x0) * len(word) / max(1, len(line.text.strip()))
+    return room > width + habits.size * 0.5 and room > habits.size * 1.5
+
+
+# -- headings --------------------------------------------------------------------------------------
+
+
+def _find_headings(parts: Sequence[Part], habits: Habits) -> None:
+    """Make headings of short parts in larger or heavier type, or that name chapters."""
+    found: list[tuple[Part, float]] = []
+    texts = [part for part in parts if part.kind == "text"]
+    for place, part in enumerate(texts):
+        above = texts[place - 1] if place else None
+        below = texts[place + 1] if place + 1 < len(texts) else None
+        if rank := _rank(part, above, below, habits):
+            found.append((part, rank))
+    ranks = _levels([rank for _, rank in found])
+    for part, rank in found:
+        part.kind, part.level = "heading", ranks[rank]
+
+
+def _rank(part: Part, above: Part | None, below: Part | None, habits: Habits) -> float:
+    """How large a heading is, its size and a little more for bold; 0 for what is none."""
+    text = part.text
+    words = len(text.split())
+    if words > _HEADING_WORDS or not any(map(str.isalnum, text)) or _is_leader(text):
+        return 0.0
+    size = max(line.size for line in part.lines)
+    strong = all(line.is_strong for line in part.lines)
+    if size >= habits.size * _LARGER and not (is_prose(text) and words > 14):
+        return size + 0.1 * strong
+    if size < habits.size * 0.9 or words > _BOLD_WORDS or len(part.lines) > 3:
+        return 0.0
+    if not _is_isolated(part, above, below, habits):
+        return 0.0
+    said = counted(text) if len(text) <= 120 else None
+    names = bool(said and (not said.title or said.mark)) or matter.kind_of_title(text) is not None
+    shouts = text.isupper() and sum(map(str.isalpha, text)) > 3
+    if (names or shouts) and (strong or shouts or _is_centred(part, habits)):
+        return habits.size + 0.3
+    if strong and not text.rstrip().endswith((",", ";")):
+        return habits.size + 0.1
+    return 0.0
+
+
+def _is_isolated(part: Part, above: Part | None, below: Part | None, habits: Habits) -> bool:
+    """Whether there is room above a part, or its page begins with it, and some below."""
+    return _room(above, part, habits) > habits.between * 1.1 and (
+        _room(part, below, habits) > habits.leading * 1.1 or part.begins_page
+    )
+
+
+def _room(above: Part | None, below: Part | None, habits: Habits) -> float:
+    if above is None or below is None:
+        return 1000.0
+    last, first = above.lines[-1], below.lines[0]
+    if last.page != first.page:
+        return 1000.0
+    return last.base - first.base if last.column == first.column else habits.leading
+
+
+def _is_centred(part: Part, habits: Habits) -> bool:
+    for line in part.lines:
+        frame = habits.frame(line)
+        before, after = line.x0 - frame.left, frame.right - line.x1
+        if before < habits.size or abs(before - after) > max(habits.size * 2, before * 0.2):
+            return False
+    return True
+
+
+def _is_leader(text: str) -> bool:
+    return re.search(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$", text) is not None
+
+
+def _levels(ranks: Sequence[float]) -> dict[float, int]:
+    """Level of each rank, the largest first."""
+    levels: dict[float, int] = {}
+    level, last = 0, 0.0
+    for rank in sorted(set(ranks), reverse=True):
+        if not level or last - rank > 0.25:
+            level = min(level + 1, _LEVELS)
+        levels[rank], last = level, rank
+    return levels
+
+
+# -- scenes ----------------------------------------------------------------------------------------
+
+
+def _with_scenes(parts: Sequence[Part], habits: Habits) -> Iterator[Part]:
+    """Parts, with a scene break where much room is between two paragraphs of a page."""
+    above: Part | None = None
+    for part in parts:
+        if part.kind == "text":
+            if above is not None and _is_scene(above, part, habits):
+                yield Part("scene")
+            above = part
+        elif part.kind == "heading":
+            above = None
+        yield part
+
+
+def _is_scene(above: Part, below: Part, habits: Habits) -> bool:
+    last, first = above.lines[-1], below.lines[0]
+    body = all(abs(line.size - habits.size) <= habits.size * 0.06 for line in (last, first))
+    if not body or last.page != first.page or last.column != first.column:
+        return False
+    if is_scene_break(above.text) or is_scene_break(below.text):
+        return False
+    room = last.base - first.base
+    return habits.between + habits.leading * _SCENE < room < habits.between + habits.leading * 4

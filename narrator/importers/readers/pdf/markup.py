@@ -1,0 +1,232 @@
+"""The parts of a book -> documents of XHTML, with what its bookmarks point to.
+
+A document ends where a page does and something new begins on the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
+
+from lxml import etree
+
+from narrator.importers.readers import xhtml
+from narrator.importers.readers.package import TocEntry
+from narrator.importers.readers.pages import SourcePage
+from narrator.importers.readers.pdf.layout import Part
+from narrator.importers.readers.pdf.lines import Run, TextLine, is_cjk
+
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+MARK_LEFT = "reference to a note"
+_TITLE_WORDS = 30
+
+
+class Bookmark(NamedTuple):
+    """An entry of a PDF's outline."""
+
+    title: str
+    level: int
+    page: int
+    height: float | None
+    """From the foot of the page, where it says so."""
+
+
+def documents_of(
+    parts: Sequence[Part], name: str, bookmarks: Sequence[Bookmark]
+) -> tuple[list[SourcePage], list[TocEntry]]:
+    """Documents, and the entries of a table of contents that point into them."""
+    pointed = dict(_pointed(parts, bookmarks))
+    pages: list[SourcePage] = []
+    places: dict[int, str] = {}
+    """Bookmark -> document."""
+    for group in _documents(parts):
+        path = f"{name}, page {_page(group) + 1}"
+        path = path if all(path != page.path for page in pages[-1:]) else f"{path} (more)"
+        root = etree.Element("html")
+        body = etree.SubElement(root, "body")
+        for part in group:
+            element = _element(body, part)
+            element.set(
+                xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
+            )
+            for number in pointed.get(id(part), ()):
+                etree.SubElement(element, "a", id=f"entry-{number}")
+                element.insert(0, element[-1])
+                _move_text(element)
+                places[number] = path
+        pages.append(SourcePage(path, root))
+    numbered = [
+        (mark.level, TocEntry(mark.title, places[number], f"entry-{number}"))
+        for number, mark in enumerate(bookmarks)
+        if number in places
+    ]
+    return pages, _nested(numbered)
+
+
+def _move_text(element: etree._Element) -> None:
+    """The text that an anchor was put before stands behind it."""
+    element[0].tail, element.text = element.text, None
+
+
+def _nested(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
+    top: list[TocEntry] = []
+    place = 0
+    while place < len(entries):
+        level, entry = entries[place]
+        end = place + 1
+        while end < len(entries) and entries[end][0] > level:
+            end += 1
+        children = tuple(_nested(entries[place + 1 : end]))
+        top.append(TocEntry(entry.title, entry.path, entry.fragment, children))
+        place = end
+    return top
+
+
+def _page(parts: Sequence[Part]) -> int:
+    return next((part.lines[0].page for part in parts if part.lines), 0)
+
+
+def _documents(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    group: list[Part] = []
+    for part in parts:
+        if part.begins_page and group:
+            yield group
+            group = []
+        group.append(part)
+    if group:
+        yield group
+
+
+# -- bookmarks -------------------------------------------------------------------------------------
+
+
+def _pointed(
+    parts: Sequence[Part], bookmarks: Sequence[Bookmark]
+) -> Iterator[tuple[int, list[int]]]:
+    """Parts, by id, and the numbers of the bookmarks that point to them."""
+    shown = [part for part in parts if part.kind in ("text", "heading")]
+    by_page = {
+        page: list(group) for page, group in groupby(shown, key=lambda part: part.lines[0].page)
+    }
+    found: dict[int, list[int]] = {}
+    for number, mark in enumerate(bookmarks):
+        near = by_page.get(mark.page, [])
+        part = _titled(near, mark) or _below(near, mark) or _after(shown, mark.page)
+        if part is not None:
+            found.setdefault(id(part), []).append(number)
+    yield from found.items()
+
+
+def _titled(parts: Sequence[Part], mark: Bookmark) -> Part | None:
+    """The part that says a bookmark's title, alone or with those below it; a heading from then."""
+    wanted = _letters(mark.title)
+    for place, part in enumerate(parts):
+        said = ""
+        for below in parts[place : place + 3]:
+            if len(below.text.split()) > _TITLE_WORDS:
+                break
+            said += _letters(below.text)
+            if wanted and said == wanted:
+                return part
+    return next(
+        (p for p in parts if p.kind == "heading" and (said := _letters(p.text)) and said in wanted),
+        None,
+    )
+
+
+def _below(parts: Sequence[Part], mark: Bookmark) -> Part | None:
+    """The first part at or below the height that a bookmark points to."""
+    if mark.height is None:
+        return parts[0] if parts else None
+    lower = (p for p in parts if p.lines[0].base <= mark.height)
+    return next(lower, None)
+
+
+def _after(parts: Sequence[Part], page: int) -> Part | None:
+    return next((part for part in parts if part.lines[0].page > page), None)
+
+
+def _letters(text: str) -> str:
+    return "".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+# -- elements --------------------------------------------------------------------------------------
+
+
+def _element(body: etree._Element, part: Part) -> etree._Element:
+    """An element of a part, at the end of the body."""
+    if part.kind == "scene":
+        return etree.SubElement(body, "hr")
+    if part.kind == "heading":
+        element = etree.SubElement(body, f"h{part.level}")
+        _write(element, (replace(run, em=False, strong=False) for run in joined(part.lines)))
+        return element
+    if part.kind == "note":
+        aside = etree.SubElement(body, "aside", {_EPUB_TYPE: "footnote"})
+        aside.set("id", part.lines[0].note or "")
+        _write(etree.SubElement(aside, "p"), joined(part.lines))
+        return aside
+    element = etree.SubElement(body, "p")
+    if part.kind == "left":
+        element.set(xhtml.LEFT, part.lines[0].left or "")
+    _write(element, joined(part.lines))
+    return element
+
+
+def joined(lines: Sequence[TextLine]) -> Iterator[Run]:
+    """The runs of lines, one after the other; a line's end is one of the text, so that words which
+    it parts are known."""
+    last = ""
+    for line in lines:
+        for number, run in enumerate(line.runs):
+            text = run.text
+            if not number:
+                text = text.lstrip()
+                text = _between(last, text) + text
+            yield replace(run, text=text)
+        last = line.text.rstrip()
+
+
+def _between(above: str, below: str) -> str:
+    """What stands between two lines."""
+    if not above or not below:
+        return ""
+    if is_cjk(above[-1]) and is_cjk(below[0]):
+        return ""
+    dash = above.endswith("—") and above[-2:-1].strip() and below[0].isalnum()
+    return "" if dash or (below.startswith("—") and below[1:2].strip()) else "\n"
+
+
+def _write(element: etree._Element, runs: Iterable[Run]) -> None:
+    """Write runs into an element, those of one look as one."""
+    alike = groupby(runs, key=lambda run: (run.em, run.strong, run.raised, run.note))
+    for (em, strong, raised, note), group in alike:
+        text = "".join(run.text for run in group)
+        if note is not None:
+            _write_mark(element, text, note)
+            continue
+        inner = element
+        for name in ("strong" * strong, "em" * em, "sup" * raised):
+            inner = etree.SubElement(inner, name) if name else inner
+        _append(inner, text)
+
+
+def _write_mark(element: etree._Element, text: str, note: str) -> None:
+    """The mark of a note; without a note to lead to it is left out."""
+    link = etree.SubElement(element, "a")
+    if note:
+        link.set("href", f"#{note}")
+    else:
+        link.set(xhtml.LEFT, MARK_LEFT)
+    etree.SubElement(link, "sup").text = text
+
+
+def _append(element: etree._Element, text: str) -> None:
+    text = "".join(one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff"))
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text

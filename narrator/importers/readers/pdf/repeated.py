@@ -1,0 +1,102 @@
+"""What stands on many pages at one height: running heads and feet, and the numbers of pages.
+
+Knows lines, not what they are lines of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from narrator.importers.counting import ROMAN
+from narrator.importers.readers.pdf.lines import TextLine
+
+HEAD = "running head or foot"
+NUMBER = "page number"
+_EDGE = 2
+"""Lines at the top and at the foot of a page that may come again."""
+_NEAR = 3.0
+"""Points by which the heights of what comes again differ."""
+_OFTEN = 3
+_LONGEST = 120
+"""Characters of a running head."""
+_SLOT_SHARE = 0.25
+"""Of the pages that have a running head at a height: then what else stands there is one."""
+_FIGURES = re.compile(rf"\d+|\b{ROMAN}\b", re.IGNORECASE)
+_BARE = re.compile(
+    rf"\W*(?:\d{{1,4}}|{ROMAN}|(?:page|seite|p\.|pag\.|página|s\.)?\s*\d{{1,4}}"
+    r"(?:\s*(?:/|of|von|de|di|van)\s*\d{1,4})?)\W*",
+    re.IGNORECASE,
+)
+
+
+def leave_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
+    """Set aside running heads, feet and page numbers."""
+    for at_top in (True, False):
+        for _ in range(_EDGE):
+            if not _leave_outermost(pages, at_top):
+                break
+
+
+def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
+    edges = [list(_outermost(lines, at_top)) for lines in pages]
+    again = _coming_again(line for edge in edges for line in edge)
+    if not again:
+        return False
+    heights: dict[int, set[int]] = defaultdict(set)
+    for line in again:
+        for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
+            heights[near].add(line.page)
+    shown = sum(bool(edge) for edge in edges)
+    often = max(_OFTEN, shown * _SLOT_SHARE)
+    taken = {id(line) for line in again}
+    sizes = {round(line.size) for line in again}
+    for edge in edges:
+        for line in edge:
+            of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
+            if id(line) in taken or (of_slot and len(line.text) <= _LONGEST and _is_apart(line)):
+                line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
+    return True
+
+
+def _outermost(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
+    """The lines at the top or at the foot of a page, side by side."""
+    kept = [line for line in lines if line.left is None]
+    if kept:
+        edge = max(x.base for x in kept) if at_top else min(x.base for x in kept)
+        yield from (line for line in kept if abs(line.base - edge) < _NEAR)
+
+
+def _is_apart(line: TextLine) -> bool:
+    """Whether a line does not end as one of a text does that goes on."""
+    return not line.text.rstrip().endswith(("-", ",", ";"))
+
+
+def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
+    """Of lines those whose words come again at the same height on other pages, but for figures."""
+    alike: dict[str, list[TextLine]] = defaultdict(list)
+    for line in lines:
+        if len(line.text) <= _LONGEST:
+            alike[_without_figures(line.text)].append(line)
+    again: list[TextLine] = []
+    for words, group in alike.items():
+        middle = median(line.base for line in group)
+        level = [line for line in group if abs(line.base - middle) < _NEAR]
+        if len(level) >= _OFTEN and (words != "#" or _count_on(level)):
+            again += level
+    return again
+
+
+def _without_figures(text: str) -> str:
+    return " ".join(_FIGURES.sub("#", text).casefold().split())
+
+
+def _count_on(lines: Sequence[TextLine]) -> bool:
+    """Whether numbers grow with their pages, most of them."""
+    said = [(line.page, int(found[0])) for line in lines if (found := re.search(r"\d+", line.text))]
+    if len(said) < _OFTEN:
+        return True  # Roman
+    offset = median(number - page for page, number in said)
+    return sum(abs(number - page - offset) < 1 for page, number in said) * 2 >= len(said)
