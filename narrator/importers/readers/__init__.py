@@ -17,6 +17,7 @@ from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
+from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.text import read_plain_text
 
@@ -35,6 +36,7 @@ FORMATS: Mapping[Kind, Format] = {
     "epub": Format("EPUB", read_epub),
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
+    "fountain": Format("Fountain", read_fountain),
 }
 
 
