@@ -54,6 +54,8 @@ class Block:
     """Words at its beginning that its markup sets apart, as speakers' names are."""
     is_name: bool = False
     """Whether its markup says that they are a speaker's."""
+    is_narrated: bool = False
+    """Whether its markup says that it is no speaker's, and no direction."""
     document: int = 0
     """Number of the document or page that it stands in."""
     rows: list[str] = field(default_factory=list)

@@ -31,6 +31,8 @@ class Habits:
     """Else what is in brackets may be an editor's: “I told [the company] so”."""
     in_brackets: bool = False
     """Then what is in round ones is said, unless it is in italics."""
+    is_marked: bool = False
+    """Whether markup says what is one: then what is in italics is only stressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _found(said: Styled, start: int, habits: Habits) -> Iterator[tuple[int, int]
         between = not spoken and _stands_between(text, start, *found.span())
         if (between or _is_slanted(said, *found.span())) and _is_words(found[0]):
             yield found.span()
-    if habits.is_play:
+    if habits.is_play and not habits.is_marked:
         yield from _unbracketed(said, start)
 
 

@@ -284,3 +284,24 @@ def _capital(piece: str) -> str:
     if piece[:2] in ("Mc", "MC") and len(piece) > 4:
         return f"Mc{piece[2:].capitalize()}"
     return piece.lower() if piece[:1].isdigit() else piece[:1] + piece[1:].lower()
+
+
+def lowered_capitals(text: str, begins: bool = True) -> str:
+    """Words of capitals in ordinary letters, all else as it is: `INT. HOUSE - DAY` is
+    `Int. House - Day`, or where they begin nothing `(ON THE PHONE)` is `(on the phone)`.
+
+    What is only consonants is spelled out, and stays: `TV`, `BBC`.
+    """
+    if not begins and not text.isupper():
+        return text
+
+    def lowered(found: re.Match[str]) -> str:
+        word = found[0]
+        if re.fullmatch(r"\d+(?:ST|ND|RD|TH)", word):
+            return word.lower()
+        if not re.search(r"[AEIOUYÀ-ÝА-ЯΑ-Ω]", word) or not word.isupper():
+            return word
+        made = _lowered(word, found.start()) if begins else word.lower()
+        return made if len(made) == len(word) else word
+
+    return re.sub(r"[^\W_](?:[\w&’'.-]*[^\W_])?", lowered, text)

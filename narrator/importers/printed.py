@@ -115,7 +115,8 @@ class _Labeller:
         texts = [look.said.text for look in dialogue.looks]
         square = sum(len(_BRACKETS.findall(text)) for text in texts)
         rounded = sum(text.count("(") for text in texts)
-        self.habits = Habits(dialogue.is_play, square > 2 and 2 * square >= rounded)
+        in_brackets = square > 2 and 2 * square >= rounded
+        self.habits = Habits(dialogue.is_play, in_brackets, dialogue.is_script)
         self.at: _OpenSpeech | None = None
         self.held: Block | None = None
         """A name that stands alone, until something is said under it."""
@@ -184,7 +185,10 @@ class _Labeller:
     def _unlabelled(self, look: Look) -> Iterator[Block]:
         text = look.said.text
         pending = self.at is not None and self.at.is_pending
-        if look.is_direction:
+        if look.block.is_narrated:
+            yield from self._unsaid()
+            yield _made(look, 0, len(text))
+        elif look.is_direction:
             whole = SpeechPiece(0, len(text), True)
             if not self._takes_style(look, whole):
                 yield self._direction(look, whole)

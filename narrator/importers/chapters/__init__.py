@@ -48,6 +48,9 @@ LEVELS = (
 )  # fmt: skip
 """For sources whose headings are marked, with levels, and nothing else is."""
 
+SCRIPT = (ChapterRule("a piece begins at each heading", levels.start_at_each),)
+"""For sources whose reader has said which headings are chapters', as those of scripts do."""
+
 FOLDER = (
     ChapterRule("a file is a chapter, or has several headings of chapters", files.start_at_several),
 )

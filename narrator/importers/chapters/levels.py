@@ -85,6 +85,16 @@ def leave_title(outline: Outline) -> None:
     outline.starts[places[0] + 1] = Start(as_it_stands=True, placed=True)
 
 
+def start_at_each(outline: Outline) -> None:
+    """Begin a piece at each heading, all of which are chapters'."""
+    outline.starts[0] = Start(as_it_stands=True, placed=True)
+    chapters = [(place, place) for place in outline.headings()]
+    for place, _ in chapters:
+        title = outline.blocks[place].text
+        outline.starts[place] = Start(title, as_it_stands=True, placed=True)
+    _leave_empty(outline, chapters)
+
+
 def _first(outline: Outline) -> int:
     """Where the text begins, below front matter."""
     return 1 if outline.blocks[:1] and outline.blocks[0].kind == "left" else 0

@@ -9,6 +9,8 @@ from lxml import etree
 from narrator.importers.book import names
 from narrator.importers.readers.archive import types_of
 
+NARRATED = "narrated"
+"""Class of what ends a speech and is the narrator's: the heading of a scene."""
 _NAME_TYPES = names("persona z3998:persona")
 _NAME_CLASS = re.compile(
     r"(?<![\w-])(speaker|spkr|persona|char(acter)?-?name|dramatis)\d?(?![\w-])", re.IGNORECASE
@@ -28,6 +30,11 @@ def is_name(element: etree._Element) -> bool:
 def is_told(element: etree._Element) -> bool:
     """Whether an element's types or classes are those of a stage direction."""
     return bool(_TOLD.search(f"{types_of(element)} {element.get('class', '')}"))
+
+
+def is_narrated(element: etree._Element) -> bool:
+    """Whether an element's class says that no speaker says it, and that it is no direction."""
+    return element.get("class") == NARRATED
 
 
 def is_first_of_two(cell: etree._Element) -> bool:

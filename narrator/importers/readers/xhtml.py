@@ -185,7 +185,7 @@ class _BodyWalker:
         self.em = self.strong = self.told = self.links = self.preformatted = self.rows = 0
         self.apart = ""
         """What markup sets apart at the beginning of the paragraph in hand."""
-        self.is_name = False
+        self.is_name = self.is_narrated = False
         self.language: str | None = None
         """Of the words that are read."""
         self.languages: set[str | None] = set()
@@ -228,6 +228,7 @@ class _BodyWalker:
         self._inside(element, name, types, classes)
         self._set_apart(element, 0, name == "dt" or stage.is_first_of_two(element))
         self.told -= told
+        self.is_narrated = stage.is_narrated(element)
         self.flush()
         if name in ("p", "div") and all(b.reason == _PICTURE for b in self.blocks[count:]):
             self._empty(element, classes)
@@ -430,6 +431,7 @@ class _BodyWalker:
             block = made_of("scene" if is_scene_break(text) else "text", self.source, lines)
             block.characters -= added
             block.language = language
+            block.is_narrated = self.is_narrated
             if not number:
                 block.apart, block.is_name = apart, is_name
             added = 0
@@ -439,6 +441,7 @@ class _BodyWalker:
             block.containers = tuple(self.containers)
             block.linked = linked if len(parted) == 1 else 0
             self._add(block)
+        self.is_narrated = False
         if self.heading is None:
             self._add_left()
 
