@@ -1,4 +1,4 @@
-"""What is on a page of the web, or in a word processor's HTML, that is not the text: marked as such.
+"""What is on a page of HTML that is not the text, marked as such.
 
 Menus, forms, comments, what browsers do not show; running heads, comments and tracked deletions of
 word processors; preface of an archive of stories, notice of a library. Marks elements with
@@ -8,12 +8,12 @@ word processors; preface of an archive of stories, notice of a library. Marks el
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from lxml import etree
 
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
+from narrator.importers.readers.styles import name_of
 from narrator.importers.readers.xhtml import LEFT, note_targets
 
 _MENU = "menu or tool of a web page"
@@ -33,13 +33,14 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, why in (
         (r"comments?|comments?-?(list|section|area|thread|form|respond)|disqus[\w-]*|respond",
          "comments of readers"),
-        (r"share|shar(e|ing)-?(links?|buttons?|bar|this)|sharedaddy|addtoany[\w-]*|social(-[\w-]+)?",
+        (r"share|shar(e|ing)-?(links?|buttons?|this)|sharedaddy|addtoany\w*|social(-[\w-]+)?",
          _MENU),
         (r"skip-?(link|nav|to[\w-]*)s?|screen-reader-text|sr-only|visually-?hidden|mw-jump-link",
          _MENU),
         (r"bread-?crumbs?(-[\w-]+)?|pagination|post-navigation|nav-?links|site-(header|footer)|"
          r"navbar|navbox|navigation-?(bar|menu)?|menu(-[\w-]+)?", _MENU),
-        (r"cookie[\w-]*|gdpr[\w-]*|newsletter[\w-]*|subscribe[\w-]*|advert[\w-]*|adsbygoogle", _MENU),
+        (r"entry-(meta|footer)|post-(meta|footer)|posted-on|post-?date", _ASIDE),
+        (r"cookie[\w-]*|gdpr\w*|newsletter[\w-]*|subscribe[\w-]*|advert[\w-]*|adsbygoogle", _MENU),
         (r"side-?bar|related(-?(posts|articles|stories))?|jp-relatedposts", _ASIDE),
         (r"noprint|ws-noexport|mw-editsection|printfooter|catlinks|mw-navigation|mw-panel|"
          r"headertemplate|wst-header|ws-header|license(container)?", _OUTSIDE),
@@ -50,10 +51,14 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )  # fmt: skip
 """What classes and ids of web pages, and of Word, say."""
 
-_WORD_ELEMENT = re.compile(r"mso-element:\s*(foot|end)note(?!-)", re.IGNORECASE)
 _WORD_COMMENT = re.compile(r"mso-element:\s*comment|mso-comment-", re.IGNORECASE)
 _GOOGLE_COMMENT = re.compile(r"#?cmnt(_ref)?\d+")
 _OFFICE_TITLES = names("header footer")
+_INLINE = names("h1 h2 h3 h4 h5 h6 a em i b strong")
+"""What may be called `comment` or `share` and still be words of the text."""
+_LINE_END = re.compile(r"[\s.…·]*\d*$")
+_HEADINGS = tuple(f"{{*}}h{level}" for level in range(1, 7))
+_TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _END = re.compile(r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _NOTICE = "notice of Project Gutenberg"
@@ -65,6 +70,9 @@ def leave_furniture(root: etree._Element, path: str) -> None:
     body = next(root.iter("{*}body"), root)
     page = _Page(body, path)
     page.leave_of_programs()
+    page.leave_notes()
+    page.leave_titles()
+    page.leave_contents()
     page.leave_of_archives()
     page.leave_named()
     page.keep_main()
@@ -78,8 +86,8 @@ class _Page:
         self.body = body
         self.sizes = _sizes(body)
         self.most = self.sizes[body] / 2
-        ids = {href.partition("#")[2] for _, href in note_targets(body, path)}
-        self.notes = {one for one in body.iter("{*}*") if ids & {one.get("id"), one.get("name")}}
+        self.path = path
+        self.notes: set[etree._Element] = set()
         """What note references lead to."""
 
     def leave(self, element: etree._Element, why: str) -> None:
@@ -99,17 +107,16 @@ class _Page:
                 self.leave(element, why)
 
     def _why(self, element: etree._Element) -> str | None:
-        name, types = _name(element), types_of(element).split()
+        name, types = name_of(element), types_of(element).split()
         if "note" in " ".join(types):
             return None
         if name == "header":
             return None if _within_text(element) else _ASIDE if _is_menu(element) else "title page"
-        if name == "footer" and _within_text(element):
-            return None
-        if found := _TAGS.get(name) or next((_ROLES[t] for t in types if t in _ROLES), None):
+        told = None if name == "footer" and _within_text(element) else _TAGS.get(name)
+        if found := told or next((_ROLES[t] for t in types if t in _ROLES), None):
             return found
         said = f"{element.get('class', '')} {element.get('id', '')}"
-        if _name(element) in ("h1", "h2", "h3", "h4", "h5", "h6", "a", "em", "i", "b", "strong"):
+        if name in _INLINE:
             return next((why for pattern, why in _NAMED[2:3] if pattern.search(said)), None)
         return next((why for pattern, why in _NAMED if pattern.search(said)), None)
 
@@ -129,19 +136,24 @@ class _Page:
                     self.leave(child, _OUTSIDE)
 
     def leave_of_programs(self) -> None:
-        """What Word, Google Docs and LibreOffice write that is no text, and their notes."""
+        """What Word, Google Docs and LibreOffice write that is no text."""
         is_word = any(True for _ in self.body.iterfind(".//{*}p[@class='MsoNormal']"))
+        is_google = "doc-content" in self.body.get("class", "").split()
         for element in self.body.iter("{*}*"):
-            style, name = element.get("style", ""), _name(element)
-            if _WORD_ELEMENT.search(style):
-                element.set(LEFT, "note")
-            elif _WORD_COMMENT.search(style):
+            if element.get(LEFT) is not None:
+                continue
+            style, name = element.get("style", ""), name_of(element)
+            if _WORD_COMMENT.search(style):
                 self.leave(element, _COMMENT)
             elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
                 holder = element.getparent()
-                within = holder is not None and _name(holder) == "p" and holder.getparent()
+                within = holder is not None and name_of(holder) == "p" and holder.getparent()
                 is_body = element.get("id", "").startswith("cmnt") and "_" not in element.get("id")
                 self.leave(within if is_body and within is not None else element, _COMMENT)
+            elif name == "div" and element.getparent() is self.body and is_google:
+                self.leave(element, "header or footer of a page")
+            elif name == "img" and _is_rule(element):
+                element.set("class", "separator")
             elif name == "div" and element.get("title") in _OFFICE_TITLES:
                 self.leave(element, "header or footer of a page")
             elif name == "div" and _CONTENTS.fullmatch(element.get("id", "")):
@@ -149,8 +161,42 @@ class _Page:
             elif is_word and name == "del":
                 self.leave(element, "deleted text")
 
+    def leave_notes(self) -> None:
+        """Notes of several paragraphs in a box of their own, as word processors write them."""
+        ids = {fragment for _, fragment in note_targets(self.body, self.path, set())}
+        said = ((one, {one.get("id"), one.get("name")}) for one in self.body.iter("{*}*"))
+        self.notes = {one for one, names in said if ids & names}
+        for one in self.notes:
+            first = next((e for e in (one, *one.iterancestors()) if name_of(e) == "p"), None)
+            box = None if first is None else first.getparent()
+            if box is None or name_of(box) != "div" or box[0] is not first or one.get(LEFT):
+                continue
+            if sum(other in self.notes for other in box.iter("{*}*")) == 1 and not _headed(box):
+                box.set(LEFT, "note")
+
+    def leave_titles(self) -> None:
+        """The title above the text, where its style says that it is no heading but the title."""
+        for element in self.body.iter("{*}p", *_HEADINGS):
+            if name_of(element) != "p":
+                return
+            if _TITLE_CLASS.search(element.get("class", "")):
+                self.leave(element, "title page")
+
+    def leave_contents(self) -> None:
+        """Lines that are links to headings of the page, in their words: too few to be told else."""
+        headings: dict[str, str] = {}
+        for heading in self.body.iter(*_HEADINGS):
+            for one in heading.iter("{*}*"):
+                for key in filter(None, (one.get("id"), one.get("name"))):
+                    headings[key] = _text(heading)
+        for line in self.body.iter("{*}p", "{*}li") if headings else ():
+            links = list(line.iter("{*}a"))
+            said = headings.get(links[0].get("href", "")[1:]) if links else None
+            if said and _LINE_END.sub("", _text(line)) == said:
+                self.leave(line, "table of contents")
+
     def leave_of_archives(self) -> None:
-        """What the Archive of Our Own writes around a story: facts of it, and its author's notes."""
+        """What the Archive of Our Own writes around a story: its facts, notes of its author."""
         if self.body.find(".//{*}dl[@class='tags']") is None:
             return
         for element in self.body.iter("{*}div"):
@@ -158,7 +204,7 @@ class _Page:
                 self.leave(element, "facts about the work and notes of its author")
             elif "meta" in element.get("class", "").split():
                 for child in element.iterchildren("{*}*"):
-                    if _name(child) not in ("h1", "h2", "h3"):
+                    if name_of(child) not in ("h1", "h2", "h3"):
                         self.leave(child, "notes of the author")
 
     def leave_notice(self) -> None:
@@ -172,6 +218,20 @@ class _Page:
             elif _END.search(text):
                 _mark_beside(self.body, element, before=False)
                 return
+
+
+def _text(element: etree._Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def _is_rule(image: etree._Element) -> bool:
+    """Whether a picture is a line across the page, as LibreOffice writes one."""
+    width, height = (image.get(key, "") for key in ("width", "height"))
+    return width.isdecimal() and height.isdecimal() and int(width) >= 100 and int(height) <= 4
+
+
+def _headed(box: etree._Element) -> bool:
+    return next(box.iter(*_HEADINGS), None) is not None
 
 
 def _mark_beside(body: etree._Element, element: etree._Element, before: bool) -> None:
@@ -190,15 +250,11 @@ def _is_around(element: etree._Element) -> bool:
     return any(one is not element and one.get(LEFT) == _NOTICE for one in element.iter("{*}*"))
 
 
-def _name(element: etree._Element) -> str:
-    return etree.QName(element).localname.lower()
-
-
 def _sizes(body: etree._Element) -> dict[etree._Element, int]:
     """Visible characters in each element."""
     sizes: dict[etree._Element, int] = {}
     for element in reversed(list(body.iter("{*}*"))):
-        if _name(element) in ("script", "style", "template"):
+        if name_of(element) in ("script", "style", "template"):
             sizes[element] = 0
             continue
         inside = sum(sizes.get(child, 0) + count_characters(child.tail or "") for child in element)
@@ -207,17 +263,15 @@ def _sizes(body: etree._Element) -> dict[etree._Element, int]:
 
 
 def _within(element: etree._Element, name: str) -> bool:
-    return any(_name(above) == name for above in element.iterancestors())
+    return any(name_of(above) == name for above in element.iterancestors())
 
 
 def _within_text(element: etree._Element) -> bool:
-    return any(_name(above) in ("article", "main", "section") for above in element.iterancestors())
+    return any(
+        name_of(above) in ("article", "main", "section") for above in element.iterancestors()
+    )
 
 
 def _is_menu(header: etree._Element) -> bool:
     """Whether the head of a page holds what leads to other pages, not only its title."""
-    return any(_inside(header))
-
-
-def _inside(header: etree._Element) -> Iterator[etree._Element]:
-    return header.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img")
+    return next(header.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img"), None) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -120,7 +120,7 @@ class _Site:
         except markup.BadMarkup as error:
             what = str(error) if name == self.path.name else f"{name}: {error}"
             raise ImportFailed(Problem(self.path, None, what)) from None
-        if any(map(str.isupper, etree.QName(root).localname)):
+        if any(map(str.isupper, str(root.tag).rpartition("}")[2])):
             _lower(root)
         return root
 
@@ -243,5 +243,6 @@ def _lower(root: etree._Element) -> None:
         said: Mapping[str, str] = {
             str(key).lower(): str(element.get(key)) for key in element.keys()
         }  # noqa: SIM118  # as lxml has it
+        said = [(str(key).lower(), value) for key, value in element.attrib.items()]
         element.attrib.clear()
         element.attrib.update(said)

@@ -21,7 +21,6 @@ from narrator.importers.chapters import CHOSEN, MARKUP, ChapterRule, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.languages import keep_foreign
 from narrator.importers.matter import BookContext, kind_of_type
-from narrator.importers.readers.archive import resolve
 from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.xhtml import Document, note_targets, read_document
 
@@ -186,9 +185,9 @@ def _documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, Docum
     """The blocks of all pages, by name."""
     known = {page.path.casefold(): page.path for page in pages}
     notes: dict[str, set[str]] = {}
+    called: set[tuple[str, str]] = set()
     for page in pages:
-        for base, href in note_targets(page.root, page.path):
-            target, fragment = resolve(base, href)
+        for target, fragment in note_targets(page.root, page.path, called):
             notes.setdefault(known.get(target.casefold(), target), set()).add(fragment)
     words = _known_words([page.root for page in pages])
     return {

@@ -50,6 +50,11 @@ def declarations(style: str) -> dict[str, str]:
     }
 
 
+def name_of(element: etree._Element) -> str:
+    """An element's name in small letters, without its namespace; Word has names with colons."""
+    return str(element.tag).rpartition("}")[2].lower()
+
+
 def write_styles(root: etree._Element, rules: Rules) -> None:
     """Write what rules say of an element's classes into its own `style`, which counts more."""
     if not rules:
@@ -57,7 +62,7 @@ def write_styles(root: etree._Element, rules: Rules) -> None:
     order = {key: place for place, key in enumerate(rules)}
     for element in root.iter("{*}*"):
         classes = element.get("class", "").split()
-        name = etree.QName(element).localname.lower()
+        name = name_of(element)
         keys = {key for one in classes for key in (("", one), (name, one)) if key in rules}
         if not keys:
             continue

@@ -90,7 +90,7 @@ def _first_heading(root: etree._Element) -> str:
 
 
 def _titled(root: etree._Element) -> str | None:
-    """What is set as a title by Word or Google Docs, or else the only heading of the first level."""
+    """What Word or Google Docs set as a title, else the only heading of the first level."""
     classes = {"title", "MsoTitle"}
     for paragraph in root.iter("{*}p"):
         if classes.intersection(paragraph.get("class", "").split()) and _text(paragraph):

@@ -144,12 +144,33 @@ def read_document(
     )
 
 
-def note_targets(root: etree._Element, path: str) -> Iterator[tuple[str, str]]:
-    """Base document and href of each note reference in a document."""
+def note_targets(
+    root: etree._Element, path: str, called: set[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Document and id that each note reference in a document leads to.
+
+    `called` are the places of references so far: what leads to one of them leads back from a note.
+    """
     body = next(root.iter("{*}body"), root)
     for link in body.iter("{*}a"):
-        if link.get("href") and _is_note_reference(link):
-            yield path, link.get("href", "")
+        if not link.get("href") or not _is_note_reference(link) or _is_within_left(link):
+            continue
+        target = resolve(path, link.get("href", ""))
+        if target not in called:
+            called.update((path, anchor) for anchor in _anchors_of(link))
+            yield target
+
+
+def _is_within_left(link: etree._Element) -> bool:
+    return any(one.get(LEFT) is not None for one in (link, *link.iterancestors()))
+
+
+def _anchors_of(link: etree._Element) -> Iterator[str]:
+    """The ids by which what leads back from a note means a reference."""
+    parent = link.getparent()
+    around = [parent] if parent is not None and _name(parent) in ("sup", "span") else []
+    for element in (*around, *link.iter("{*}*")):
+        yield from filter(None, (element.get("id"), element.get("name")))
 
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -473,7 +494,7 @@ class _BodyWalker:
         elif name == "hr":
             self.flush()
             self._anchor(element)
-            if not _PAGE_CLASS.search(element.get("class", "")):
+            if not (_PAGE_CLASS.search(element.get("class", "")) or _is_hidden(element)):
                 self._add(Block("scene", self.source))
             self.children(element)
         else:
@@ -572,6 +593,9 @@ class _BodyWalker:
 
     def leave(self, element: etree._Element, why: str) -> None:
         """Set the words of `element` aside."""
+        if why == "note" and sum(one in self.notes for one in element.iterdescendants("{*}*")) > 1:
+            self._leave_notes(element)
+            return
         block = left_out(self.source, seen(" ".join(_runs(element))), why)
         block.note = tuple(_keys(self.path, element)) if why == "note" else ()
         block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
@@ -584,6 +608,14 @@ class _BodyWalker:
             self._add(block)
         else:
             self.anchors += block.anchors
+
+    def _leave_notes(self, element: etree._Element) -> None:
+        """Set aside what holds several notes, each by itself."""
+        self._add(left_out(self.source, seen(element.text or ""), "note"))
+        for child in element:
+            if _name(child):
+                self.leave(child, "note")
+            self._add(left_out(self.source, seen(child.tail or ""), "note"))
 
     def _text(self, text: str | None) -> None:
         if not text:
