@@ -48,6 +48,12 @@ LEVELS = (
 )  # fmt: skip
 """For sources whose headings are marked, with levels, and nothing else is."""
 
+OFFICE = (
+    *LEVELS,
+    ChapterRule("what stands above the first heading may be no text", levels.judge_front),
+)
+"""For sources of word processors: one document, whose headings are marked or judged by looks."""
+
 FOLDER = (
     ChapterRule("a file is a chapter, or has several headings of chapters", files.start_at_several),
 )

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
+from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.markdown import read_markdown
@@ -35,6 +36,7 @@ FORMATS: Mapping[Kind, Format] = {
     "epub": Format("EPUB", read_epub),
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
+    "docx": Format("Word", read_docx),
 }
 
 
