@@ -50,6 +50,11 @@ LEVELS = (
 
 SCRIPT = (ChapterRule("a piece begins at each heading", levels.start_at_each),)
 """For sources whose reader has said which headings are chapters', as those of scripts do."""
+OFFICE = (
+    *LEVELS,
+    ChapterRule("what stands above the first heading may be no text", levels.judge_front),
+)
+"""For sources of word processors: one document, whose headings are marked or judged by looks."""
 
 FOLDER = (
     ChapterRule("a file is a chapter, or has several headings of chapters", files.start_at_several),

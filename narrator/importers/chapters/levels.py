@@ -18,6 +18,7 @@ from narrator.importers.chapters.outline import PART_WORDS, Outline, Start
 from narrator.importers.chapters.titles import is_bare
 from narrator.importers.counting import counted
 from narrator.importers.headings import is_prose, is_title
+from narrator.importers.prose import join_heading, plain
 
 _TITLE_WORDS = 15
 _BY = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
@@ -154,11 +155,21 @@ def start_at_levels(outline: Outline) -> None:
             if alone:
                 continue
         kind = matter.kind_of_title(heading.text)
-        start = Start(heading.text, parents=parents, kind=kind, as_it_stands=True, placed=True)
+        title = plain(join_heading(heading.lines)) or heading.text
+        start = Start(title, parents=parents, kind=kind, as_it_stands=True, placed=True)
         outline.starts[begin] = start
         chapters.append((begin, place))
         begin = None
     _leave_empty(outline, chapters)
+
+
+def judge_front(outline: Outline) -> None:
+    """Say what stands above the first heading, where its words tell: rights, a title page."""
+    begin, end = outline.stretches()[0]
+    start = outline.starts.get(begin, Start())
+    if start.kind is None and not start.title and outline.starts.keys() - {begin}:
+        piece = outline.piece(begin, end, start)
+        start.kind = matter.kind_of_words(piece.text, outline.context)
 
 
 def _is_holder(heading: Block, below: Block, alone: bool, top: int, named: int) -> bool:

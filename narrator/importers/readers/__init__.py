@@ -15,6 +15,7 @@ from typing import NamedTuple
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
+from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.html import read_html, read_html_archive
@@ -42,6 +43,7 @@ FORMATS: Mapping[Kind, Format] = {
     "html-archive": Format("an archive of HTML", read_html_archive),
     "pdf": Format("PDF", read_pdf),
     "fountain": Format("Fountain", read_fountain),
+    "docx": Format("Word", read_docx),
 }
 
 

@@ -1,0 +1,497 @@
+"""Word's markup, made ready for mammoth: what this drops in silence is told to it as styles.
+
+Mammoth makes HTML of paragraphs, runs, lists, tables and notes. It does not say what was deleted
+or hidden, in what language words are, or how a paragraph looks by its style. Here each paragraph
+gets a bookmark by whose number its look is found again, and each run a style that says why it is
+left out. Knows WordprocessingML, not zips and not chapters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+
+from lxml import etree
+from mammoth.docx.dingbats import dingbats
+
+from narrator.importers.book import names
+from narrator.importers.readers.looks import Look
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+DELETED = "deleted by a tracked change"
+HIDDEN = "hidden"
+FORMULA = "formula"
+PAGE_NUMBER = "page number"
+CONTENTS = "table of contents"
+LEFT_STYLES = {
+    "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": FORMULA,
+    "left-page": PAGE_NUMBER, "left-ruby": "ruby annotation",
+}  # fmt: skip
+"""Styles of runs that are left out, and why."""
+_STYLE_OF = {why: style for style, why in LEFT_STYLES.items()}
+
+_UNKNOWN = names("fldSimple bdo dir ruby rubyBase rt del moveFrom sdt sdtContent subDoc oMathPara")
+"""Elements around runs and paragraphs that mammoth does not look into, or not as it should."""
+_HEADING = re.compile(
+    r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
+    r"標題|标题|見出し)\s*(\d)",
+    re.IGNORECASE,
+)
+_ROLES = {
+    "title": r"(book )?title|titel|titre|título|titolo",
+    "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
+    "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
+    "date": r"date|datum",
+    "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
+}
+_ROLE = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLES.items()}
+_FIELD = re.compile(r"\s*([A-Za-z]+)")
+_LISTS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_PLAIN_MATH = {
+    "oMath",
+    "oMathPara",
+    "oMathParaPr",
+    "r",
+    "rPr",
+    "t",
+    "ctrlPr",
+    "jc",
+    "sty",
+    "rFonts",
+}
+_LANGUAGES = 40
+"""Languages that one document may mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Properties:
+    """What a style, a paragraph or a run says of itself; None where it says nothing."""
+
+    level: int | None = None
+    role: str | None = None
+    centred: bool | None = None
+    page: bool | None = None
+    space: float | None = None
+    number: tuple[str, str] | None = None
+    """List and level."""
+    bold: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    capitals: bool | None = None
+    hidden: bool | None = None
+    size: float | None = None
+    language: str | None = None
+    link: bool | None = None
+
+    def over(self, base: _Properties) -> _Properties:
+        """What holds where these stand on those of a style."""
+        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(base, **said) if said else base
+
+
+_NONE = _Properties()
+
+
+def name_of(element: etree._Element) -> str:
+    """An element's name without its namespace; "" for what is none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def value_of(element: etree._Element | None, name: str = "val") -> str | None:
+    """An attribute of Word's own namespace."""
+    if element is None:
+        return None
+    return element.get(f"{{{W}}}{name}")
+
+
+def _child(element: etree._Element | None, name: str) -> etree._Element | None:
+    return None if element is None else element.find(f"{{{W}}}{name}")
+
+
+def _is_on(parent: etree._Element | None, name: str) -> bool | None:
+    """A property that is on where it stands, unless it says that it is off."""
+    found = _child(parent, name)
+    return None if found is None else value_of(found) not in ("0", "false", "off", "none")
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", text) else None
+
+
+def _run_properties(rpr: etree._Element | None) -> _Properties:
+    if rpr is None or not len(rpr):
+        return _NONE
+    size = _number(value_of(_child(rpr, "sz")))
+    language = value_of(_child(rpr, "lang"))
+    underline = _child(rpr, "u")
+    drawn = None if underline is None else value_of(underline) not in (None, "none", "0", "false")
+    return _Properties(
+        bold=_is_on(rpr, "b"),
+        italic=_is_on(rpr, "i"),
+        underline=drawn,
+        capitals=_is_on(rpr, "caps"),
+        hidden=_is_on(rpr, "vanish"),
+        size=None if size is None else size / 2,
+        language=language if language and _LANGUAGE.fullmatch(language) else None,
+    )
+
+
+def _paragraph_properties(ppr: etree._Element | None) -> _Properties:
+    if ppr is None or not len(ppr):
+        return _NONE
+    align = value_of(_child(ppr, "jc"))
+    outline = _number(value_of(_child(ppr, "outlineLvl")))
+    numbered = _child(ppr, "numPr")
+    number = None
+    if numbered is not None and (listed := value_of(_child(numbered, "numId"))):
+        number = (listed, value_of(_child(numbered, "ilvl")) or "0")
+    space = _number(value_of(_child(ppr, "spacing"), "before"))
+    return _Properties(
+        level=None if outline is None else (int(outline) + 1 if 0 <= outline < 9 else 0),
+        centred=None if align is None else align == "center",
+        page=_is_on(ppr, "pageBreakBefore"),
+        space=None if space is None else space / 20,
+        number=number,
+    )
+
+
+class Styles:
+    """The styles of a document, each with what it is based on."""
+
+    def __init__(self, root: etree._Element | None) -> None:
+        self._styles: dict[str, etree._Element] = {}
+        self._known: dict[str, _Properties] = {}
+        self.default = _NONE
+        self.normal = ""
+        for style in () if root is None else root.iter(f"{{{W}}}style"):
+            self._styles.setdefault(value_of(style, "styleId") or "", style)
+            if value_of(style, "type") == "paragraph" and value_of(style, "default") in (
+                "1",
+                "true",
+            ):
+                self.normal = value_of(style, "styleId") or ""
+        if root is not None and (defaults := _child(root, "docDefaults")) is not None:
+            rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
+            self.default = _run_properties(rpr).over(_paragraph_properties(ppr))
+
+    def of(self, name: str | None, depth: int = 0) -> _Properties:
+        """What a style says, with all that it is based on."""
+        style = self._styles.get(name or "")
+        if style is None or name is None or depth > 20:
+            return _NONE
+        if name not in self._known:
+            base = self.of(value_of(_child(style, "basedOn")), depth + 1)
+            own = _run_properties(_child(style, "rPr")).over(
+                _paragraph_properties(_child(style, "pPr"))
+            )
+            self._known[name] = _named(value_of(_child(style, "name")) or name, own).over(base)
+        return self._known[name]
+
+
+def _named(name: str, own: _Properties) -> _Properties:
+    """What a style says by its name, too."""
+    if found := _HEADING.fullmatch(name.strip()):
+        return replace(own, level=min(9, int(found[1])) or 1)
+    role = next((role for role, said in _ROLE.items() if said.fullmatch(name.strip())), None)
+    link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
+    return replace(own, role=role, link=link)
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What mammoth does not tell of a document, by number."""
+
+    looks: list[Look] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
+    languages: dict[str, int] = field(default_factory=dict)
+    """Letters in each that runs are marked with."""
+    struck: int = 0
+    """Characters that are struck through."""
+
+    @property
+    def language(self) -> str | None:
+        """That of the most letters."""
+        return max(self.languages, key=lambda one: self.languages[one], default=None)
+
+
+@dataclass(slots=True)
+class _Field:
+    code: str = ""
+    shown: bool = False
+
+    @property
+    def kind(self) -> str:
+        found = _FIELD.match(self.code)
+        return found[1].upper() if found else ""
+
+
+class Preparer:
+    """Changes the parts of one document in place; its `prepared` is then what they say."""
+
+    def __init__(self, styles: Styles, unlisted: set[tuple[str, str]]) -> None:
+        self.styles = styles
+        self.unlisted = unlisted
+        """Lists and levels whose paragraphs have neither numbers nor bullets."""
+        self.prepared = Prepared()
+        self._fields: list[_Field] = []
+        self._page = False
+        """Whether the next paragraph begins a page."""
+
+    def prepare(self, root: etree._Element) -> None:
+        """Change one part: a document, or all its notes."""
+        _unfold(root)
+        self._fields.clear()
+        for paragraph in list(root.iter(f"{{{W}}}p")):
+            self._paragraph(paragraph)
+
+    def _paragraph(self, paragraph: etree._Element) -> None:
+        ppr = _child(paragraph, "pPr")
+        direct = _paragraph_properties(ppr)
+        style = value_of(_child(ppr, "pStyle")) or self.styles.normal
+        base = self.styles.of(style).over(self.styles.default)
+        own = direct.over(base)
+        within = next((f for f in self._fields if f.kind in _LISTS), None)
+        shown: list[tuple[int, _Properties]] = []
+        page = self._page or bool(own.page)
+        self._page = False
+        for run in list(_runs_of(paragraph)):
+            said = self._run(run, base)
+            letters = len("".join(_text_of(run).split()))
+            if letters:
+                shown.append((letters, said))
+            if any(value_of(b, "type") == "page" for b in run.iter(f"{{{W}}}br")):
+                page, self._page = page or not shown, bool(shown)
+        within = within or next((f for f in self._fields if f.kind in _LISTS), None)
+        if (section := _child(ppr, "sectPr")) is not None:
+            self._page = value_of(_child(section, "type")) != "continuous"
+        look = _look(own, shown, page)
+        if own.role == "toc" or within is not None:
+            look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
+        self._rewrite(paragraph, ppr, own, look)
+
+    def _rewrite(
+        self, paragraph: etree._Element, ppr: etree._Element | None, own: _Properties, look: Look
+    ) -> None:
+        """Say of a paragraph only what mammoth should make of it, and which it is."""
+        mark = _child(_child(ppr, "rPr"), "del")
+        if ppr is not None:
+            paragraph.remove(ppr)
+        if mark is not None:  # it flows into the next one
+            made = etree.Element(f"{{{W}}}pPr")
+            etree.SubElement(etree.SubElement(made, f"{{{W}}}rPr"), f"{{{W}}}del")
+            paragraph.insert(0, made)
+            return
+        number = etree.Element(f"{{{W}}}bookmarkStart")
+        number.set(f"{{{W}}}name", f"p-{len(self.prepared.looks)}")
+        paragraph.insert(0, number)
+        self.prepared.looks.append(look)
+        if own.number and not look.level and own.number not in self.unlisted:
+            made = etree.Element(f"{{{W}}}pPr")
+            listed = etree.SubElement(made, f"{{{W}}}numPr")
+            for name, said in zip(("numId", "ilvl"), own.number, strict=True):
+                etree.SubElement(listed, f"{{{W}}}{name}").set(f"{{{W}}}val", said)
+            paragraph.insert(0, made)
+
+    def _run(self, run: etree._Element, base: _Properties) -> _Properties:
+        rpr = _child(run, "rPr")
+        style = self.styles.of(value_of(_child(rpr, "rStyle")))
+        own = _run_properties(rpr).over(style)
+        said = own.over(base)
+        self._follow(run)
+        why = run.get("left") or (HIDDEN if said.hidden else None)
+        if any(f.shown and f.kind in ("PAGE", "NUMPAGES", "SECTIONPAGES") for f in self._fields):
+            why = why or PAGE_NUMBER
+        linked = (
+            style.link
+            or any(f.kind == "HYPERLINK" for f in self._fields)
+            or (name_of(run.getparent()) == "hyperlink")
+        )
+        made = etree.Element(f"{{{W}}}rPr")
+        if why:
+            etree.SubElement(made, f"{{{W}}}rStyle").set(f"{{{W}}}val", _STYLE_OF[why])
+        elif self._speaks(said.language, run):
+            etree.SubElement(made, f"{{{W}}}rStyle").set(f"{{{W}}}val", f"in-{said.language}")
+        if said.italic or (said.underline and not linked):
+            etree.SubElement(made, f"{{{W}}}i")
+        if said.bold:
+            etree.SubElement(made, f"{{{W}}}b")
+        if _is_on(rpr, "strike") or _is_on(rpr, "dstrike"):
+            self.prepared.struck += len("".join(_text_of(run).split())) if not why else 0
+        if (raised := _child(rpr, "vertAlign")) is not None:
+            made.append(raised)
+        if rpr is not None:
+            run.remove(rpr)
+        if len(made):
+            run.insert(0, made)
+        self._draw(run)
+        return _NONE if why else said
+
+    def _speaks(self, language: str | None, run: etree._Element) -> bool:
+        """Whether a run is to be marked with its language."""
+        known = self.prepared.languages
+        if not language or (language not in known and len(known) >= _LANGUAGES):
+            return False
+        known[language] = known.get(language, 0) + len(_text_of(run))
+        return True
+
+    def _follow(self, run: etree._Element) -> None:
+        """Keep count of the fields that a run stands in."""
+        for child in run:
+            name = name_of(child)
+            if name == "instrText" and self._fields:
+                self._fields[-1].code += (child.text or "")[:200]
+            elif name == "fldChar":
+                kind = value_of(child, "fldCharType")
+                if kind == "begin":
+                    self._fields.append(_Field())
+                elif kind == "separate" and self._fields:
+                    self._fields[-1].shown = True
+                elif kind == "end" and self._fields:
+                    self._fields.pop()
+
+    def _draw(self, run: etree._Element) -> None:
+        """Name the pictures of a run by their number."""
+        for child in list(run):
+            if name_of(child) in ("drawing", "pict", "object"):
+                alts = [alt for alt in alts_of(child) if alt]
+                for alt in alts:
+                    mark = etree.Element(f"{{{W}}}bookmarkStart")
+                    mark.set(f"{{{W}}}name", f"i-{len(self.prepared.pictures)}")
+                    self.prepared.pictures.append(alt)
+                    run.insert(run.index(child), mark)
+                run.remove(child)
+
+
+def _look(own: _Properties, shown: list[tuple[int, _Properties]], page: bool) -> Look:
+    letters = sum(count for count, _ in shown)
+    sizes: dict[float, int] = {}
+    for count, said in shown:
+        sizes[said.size or 0] = sizes.get(said.size or 0, 0) + count
+    return Look(
+        level=min(6, own.level or 0),
+        role=own.role or "",
+        centred=bool(own.centred),
+        bold=bool(shown) and 10 * sum(n for n, said in shown if said.bold) >= 9 * letters,
+        size=max(sizes, key=lambda size: sizes[size], default=own.size or 0),
+        page=page,
+        space=own.space or 0,
+    )
+
+
+def _runs_of(paragraph: etree._Element) -> Iterator[etree._Element]:
+    """The runs of a paragraph, not those of paragraphs in it."""
+    for child in paragraph:
+        name = name_of(child)
+        if name == "r":
+            yield child
+        if name not in ("p", "pPr", "rPr", "t", "tbl", "txbxContent"):
+            yield from _runs_of(child)
+
+
+def _text_of(run: etree._Element) -> str:
+    return "".join(t.text or "" for t in run.iterchildren(f"{{{W}}}t"))
+
+
+def alts_of(drawing: etree._Element) -> Iterator[str]:
+    """What is said of the pictures in a drawing."""
+    for element in drawing.iter("{*}docPr", "{*}shape", "{*}imagedata"):
+        said = element.get("descr") or element.get("alt") or element.get("title") or ""
+        yield " ".join(said.split())
+
+
+# -- what mammoth does not look into -----------------------------------------------------------
+
+
+def _unfold(root: etree._Element) -> None:
+    """Bring all text to where mammoth looks: in runs, in paragraphs."""
+    for either in list(root.iter("{*}AlternateContent")):
+        _choose(either)
+    for link in root.iter(f"{{{W}}}hyperlink"):
+        for name in [n for n in link.attrib if n.endswith("}id")]:
+            del link.attrib[name]
+    for math in list(root.iter("{*}oMath")):
+        _write_formula(math)
+    for removed in root.iter(f"{{{W}}}del", f"{{{W}}}moveFrom"):
+        for run in removed.iter(f"{{{W}}}r"):
+            run.set("left", DELETED)
+    for row in list(root.iter(f"{{{W}}}trPr")):
+        _keep_row(row)
+    for spoken in root.iter(f"{{{W}}}rt"):
+        for run in spoken.iter(f"{{{W}}}r"):
+            run.set("left", "ruby annotation")
+    for element in list(root.iter(f"{{{W}}}*", "{*}oMathPara")):
+        name = name_of(element)
+        if name in _UNKNOWN and name_of(element.getparent()) not in ("rPr", "trPr", "pPr"):
+            element.tag = f"{{{W}}}smartTag"
+        elif name == "delText":
+            element.tag = f"{{{W}}}t"
+        elif name == "sym":
+            _write_sign(element)
+    for box in list(root.iter(f"{{{W}}}txbxContent")):
+        _lift(box)
+
+
+def _keep_row(properties: etree._Element) -> None:
+    """A deleted row of a table stands, its words left out."""
+    row, mark = properties.getparent(), _child(properties, "del")
+    if row is not None and mark is not None:
+        properties.remove(mark)
+        for run in row.iter(f"{{{W}}}r"):
+            run.set("left", DELETED)
+
+
+def _choose(either: etree._Element) -> None:
+    """Put one of alternatives in their place: that for old readers, which is plainer."""
+    chosen, parent = chosen_of(either), either.getparent()
+    if parent is not None:
+        place = parent.index(either)
+        parent[place : place + 1] = [] if chosen is None else list(chosen)
+
+
+def chosen_of(either: etree._Element) -> etree._Element | None:
+    """Of alternatives that for old readers, which is plainer."""
+    choices = [c for c in either if name_of(c) in ("Fallback", "Choice")]
+    return next((c for c in choices if name_of(c) == "Fallback"), next(iter(choices), None))
+
+
+def _write_formula(math: etree._Element) -> None:
+    """A formula as a run: its signs, where they are a plain row, else left out."""
+    text = "".join(t.text or "" for t in math.iter("{*}t"))
+    plain = {name_of(e) for e in math.iter("{*}*")} <= _PLAIN_MATH
+    run = etree.Element(f"{{{W}}}r")
+    etree.SubElement(run, f"{{{W}}}t").text = text
+    if not plain:
+        run.set("left", FORMULA)
+    run.tail = None
+    parent = math.getparent()
+    if parent is not None:
+        parent.replace(math, run)
+
+
+def sign_of(element: etree._Element) -> str:
+    """A sign of a font of signs in Unicode; "" where that has none."""
+    font, code = value_of(element, "font") or "", value_of(element, "char") or ""
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,5}", code):
+        return ""
+    number = int(code, 16)
+    found = dingbats.get((font, number)) or dingbats.get((font, number & 0xFF))
+    if found is None and 0xE000 <= number < 0xF900:
+        return ""
+    return chr(found or number) if (found or number) >= 32 else ""
+
+
+def _write_sign(element: etree._Element) -> None:
+    sign = sign_of(element)
+    element.tag = f"{{{W}}}t"
+    element.text = sign
+
+
+def _lift(box: etree._Element) -> None:
+    """Put the paragraphs of a text box after the one that it is anchored in."""
+    holder = next((a for a in box.iterancestors() if name_of(a) == "p"), None)
+    if holder is None:
+        return
+    for child in reversed([c for c in box if name_of(c) in ("p", "tbl", "sdt", "smartTag")]):
+        holder.addnext(child)
