@@ -18,8 +18,8 @@ from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
-from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.fountain import read_fountain
+from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.text import read_plain_text

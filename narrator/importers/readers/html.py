@@ -240,9 +240,6 @@ def _lower(root: etree._Element) -> None:
     """Names of elements and attributes in small letters, as HTML has them."""
     for element in root.iter("{*}*"):
         element.tag = element.tag.lower()
-        said: Mapping[str, str] = {
-            str(key).lower(): str(element.get(key)) for key in element.keys()
-        }  # noqa: SIM118  # as lxml has it
         said = [(str(key).lower(), value) for key, value in element.attrib.items()]
         element.attrib.clear()
         element.attrib.update(said)

@@ -225,7 +225,9 @@ def _write_mark(element: etree._Element, text: str, note: str) -> None:
 
 
 def _append(element: etree._Element, text: str) -> None:
-    text = "".join(one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff"))
+    text = "".join(
+        one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff")
+    )
     if len(element):
         element[-1].tail = (element[-1].tail or "") + text
     else:
