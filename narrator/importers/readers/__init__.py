@@ -16,6 +16,7 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.finaldraft import read_finaldraft
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.markdown import read_markdown
@@ -37,6 +38,7 @@ FORMATS: Mapping[Kind, Format] = {
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
     "fountain": Format("Fountain", read_fountain),
+    "fdx": Format("Final Draft", read_finaldraft),
 }
 
 
