@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,6 @@ from narrator.importers.readers.markup import (
 from narrator.importers.readers.markup import (
     text_of as decoded_text,
 )
-from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
     ItemKind,
@@ -35,6 +34,7 @@ from narrator.importers.readers.script import (
     SpeechPart,
     counted_apart,
     document_of_script,
+    facts_of,
     left,
     text_of,
 )
@@ -56,13 +56,6 @@ _INSIDE = {"ScriptNote": "note of the author", "SceneProperties": "synopsis"}
 _KINDS: Mapping[str, ItemKind] = {"left": "left", "section": "section", "scene": "scene"}
 """Roles that paragraphs have by themselves; others need a name above them."""
 _STRUCK = re.compile(r"strike-?(?:out|through)", re.IGNORECASE)
-_BY = re.compile(
-    r"(?:(?:an? |the )?(?:screenplay|teleplay|script|play|book|original|adapted|written|created)\b"
-    r".{0,40}?\s)?by\b[\s:]*",
-    re.IGNORECASE,
-)
-_AND = re.compile(r"\s*(?:,|;|&|\band\b|\bund\b|\bet\b)\s*")
-_AUTHOR = re.compile(r"[^\W\d_][^\d@:/]{1,60}")
 
 
 def read_finaldraft(path: Path, choices: Choices) -> Book:
@@ -81,7 +74,7 @@ def read_finaldraft(path: Path, choices: Choices) -> Book:
     said = [run.text or "" for paragraph in (*titles, *body) for run in paragraph.iter("{*}Text")]
     pages = Pages(
         [SourcePage(path.name, root)],
-        _facts(titles),
+        facts_of([text_of(_runs(paragraph)) for paragraph in titles]),
         rules=SCRIPT,
         is_script=True,
         characters=counted_apart(root, " ".join(said)),
@@ -156,21 +149,3 @@ def _runs(paragraph: etree._Element) -> list[ScriptRun]:
         struck = "struck out" if any(map(_STRUCK.fullmatch, styles)) else None
         made.append(ScriptRun(run.text or "", em, "Bold" in styles, struck))
     return made if any(run.text.strip() for run in made) else []
-
-
-# -- the title page --------------------------------------------------------------------------------
-
-
-def _facts(titles: Sequence[etree._Element]) -> Metadata:
-    """The title and the authors of a title page in its usual shape: `by` between them."""
-    rows = [text_of(_runs(paragraph)) for paragraph in titles]
-    shown = list(dropwhile(lambda row: not row, rows))
-    title = list(takewhile(lambda row: row and not _BY.match(row), shown))
-    by = next((row for row in shown if _BY.match(row)), None)
-    if by is None:
-        return Metadata(title=" ".join(title) or None)
-    below = dropwhile(lambda row: not row, shown[shown.index(by) + 1 :])
-    named = [_BY.sub("", by, count=1), *takewhile(bool, below)]
-    authors = [name for row in named for name in _AND.split(row)]
-    known = tuple(name for name in authors if _AUTHOR.fullmatch(name))
-    return Metadata(title=" ".join(title) or None, authors=known)

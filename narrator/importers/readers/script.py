@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from typing import Literal
 
 from lxml import etree
@@ -18,6 +19,7 @@ from narrator.importers.book import count_characters, names
 from narrator.importers.counting import counted
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.readers import stage
+from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.xhtml import LEFT, SOURCE
 
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "left"]
@@ -86,6 +88,29 @@ class ScriptItem:
 def text_of(runs: Runs) -> str:
     """Words without their styles, and without what is left out."""
     return " ".join("".join(run.text for run in runs if run.left is None).split())
+
+
+_BY = re.compile(
+    r"(?:(?:an? |the )?(?:screenplay|teleplay|script|play|book|original|adapted|written|created)\b"
+    r".{0,40}?\s)?by\b[\s:]*",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\s*(?:,|;|&|\band\b|\bund\b|\bet\b)\s*")
+_AUTHOR = re.compile(r"[^\W\d_][^\d@:/]{1,60}")
+
+
+def facts_of(rows: Sequence[str]) -> Metadata:
+    """The title and the authors of a title page in its usual shape: `by` between them."""
+    shown = list(dropwhile(lambda row: not row, rows))
+    title = list(takewhile(lambda row: row and not _BY.match(row), shown))
+    by = next((row for row in shown if _BY.match(row)), None)
+    if by is None:
+        return Metadata(title=" ".join(title) or None)
+    below = dropwhile(lambda row: not row, shown[shown.index(by) + 1 :])
+    named = [_BY.sub("", by, count=1), *takewhile(bool, below)]
+    authors = [name for row in named for name in _AND.split(row)]
+    known = tuple(name for name in authors if _AUTHOR.fullmatch(name))
+    return Metadata(title=" ".join(title) or None, authors=known)
 
 
 def left(text: str, why: str, source: str) -> ScriptItem:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.chapters import SCRIPT
 from narrator.importers.readers.package import LANGUAGE, Metadata
-from narrator.importers.readers.pages import Pages, read_pages
+from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
 from narrator.importers.readers.pdf.layout import habits_of, parts_of
@@ -25,6 +27,8 @@ from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
 from narrator.importers.readers.pdf.repeated import leave_repeated
+from narrator.importers.readers.pdf.screenplay import Margins, items_of, margins_of
+from narrator.importers.readers.script import document_of_script, facts_of, left
 
 _PAGES = 10_000
 _CHARACTERS = 40_000_000
@@ -160,12 +164,39 @@ def _pages(
     leave_repeated(lines)
     leave_contents(lines)
     kept = [line for page in lines for line in page if line.left is None]
+    if (margins := margins_of(kept)) is not None:
+        return _screenplay(name, lines, margins, facts, reading)
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
     pages, contents = documents_of(parts, name, bookmarks)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
+
+
+def _screenplay(
+    name: str,
+    lines: Sequence[list[TextLine]],
+    margins: Margins,
+    facts: Metadata,
+    reading: _Reading,
+) -> Pages:
+    """What the pages of a screenplay are: a script, and what stands around its text."""
+    said = [line for page in lines for line in page]
+    aside = [left(o.text, o.left, f"{name}, page {o.page + 1}") for o in said if o.left is not None]
+    items, odd = items_of([line for line in said if line.left is None], margins, name)
+    root, remarks = document_of_script([*aside, *items])
+    front = takewhile(lambda item: item.kind == "left", items)
+    page = facts_of([row for item in front for row in ("".join(r.text for r in item.runs), "")])
+    facts = replace(facts, title=page.title or facts.title, authors=page.authors or facts.authors)
+    return Pages(
+        [SourcePage(name, root)],
+        facts,
+        rules=SCRIPT,
+        is_script=True,
+        characters=reading.characters,
+        remarks=[*reading.remarks(), *odd, *remarks],
+    )
 
 
 def _listed(numbers: Sequence[int], most: int = 8) -> str:

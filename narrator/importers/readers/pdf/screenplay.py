@@ -1,0 +1,248 @@
+"""Lines of a screenplay -> the elements of a script, by the margins that all screenplays have.
+
+Action stands at the left, speeches further in, what is in brackets further, names furthest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from narrator.importers.readers.pdf.lines import Run, TextLine
+from narrator.importers.readers.script import (
+    ScriptItem,
+    ScriptRun,
+    SpeechPart,
+    left,
+    text_of,
+)
+
+_SLUG = re.compile(
+    r"(?P<number>[A-Z]?\d+[A-Z]{0,2}\.?\s+)?"
+    r"(?P<text>(?:INT|EXT|EST|I/E|E/I)\b[./ ].*?)(?P<end>\s+[A-Z]?\d+[A-Z]{0,2}\.?)?",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"(?P<number>[A-Z]?\d+[A-Z]{0,2}\.?)\s+(?P<text>.+?)\s+(?P<end>(?P=number))")
+_TRANSITION = re.compile(
+    r"[^a-z]*\bTO:|[^a-z]*\bFADE (?:IN|OUT)[^a-z]*|FADE (?:TO BLACK|IN|OUT)[.:]?"
+)
+_MORE = re.compile(r"\(\s*(?:MORE|CONTINUED)\s*\)|CONTINUED:?(?:\s*\(\d+\))?", re.IGNORECASE)
+_GOES_ON = re.compile(r"\(\s*CONT['’]?D\.?\s*\)|\(\s*CONTINUED\s*\)", re.IGNORECASE)
+_EXTENSIONS = re.compile(r"\([^()]*\)?")
+_NUMBER = "number of a scene"
+_PAGE_END = "mark of a page's end"
+_NEAR = 14.0
+"""Points by which a margin may be missed."""
+_FEW = 4
+_APART = 1.5
+"""Times the usual room between two lines: more than that parts paragraphs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Where the lines of a screenplay begin, in points from the left."""
+
+    action: float
+    speech: float
+    name: float
+    leading: float
+    """From one line to the next."""
+
+
+def margins_of(lines: Sequence[TextLine]) -> Margins | None:
+    """The margins of a screenplay; None for what is none.
+
+    That is: headings of scenes, and below them names in capitals at a margin of their own, each
+    with a speech that stands between that and the margin of the headings.
+    """
+    slugs = [line for line in lines if _is_slug(line.text)]
+    if len(slugs) < 2:
+        return None
+    action = _usual(line.x0 for line in slugs if not line.gaps)
+    action = _usual(line.x0 for line in lines if not line.gaps) if action is None else action
+    names = Counter(
+        _grain(above.x0)
+        for above, below in pairwise(lines)
+        if _is_shouted(above.text) and action is not None and above.x0 > below.x0 > action + _NEAR
+    )
+    if action is None or not names or names.most_common(1)[0][1] < _FEW:
+        return None
+    name = float(names.most_common(1)[0][0])
+    speech = _usual(
+        below.x0
+        for above, below in pairwise(lines)
+        if abs(above.x0 - name) < _NEAR and action + _NEAR < below.x0 < name
+        and not below.text.startswith("(")
+    )  # fmt: skip
+    rooms = (
+        above.base - below.base for above, below in pairwise(lines) if above.page == below.page
+    )
+    leading = _usual(room for room in rooms if room > 1)
+    if speech is None or leading is None:
+        return None
+    return Margins(action, speech, name, leading)
+
+
+def items_of(
+    lines: Sequence[TextLine], margins: Margins, name: str
+) -> tuple[list[ScriptItem], list[str]]:
+    """The elements of a screenplay, in order, and remarks on what to look at."""
+    script = _Script(lines, margins, name)
+    items = list(script.items())
+    if not script.beside:
+        return items, []
+    what = f"{len(script.beside)} times two speak side by side (first: {script.beside[0]})"
+    return items, [f"{what}; the narrator reads that as it stands: part it in the text."]
+
+
+def _is_slug(text: str) -> bool:
+    return bool(_SLUG.fullmatch(text)) and sum(map(str.isupper, text)) > 3
+
+
+def _is_shouted(text: str) -> bool:
+    bare = _EXTENSIONS.sub("", text)
+    return any(map(str.isalpha, bare)) and not re.search(r"(?<!\bM)(?<!\bMa)[a-z]", bare)
+
+
+def _grain(x: float) -> int:
+    return round(x / 4) * 4
+
+
+def _usual(values: Iterator[float]) -> float | None:
+    counts = Counter(map(_grain, values))
+    return float(counts.most_common(1)[0][0]) if counts else None
+
+
+class _Script:
+    """Walks the lines of a screenplay once."""
+
+    def __init__(self, lines: Sequence[TextLine], margins: Margins, name: str) -> None:
+        self.lines = lines
+        self.margins = margins
+        self.name = name
+        self.cue: list[ScriptRun] = []
+        self.parts: list[tuple[bool, list[ScriptRun]]] = []
+        """Of the speech in hand: whether each is an aside, and its words."""
+        self.source = ""
+        self.told: list[ScriptRun] = []
+        self.beside: list[str] = []
+        """Where two names stand side by side."""
+
+    def items(self) -> Iterator[ScriptItem]:
+        begun = next((n for n, line in enumerate(self.lines) if self._begins(line)), 0)
+        for line in self.lines[:begun]:
+            yield left(line.text, "title page", self._source(line))
+        above: TextLine | None = None
+        for line in self.lines[begun:]:
+            yield from self._line(line, above)
+            above = line
+        yield from self._ended()
+
+    def _begins(self, line: TextLine) -> bool:
+        """Whether the text begins with a line, and the title page is over."""
+        return _is_slug(line.text) or bool(_TRANSITION.fullmatch(line.text))
+
+    def _line(self, line: TextLine, above: TextLine | None) -> Iterator[ScriptItem]:
+        apart = above is None or self._is_apart(above, line)
+        text = line.text.strip()
+        if _MORE.fullmatch(text):
+            yield left(text, _PAGE_END, self._source(line))
+        elif self._is_transition(line):
+            yield from self._ended()
+            yield left(text, "transition", self._source(line))
+        elif numbered := (_SLUG.fullmatch(text) if _is_slug(text) else _NUMBERED.fullmatch(text)):
+            yield from self._ended()
+            yield ScriptItem("scene", list(_scene(numbered)), self._source(line))
+        elif self._is_cue(line):
+            if self._goes_on(text):
+                self.parts[-1][1].append(ScriptRun(f" {text}", left=_PAGE_END))
+                return
+            yield from self._ended()
+            self.cue, self.source = _runs(line), self._source(line)
+        elif line.gaps and _is_shouted(text):
+            yield from self._ended()
+            self.beside.append(self._source(line))
+            yield ScriptItem("told", _runs(line), self._source(line))
+        elif line.x0 > self.margins.name + _NEAR:
+            yield from self._ended()
+            yield ScriptItem("centred", _runs(line), self._source(line))
+        elif self.cue and line.x0 > (self.margins.action + self.margins.speech) / 2:
+            self._say(line, apart and above is not None and above.page == line.page)
+        else:
+            yield from self._ended(but_told=not apart)
+            self.source = self.source if self.told else self._source(line)
+            _add(self.told, _runs(line))
+
+    def _is_apart(self, above: TextLine, line: TextLine) -> bool:
+        room = above.base - line.base
+        turned = above.page != line.page and above.text.rstrip()[-1:] in ".!?…:”\"'"
+        return turned or (above.page == line.page and room > _APART * self.margins.leading)
+
+    def _is_transition(self, line: TextLine) -> bool:
+        named = abs(line.x0 - self.margins.name) < _NEAR and bool(self.cue)
+        return bool(_TRANSITION.fullmatch(line.text.strip())) and not named
+
+    def _is_cue(self, line: TextLine) -> bool:
+        far = line.x0 > self.margins.speech + _NEAR and abs(line.x0 - self.margins.name) < 3 * _NEAR
+        return far and _is_shouted(line.text) and not line.text.startswith("(")
+
+    def _goes_on(self, text: str) -> bool:
+        """Whether a name stands at the top of a page, over more of the speech in hand."""
+        own = _EXTENSIONS.sub("", text_of(self.cue)).strip()
+        bare = _EXTENSIONS.sub("", text).strip()
+        return bool(self.parts) and bool(_GOES_ON.search(text)) and own == bare
+
+    def _say(self, line: TextLine, apart: bool) -> None:
+        """Take in a line of the speech in hand."""
+        last = self.parts[-1] if self.parts else None
+        open_aside = last is not None and last[0] and ")" not in text_of(last[1])
+        aside = line.text.startswith("(") or open_aside
+        if (
+            last is not None
+            and not apart
+            and last[0] == aside
+            and not (aside and line.text.startswith("("))
+        ):
+            _add(last[1], _runs(line))
+        else:
+            self.parts.append((aside, _runs(line)))
+
+    def _ended(self, but_told: bool = False) -> Iterator[ScriptItem]:
+        """What is in hand, which ends."""
+        if self.cue:
+            parts = [SpeechPart(runs, aside) for aside, runs in self.parts]
+            yield ScriptItem("speech", self.cue, self.source, parts=parts)
+            self.cue, self.parts = [], []
+        if self.told and not but_told:
+            yield ScriptItem("told", self.told, self.source)
+            self.told = []
+
+    def _source(self, line: TextLine) -> str:
+        return f"{self.name}, page {line.page + 1}"
+
+
+def _scene(numbered: re.Match[str]) -> Iterator[ScriptRun]:
+    """The heading of a scene; its number, in the margins, is left out."""
+    for group, why in (
+        ("number", "number of a scene"),
+        ("text", None),
+        ("end", "number of a scene"),
+    ):
+        if said := numbered[group]:
+            yield ScriptRun(said.strip() if why is None else f" {said.strip()} ", left=why)
+
+
+def _runs(line: TextLine) -> list[ScriptRun]:
+    return [_run(run) for run in line.runs]
+
+
+def _run(run: Run) -> ScriptRun:
+    return ScriptRun(run.text, run.em, run.strong)
+
+
+def _add(runs: list[ScriptRun], more: Sequence[ScriptRun]) -> None:
+    """Go on with another line."""
+    runs += [ScriptRun(" "), *more]
