@@ -94,7 +94,7 @@ def items_of(
     items = list(script.items())
     if not script.beside:
         return items, []
-    what = f"{len(script.beside)} times two speak side by side (first: {script.beside[0]})"
+    what = f"Two speak side by side (first: {script.beside[0]}; {len(script.beside)} in all)"
     return items, [f"{what}; the narrator reads that as it stands: part it in the text."]
 
 
