@@ -20,6 +20,7 @@ from narrator.importers.readers.finaldraft import read_finaldraft
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.subtitles import read_subtitles
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -39,6 +40,8 @@ FORMATS: Mapping[Kind, Format] = {
     "markdown": Format("Markdown", read_markdown),
     "fountain": Format("Fountain", read_fountain),
     "fdx": Format("Final Draft", read_finaldraft),
+    "srt": Format("subtitles (SRT)", read_subtitles),
+    "vtt": Format("subtitles (WebVTT)", read_subtitles),
 }
 
 
