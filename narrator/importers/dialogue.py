@@ -127,7 +127,7 @@ def find_script(kept: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
     """The dialogue of a script: what its markup calls names are names, and all of them are."""
     pieces = [[_of_script(block) for block in blocks] for blocks in kept]
     known = frozenset(look.label.key for look in chain.from_iterable(pieces) if look.label)
-    if not known:
+    if not known and not any(look.is_direction for look in chain.from_iterable(pieces)):
         return None
     return PrintedDialogue(pieces, [True] * len(pieces), (), known, is_play=True, is_script=True)
 

@@ -90,7 +90,9 @@ class _Speeches:
         """What was found."""
         few = len(self.printed) <= 3
         talk = "a transcript" if self.times else "an interview" if few else "a conversation"
-        what = [_number(len(self.printed), "speaker"), _number(self.speeches, "speech")]
+        what = []
+        if self.printed:
+            what += [_number(len(self.printed), "speaker"), _number(self.speeches, "speech")]
         what += [_number(self.directions, "stage direction")] if self.directions else []
         what += [f"{_number(self.times, 'time')} left out"] if self.times else []
         where = "" if dialogue.is_most else f", {_number(sum(dialogue.found), 'chapter')} of it"

@@ -23,6 +23,7 @@ from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.pdf import read_pdf
+from narrator.importers.readers.subtitles import read_subtitles
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -46,6 +47,8 @@ FORMATS: Mapping[Kind, Format] = {
     "fountain": Format("Fountain", read_fountain),
     "docx": Format("Word", read_docx),
     "fdx": Format("Final Draft", read_finaldraft),
+    "srt": Format("subtitles (SRT)", read_subtitles),
+    "vtt": Format("subtitles (WebVTT)", read_subtitles),
 }
 
 

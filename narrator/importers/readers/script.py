@@ -22,7 +22,7 @@ from narrator.importers.readers import stage
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.xhtml import LEFT, SOURCE
 
-ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "left"]
+ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 
 EXTENSION = "extension of a name"
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -198,6 +198,8 @@ class _ScriptWriter:
             self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in item.runs])
         elif item.kind == "scene":
             self._scene(item)
+        elif item.kind == "break":
+            etree.SubElement(self.body, "hr")
         elif item.kind == "speech":
             self._speech(item)
         elif item.kind == "left":
