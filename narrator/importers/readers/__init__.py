@@ -16,6 +16,7 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
@@ -36,6 +37,8 @@ FORMATS: Mapping[Kind, Format] = {
     "epub": Format("EPUB", read_epub),
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
+    "fb2": Format("FB2", read_fictionbook),
+    "fb2-archive": Format("FB2", read_fictionbook_archive),
     "html": Format("HTML", read_html),
     "html-archive": Format("an archive of HTML", read_html_archive),
 }
