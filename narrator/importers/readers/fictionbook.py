@@ -30,6 +30,7 @@ from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.cover import cover_of
+from narrator.importers.readers.fb2repair import balanced, without_strays
 from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry, genre_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.xhtml import LEFT, SOURCE
@@ -39,18 +40,6 @@ _BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
-_KNOWN = (
-    "FictionBook description title-info src-title-info document-info publish-info custom-info "
-    "genre author first-name middle-name last-name nickname home-page email book-title annotation "
-    "keywords date coverpage lang src-lang translator sequence program-used src-url src-ocr id "
-    "version history book-name publisher city year isbn body section title epigraph image p poem "
-    "stanza v text-author cite subtitle empty-line table tr td th strong emphasis style a "
-    "strikethrough sub sup code binary stylesheet output part output-document-class"
-)
-_STRAY = re.compile(
-    rf"<(?!/?(?:\w+:)?(?:{'|'.join(_KNOWN.split())})(?=[\s/>])|[!?])|&(?!#?\w{{1,31}};)"
-)
-"""`<` and `&` that mean themselves, as they should not."""
 _NOTES = names("notes comments footnotes endnotes note comment")
 _INLINE = {
     "strong": "strong", "emphasis": "em", "strikethrough": "span", "sub": "sub", "sup": "sup",
@@ -85,7 +74,7 @@ def _read(path: Path, data: bytes, choices: Choices) -> Book:
         text, remarks = _text(data, choices.encoding)
         pictures = _Pictures(text)
         text = _BINARY.sub("", text)
-        root, told = _root(text)
+        text, root, told = _root(text)
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     remarks += told
@@ -124,22 +113,19 @@ def _text(data: bytes, encoding: str | None) -> tuple[str, list[str]]:
     return decoded.text, [decoded.remark] if decoded.remark else []
 
 
-def _root(text: str) -> tuple[etree._Element, list[str]]:
-    """The root of a file, and a remark if it is not well-formed. Raises BadMarkup."""
+def _root(text: str) -> tuple[str, etree._Element, list[str]]:
+    """A file's text and root, and a remark if it is not well-formed. Raises BadMarkup."""
     told = []
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup as error:
-        root = markup.mended_xml(_STRAY.sub(_escaped, markup.safe(text)))
+        text = without_strays(markup.safe(text))
+        root = markup.mended_xml(balanced(text))
         told = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
     if _name(root) != "fictionbook":
         raise markup.BadMarkup(f"no FB2, but <{_name(root)}>")
-    return root, told
-
-
-def _escaped(stray: re.Match[str]) -> str:
-    return "&lt;" if stray[0] == "<" else "&amp;"
+    return text, root, told
 
 
 def _count(text: str) -> int | None:
@@ -314,7 +300,7 @@ class _FictionBook:
         for child in element:
             if isinstance(child.tag, str):
                 self._span(child, made)
-            _append(made, child.tail)
+                _append(made, child.tail)
 
     def _span(self, element: etree._Element, parent: etree._Element) -> None:
         name = _name(element)
@@ -323,10 +309,6 @@ class _FictionBook:
             self._spans(element, parent)
         elif name == "a":
             self._link(element, parent)
-        elif name in ("p", "v", "section", "cite", "empty-line"):
-            # What an unclosed paragraph has swallowed.
-            etree.SubElement(parent, "br")
-            self._spans(element, parent)
         else:
             made = self._made(parent, _INLINE.get(name, "span"), element)
             if name == "style" and element.get("name"):

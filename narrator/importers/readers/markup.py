@@ -149,7 +149,8 @@ def mended_xml(text: str) -> etree._Element:
 
 def short(error: Exception) -> str:
     """An error of a library in one line."""
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    said = str(error).partition(" (<string>")[0]
+    return said.splitlines()[0][:120] if said else type(error).__name__
 
 
 def _html(text: str) -> etree._Element:
