@@ -18,6 +18,7 @@ from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.finaldraft import read_finaldraft
+from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.html import read_html, read_html_archive
@@ -41,6 +42,8 @@ FORMATS: Mapping[Kind, Format] = {
     "epub": Format("EPUB", read_epub),
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
+    "fb2": Format("FB2", read_fictionbook),
+    "fb2-archive": Format("FB2", read_fictionbook_archive),
     "html": Format("HTML", read_html),
     "html-archive": Format("an archive of HTML", read_html_archive),
     "pdf": Format("PDF", read_pdf),

@@ -50,23 +50,35 @@ def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str 
             return None, None
         name = picture
     data = archive.read(name)
-    ending = next((_KEPT[magic] for magic in _KEPT if data.startswith(magic)), None)
-    if ending:
-        try:
-            media.check_size(data)
-        except media.Unfit as error:
-            return None, f"The cover ({name}) is left out: it is {error}."
-        return CoverImage(data, ending), None
-    kind = next((kind for magic, kind in _RASTER.items() if data.startswith(magic)), None)
-    told = ""
+    if _kind(data):
+        return cover_of(data, name)
+    drawing = _drawing(archive, name)
+    if drawing is None:
+        raise archive.failed("the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name)
+    return _drawn(*drawing, "SVG", name)
+
+
+def cover_of(data: bytes, name: str) -> tuple[CoverImage | None, str | None]:
+    """The cover that the bytes of a picture make, and what is to be said about it."""
+    kind = _kind(data)
     if kind is None:
-        drawing = _drawing(archive, name)
-        if drawing is None:
-            raise archive.failed(
-                "the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name
-            )
-        data, told = drawing
-        kind = "SVG"
+        return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
+    if kind not in _KEPT.values():
+        return _drawn(data, "", kind, name)
+    try:
+        media.check_size(data)
+    except media.Unfit as error:
+        return None, f"The cover ({name}) is left out: it is {error}."
+    return CoverImage(data, kind), None
+
+
+def _kind(data: bytes) -> str | None:
+    """What a picture is: the ending of one that stays as it is, the name of another's kind."""
+    kinds = _KEPT | _RASTER
+    return next((kinds[magic] for magic in kinds if data.startswith(magic)), None)
+
+
+def _drawn(data: bytes, told: str, kind: str, name: str) -> tuple[CoverImage | None, str | None]:
     drawn = _draw(data)
     if drawn is None:
         return None, f"The cover ({name}, {kind}) could not be drawn, so it is left out."

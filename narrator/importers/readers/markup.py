@@ -132,9 +132,25 @@ def parse_xml(text: str) -> etree._Element:
     return etree.fromstring(text, parser)
 
 
+def mended_xml(text: str) -> etree._Element:
+    """Text without a declaration as XML, as much of it as can be read. Raises BadMarkup."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
+        remove_comments=True, recover=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise BadMarkup(f"not XML: {short(error)}") from None
+    if root is None:
+        raise BadMarkup("not XML: it is empty")
+    return root
+
+
 def short(error: Exception) -> str:
     """An error of a library in one line."""
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    said = str(error).partition(" (<string>")[0]
+    return said.splitlines()[0][:120] if said else type(error).__name__
 
 
 def _html(text: str) -> etree._Element:

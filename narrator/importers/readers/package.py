@@ -288,7 +288,7 @@ def metadata_of(root: etree._Element) -> Metadata:
         publisher=first("publisher"),
         date=_date(published or dates),
         description=_without_tags(_text(description[0])) if description else None,
-        genre=refined.get(("", "schema:genre")) or _genre(map(_text, every("subject"))),
+        genre=refined.get(("", "schema:genre")) or genre_of(map(_text, every("subject"))),
         copyright=first("rights"),
         series=series,
         series_part=part,
@@ -358,7 +358,7 @@ _FORM = re.compile(
 )
 
 
-def _genre(subjects: Iterable[str]) -> str | None:
+def genre_of(subjects: Iterable[str]) -> str | None:
     """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
     `Chickens -- Fiction`; None where they only say what the book is about."""
     parts: list[str] = []

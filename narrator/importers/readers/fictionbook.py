@@ -1,0 +1,458 @@
+"""FictionBook 2 (FB2), plain or zipped -> pages: each section of the text is one.
+
+Knows sections, titles, notes and verse of the format, and that many files are not well-formed.
+Pictures are left where they are, but for the cover.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lxml import etree
+
+from narrator.characters import seen
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import (
+    Book,
+    Choices,
+    CoverImage,
+    count_characters,
+    file_name,
+    names,
+)
+from narrator.importers.encoding import NoText, decode
+from narrator.importers.prose import is_scene_break
+from narrator.importers.readers import markup
+from narrator.importers.readers.archive import Archive
+from narrator.importers.readers.cover import cover_of
+from narrator.importers.readers.fb2repair import balanced, without_strays
+from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry, genre_of
+from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.xhtml import LEFT, SOURCE
+
+_TYPE = "{http://www.idpf.org/2007/ops}type"
+_BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
+_BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
+_NOTES = names("notes comments footnotes endnotes note comment")
+_INLINE = {
+    "strong": "strong", "emphasis": "em", "strikethrough": "span", "sub": "sub", "sup": "sup",
+    "code": "code", "style": "span",
+}  # fmt: skip
+_BLOCK = {
+    "p": "p", "v": "p", "text-author": "p", "date": "p", "cite": "blockquote", "poem": "div",
+    "table": "table", "tr": "tr", "td": "td", "th": "th", "annotation": "div",
+}  # fmt: skip
+_COVER_LIMIT = 32_000_000
+
+
+def read_fictionbook(path: Path, choices: Choices) -> Book:
+    """The book in a FictionBook file. Raises ImportFailed, Slow."""
+    return _read(path, markup.read_data(path), choices)
+
+
+def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
+    """The book in a zipped FictionBook file. Raises ImportFailed, Slow."""
+    with Archive(path, "a zipped FB2") as archive:
+        found = [name for name in archive.names if name.lower().endswith(".fb2")]
+        found = [name for name in found if not name.startswith("__MACOSX")] or found
+        if len(found) > 1:
+            what = f"holds {len(found):,} books; unpack it and import one of them"
+            raise archive.failed(what)
+        data = archive.read(found[0])
+    return _read(path, data, choices)
+
+
+def _read(path: Path, data: bytes, choices: Choices) -> Book:
+    try:
+        text, remarks = _text(data, choices.encoding)
+        pictures = _Pictures(text)
+        text = _BINARY.sub("", text)
+        text, root, told = _root(text)
+    except markup.BadMarkup as error:
+        raise ImportFailed(Problem(path, None, str(error))) from None
+    remarks += told
+    book = _FictionBook(root, file_name(path))
+    book.read()
+    cover, told = pictures.cover(root)
+    return read_pages(
+        path,
+        Pages(
+            book.pages,
+            _facts(root),
+            book.contents,
+            characters=_count(text),
+            cover=cover,
+            remarks=[*remarks, *told],
+        ),
+        choices,
+    )
+
+
+def _text(data: bytes, encoding: str | None) -> tuple[str, list[str]]:
+    """The text of a file, and what is odd about its encoding. Raises BadMarkup, ImportFailed."""
+    if encoding is None:
+        try:
+            text, told = markup.text_of(data)
+        except markup.BadMarkup:
+            pass
+        else:
+            return text, [f"The file {told}"] if told else []
+    try:
+        decoded = decode(data, encoding)
+    except NoText as error:
+        raise markup.BadMarkup(str(error)) from None
+    except LookupError:
+        raise ImportFailed(f"--encoding {encoding}: no such encoding; for example utf-8") from None
+    return decoded.text, [decoded.remark] if decoded.remark else []
+
+
+def _root(text: str) -> tuple[str, etree._Element, list[str]]:
+    """A file's text and root, and a remark if it is not well-formed. Raises BadMarkup."""
+    told = []
+    try:
+        root = markup.xml_of(text)
+    except markup.BadMarkup as error:
+        text = without_strays(markup.safe(text))
+        root = markup.mended_xml(balanced(text))
+        told = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
+    markup.check_depth(root)
+    if _name(root) != "fictionbook":
+        raise markup.BadMarkup(f"no FB2, but <{_name(root)}>")
+    return text, root, told
+
+
+def _count(text: str) -> int | None:
+    """Visible characters of the text in all bodies, counted apart from the elements."""
+    total = 0
+    for body in _BODY.finditer(markup.safe(text)):
+        inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
+        alts = [a or b for a, b in _ALT.findall(inner)]
+        written = _TAG.sub("", _CDATA.sub(lambda found: _quoted(found[1]), inner))
+        total += sum(count_characters(_unescaped(piece)) for piece in (*alts, written))
+    return total
+
+
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _unescaped(text: str) -> str:
+    text = re.sub(r"&#(?:x([0-9A-Fa-f]{1,6})|(\d{1,7}));", _character, text)
+    for name, sign in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
+        text = text.replace(f"&{name};", sign)
+    return text
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1], 16) if found[1] else int(found[2])
+    return chr(code) if code < 0x110000 else ""
+
+
+# -- the text --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _FictionBook:
+    """The bodies of a file, which become pages."""
+
+    root: etree._Element
+    name: str
+    pages: list[SourcePage] = field(default_factory=list)
+    contents: list[TocEntry] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
+    """Ids -> the page that they are on."""
+    notes: set[str] = field(default_factory=set)
+    """Ids of notes."""
+
+    def read(self) -> None:
+        bodies = [element for element in self.root if _name(element) == "body"]
+        bodies.sort(key=_is_notes)
+        sources = [(_is_notes(body), part) for body in bodies for part in _parts(body)]
+        for number, (is_note, part) in enumerate(sources):
+            for one in (e for element in part for e in element.iter("{*}*")):
+                if key := one.get("id"):
+                    self.places.setdefault(key, f"p{number}")
+                    if is_note:
+                        self.notes.add(key)
+        section = 0
+        for number, (is_note, part) in enumerate(sources):
+            root = etree.Element("html")
+            body = etree.SubElement(root, "body")
+            section += _name(part[0]) == "section" and not is_note
+            body.set(SOURCE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
+            page = f"p{number}"
+            for element in part:
+                if is_note:
+                    self._note(element, body)
+                else:
+                    self._block(element, body, 1)
+                    self.contents += self._entries(element, page)
+            self.pages.append(SourcePage(page, root))
+
+    def _entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
+        """The titles of a section and those in it, as a table of contents."""
+        if _name(element) != "section":
+            return
+        inside = tuple(entry for child in element for entry in self._entries(child, page))
+        title = next((child for child in element if _name(child) == "title"), None)
+        said = "" if title is None else _joined(title)
+        if said:
+            yield TocEntry(said, page, _key(element), inside)
+        else:
+            yield from inside
+
+    def _note(self, element: etree._Element, parent: etree._Element) -> None:
+        """A note, or what holds notes."""
+        if _name(element) == "section" and not any(_name(e) == "section" for e in element):
+            made = etree.SubElement(parent, "aside", id=element.get("id", ""))
+            made.set(_TYPE, "footnote")
+            for child in element:
+                for one in child if _name(child) == "title" else [child]:
+                    self._block(one, made, 6)
+            return
+        made = etree.SubElement(parent, "div")
+        _append(made, element.text)
+        for child in element if _name(element) in ("section", "body") else []:
+            self._note(child, made)
+        if _name(element) not in ("section", "body"):
+            made.set(LEFT, "note")
+            self._block(element, made, 6)
+        _append(parent, element.tail)
+
+    def _block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """An element of blocks, as XHTML; `depth` is that of the sections around it."""
+        name = _name(element)
+        if name == "section":
+            made = self._made(parent, "section", element, id=_key(element))
+            self._blocks(element, made, depth + 1)
+        elif name == "title":
+            self._title(element, parent, depth)
+        elif name == "subtitle":
+            self._subtitle(element, parent, depth)
+        elif name == "empty-line":
+            etree.SubElement(parent, "p").text = "\xa0"
+        elif name == "epigraph":
+            made = self._made(parent, "div", element)
+            made.set(_TYPE, "epigraph")
+            self._blocks(element, made, depth)
+        elif name == "stanza":
+            made = self._made(parent, "div", element)
+            made.set("class", "stanza")
+            self._blocks(element, made, depth)
+        elif name in ("cite", "poem", "table", "tr", "annotation"):
+            self._blocks(element, self._made(parent, _BLOCK[name], element), depth)
+        elif name in _BLOCK:
+            self._spans(element, self._made(parent, _BLOCK[name], element))
+        else:
+            self._span(element, parent)
+        _append(parent, element.tail)
+
+    def _made(
+        self, parent: etree._Element, name: str, element: etree._Element, id: str = ""
+    ) -> etree._Element:
+        made = etree.SubElement(parent, name)
+        if key := id or element.get("id"):
+            made.set("id", key)
+        return made
+
+    def _blocks(self, element: etree._Element, made: etree._Element, depth: int) -> None:
+        _append(made, element.text)
+        for child in element:
+            if isinstance(child.tag, str):
+                self._block(child, made, depth)
+
+    def _title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """A heading, of the book where no section is around; in verse and notes a line."""
+        around = _name(element.getparent()) if element.getparent() is not None else ""
+        if around in ("poem", "stanza", "cite", "epigraph"):
+            made = etree.SubElement(etree.SubElement(parent, "p"), "strong")
+        else:
+            made = self._made(parent, f"h{min(6, max(1, depth - 1))}", element)
+            if around == "body":
+                made.set(LEFT, "title page")
+        _append(made, element.text)
+        for number, line in enumerate(e for e in element if isinstance(e.tag, str)):
+            if number:
+                etree.SubElement(made, "br")
+            self._spans(line, made)
+            _append(made, line.tail)
+
+    def _subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """A heading within a section, or what parts scenes."""
+        said = " ".join("".join(element.itertext()).split())
+        shape = "p" if not said or is_scene_break(said) else f"h{min(6, depth)}"
+        self._spans(element, self._made(parent, shape, element))
+
+    # -- inside a paragraph ------------------------------------------------------------------------
+
+    def _spans(self, element: etree._Element, made: etree._Element) -> None:
+        _append(made, element.text)
+        for child in element:
+            if isinstance(child.tag, str):
+                self._span(child, made)
+                _append(made, child.tail)
+
+    def _span(self, element: etree._Element, parent: etree._Element) -> None:
+        name = _name(element)
+        if name == "image":
+            etree.SubElement(parent, "img", alt=element.get("alt", ""))
+            self._spans(element, parent)
+        elif name == "a":
+            self._link(element, parent)
+        else:
+            made = self._made(parent, _INLINE.get(name, "span"), element)
+            if name == "style" and element.get("name"):
+                made.set("class", element.get("name", ""))
+            self._spans(element, made)
+
+    def _link(self, element: etree._Element, parent: etree._Element) -> None:
+        target = _href(element)
+        key = target.removeprefix("#")
+        made = self._made(parent, "a", element)
+        is_note = target.startswith("#") and (element.get("type") == "note" or key in self.notes)
+        if target.startswith("#") and key in self.places:
+            made.set("href", f"{self.places[key]}#{key}")
+        elif target:
+            made.set("href", target)
+        if is_note:
+            made.set(_TYPE, "noteref")
+        self._spans(element, made)
+
+
+def _is_notes(body: etree._Element) -> bool:
+    return (body.get("name") or "").strip().lower() in _NOTES
+
+
+def _parts(body: etree._Element) -> Iterator[list[etree._Element]]:
+    """What becomes a page each: the sections of a body, and what stands between them."""
+    if _is_notes(body):
+        yield [body]
+        return
+    between: list[etree._Element] = []
+    for child in body:
+        if not isinstance(child.tag, str):
+            continue
+        if _name(child) != "section":
+            between.append(child)
+            continue
+        if between:
+            yield between
+        between = []
+        yield [child]
+    if between:
+        yield between
+
+
+def _key(section: etree._Element) -> str:
+    """The id of a section, or one by its place."""
+    return section.get("id") or f"at-{section.getroottree().getpath(section)}"
+
+
+def _append(parent: etree._Element, text: str | None) -> None:
+    """Add text at the end of an element."""
+    if not text:
+        return
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text
+
+
+def _joined(title: etree._Element) -> str:
+    return " ".join(filter(None, (_said(line) for line in title if isinstance(line.tag, str))))
+
+
+def _name(element: etree._Element) -> str:
+    return str(element.tag).rpartition("}")[2].lower()
+
+
+def _href(element: etree._Element) -> str:
+    """The `href` of a link, whatever its prefix."""
+    hrefs = (str(value) for key, value in element.attrib.items() if str(key).endswith("href"))
+    return next(hrefs, "").strip()
+
+
+# -- facts -----------------------------------------------------------------------------------------
+
+
+def _facts(root: etree._Element) -> Metadata:
+    about = next(root.iter("{*}title-info"), None)
+    printed = next(root.iter("{*}publish-info"), None)
+    language = (_first(about, "lang") or "").replace("_", "-")
+    dates = [] if about is None else list(about.iterchildren("{*}date"))
+    said = next((date.get("value") or _said(date) for date in dates), None)
+    isbn = _first(printed, "isbn")
+    series = _sequence(about) or _sequence(printed)
+    genres = [] if about is None else map(_said, about.iterchildren("{*}genre"))
+    return Metadata(
+        title=_first(about, "book-title") or _first(printed, "book-name"),
+        authors=tuple(_authors(about)),
+        language=language if LANGUAGE.fullmatch(language) else None,
+        identifiers={"isbn": isbn} if isbn else {},
+        publisher=_first(printed, "publisher"),
+        date=(said or "").partition("T")[0] or _first(printed, "year"),
+        description=_first(about, "annotation"),
+        genre=genre_of(genres),
+        series=series[0] if series else None,
+        series_part=series[1] if series else None,
+    )
+
+
+def _first(around: etree._Element | None, name: str) -> str | None:
+    found = [] if around is None else [_said(e) for e in around.iterchildren(f"{{*}}{name}")]
+    return next(filter(None, found), None)
+
+
+def _authors(about: etree._Element | None) -> Iterable[str]:
+    for author in [] if about is None else about.iterchildren("{*}author"):
+        parts = (_first(author, name) for name in ("first-name", "middle-name", "last-name"))
+        if named := " ".join(filter(None, parts)) or _first(author, "nickname"):
+            yield named
+
+
+def _sequence(around: etree._Element | None) -> tuple[str, str | None] | None:
+    for one in [] if around is None else around.iterchildren("{*}sequence"):
+        if name := " ".join(seen(one.get("name", "")).split()):
+            return name, one.get("number") or None
+    return None
+
+
+def _said(element: etree._Element) -> str:
+    return " ".join(seen(" ".join(element.itertext())).split())
+
+
+class _Pictures:
+    """The pictures that a file holds, of which only the cover is wanted."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def cover(self, root: etree._Element) -> tuple[CoverImage | None, list[str]]:
+        page = next(root.iter("{*}coverpage"), None)
+        shown = [] if page is None else [_href(image) for image in page.iter("{*}image")]
+        key = next((name.removeprefix("#") for name in shown if name.startswith("#")), None)
+        if key is None:
+            return None, []
+        for found in _BINARY.finditer(self.text):
+            if re.search(rf"\bid\s*=\s*[\"']{re.escape(key)}[\"']", found[1]):
+                return _made_of(key, found[2])
+        return None, [f"The book names a cover, {key}, that it does not hold."]
+
+
+def _made_of(name: str, written: str) -> tuple[CoverImage | None, list[str]]:
+    try:
+        data = base64.b64decode("".join(written[:_COVER_LIMIT].split()), validate=False)
+    except (binascii.Error, ValueError):
+        return None, [f"The cover ({name}) is broken, so it is left out."]
+    cover, told = cover_of(data, name)
+    return cover, [told] if told else []
