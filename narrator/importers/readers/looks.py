@@ -20,6 +20,7 @@ from narrator.importers.headings import PART, Heading, is_title, read_heading
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers.xhtml import LEFT
 
+_CONTENTS = "table of contents"
 _LONGEST = 15
 """Words of a heading."""
 _FRONT = 30
@@ -105,6 +106,8 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -
         _find_headings(rest, bool(styled))
         said.guessed = sum(1 for line in rest if line.level and not line.look.level)
         _leave_front(rest, said)
+    else:
+        _find_alike(rest, styled)
     _take_titles(rest)
     usual = Counter(line.look.space for line in lines if line.words > _LONGEST).most_common(1)
     for line in lines:
@@ -197,8 +200,11 @@ def _leave_contents(lines: Sequence[_Paragraph]) -> None:
             above = said[place - len(run) - 1] if place > len(run) else None
             headed = above is not None and matter.kind_of_title(above.text) == "toc"
             for entry in (*([above] if headed and above else []), *run):
-                _leave(entry, "table of contents")
+                _leave(entry, _CONTENTS)
         run = []
+    for above, below in pairwise(said):
+        if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
+            _leave(above, _CONTENTS)
 
 
 def _entry(text: str) -> str:
@@ -291,6 +297,21 @@ def _find_headings(lines: Sequence[_Paragraph], styled: bool) -> None:
         _find_looks(lines, candidates, usual, len(named) + len(bare))
 
 
+def _find_alike(lines: Sequence[_Paragraph], styled: Sequence[_Paragraph]) -> None:
+    """Headings without the style of headings that look as those that have it."""
+    usual = _usual_size(lines)
+    levels = {_shape(line, usual): line.look.level for line in reversed(styled)}
+    for line in lines:
+        if _may_be(line) and _may_title(line.text) and _weight(line, usual) > 2 + line.look.page:
+            line.level = levels.get(_shape(line, usual), 0)
+
+
+def _shape(line: _Paragraph, usual: float) -> tuple[object, ...]:
+    """By which lines look alike."""
+    look = line.look
+    return look.centred, look.bold, look.size if look.size > usual else 0
+
+
 def _may_be(line: _Paragraph) -> bool:
     return line.alone and not line.level and 0 < line.words <= _LONGEST and len(line.text) <= 120
 
@@ -339,7 +360,8 @@ def _take_titles(lines: Sequence[_Paragraph]) -> None:
 
 def _only_counts(line: _Paragraph) -> bool:
     line.heading = line.heading or _heading_of(line)
-    return line.heading is not None and len(line.heading.parts) == 1 and line.level > 0
+    said = line.heading
+    return said is not None and len(said.parts) == 1 and not said.key.startswith("solo")
 
 
 def _is_title_of(above: _Paragraph, below: _Paragraph) -> bool:
