@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from narrator import files
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.encoding import NoText, decode
+from narrator.importers.readers.markup import SIZE_LIMIT
 
 Kind = Literal[
     "epub", "text", "markdown", "docx", "odt", "rtf", "pdf", "html", "html-archive", "fb2",
@@ -26,13 +28,14 @@ _HEAD = 200_000
 
 _UNPACK = "unpack it and import the folder or the file in it"
 _AS_WORD = "save it as .docx (or .odt, .rtf) first"
+_OLE = b"\xd0\xcf\x11\xe0"
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a picture; its text has to be recognised first (OCR), then import that"),
     (b"\xff\xd8\xff", "a picture; its text has to be recognised first (OCR), then import that"),
     (b"II*\0", "a picture; its text has to be recognised first (OCR), then import that"),
     (b"MM\0*", "a picture; its text has to be recognised first (OCR), then import that"),
     (b"AT&TFORM", "a DjVu, which is pictures of pages; find the EPUB or a PDF with text"),
-    (b"\xd0\xcf\x11\xe0", f"an old Word or Office file (.doc); {_AS_WORD}"),
+    (_OLE, f"an old Word or Office file (.doc); {_AS_WORD}"),
     (b"\xdb\xa5-\0", f"an old Word file (.doc); {_AS_WORD}"),
     (b"\xffWPC", f"a WordPerfect file; {_AS_WORD}"),
     (b"CONT\x02\0", "a Kindle file of the kind KFX; get it as EPUB or AZW3"),
@@ -140,7 +143,17 @@ def _of_bytes(path: Path, data: bytes) -> Kind | str | None:
         return "rtf"
     if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
         return "mobi"
+    if data.startswith(_OLE) and "EncryptedPackage".encode("utf-16-le") in _all_of(path, data):
+        return "is locked with a password; unlock it first (in Word: File, Info, Protect Document)"
     return next((f"is {what}" for sign, what in _SIGNATURES if data.startswith(sign)), None)
+
+
+def _all_of(path: Path, head: bytes) -> bytes:
+    """The bytes of a file, where it is not too large; else its first."""
+    try:
+        return files.read_whole(path, SIZE_LIMIT)
+    except (files.TooLarge, OSError):
+        return head
 
 
 # -- archives --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup, wordml
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.looks import Look, Said, judge
+from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.wordml import W, name_of, value_of
@@ -107,6 +107,8 @@ def _pages(archive: Archive, parts: _Parts) -> Pages:
     facts = _facts(archive)
     document = parts.xml(parts.main)
     notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
+    for line in (line for part in notes for line in list(part) if _is_separator(line)):
+        line.getparent().remove(line)
     asides = [(why, parts.xml(n)) for kind, why in _ASIDE.items() for n in parts.names(kind)]
     characters = sum(map(_characters, (document, *notes, *(root for _, root in asides))))
     preparer = wordml.Preparer(styles, _unlisted(numbering))
@@ -182,7 +184,7 @@ def is_program(author: str) -> bool:
     return bool(_PROGRAMS.fullmatch(author))
 
 
-def _taken(facts: Metadata, said: Said) -> Metadata:
+def _taken(facts: Metadata, said: FirstPage) -> Metadata:
     """The facts, with what the first page says, which an author sees and properties do not."""
     return replace(
         facts,
@@ -192,7 +194,7 @@ def _taken(facts: Metadata, said: Said) -> Metadata:
     )
 
 
-def _remarks(prepared: wordml.Prepared, said: Said) -> Iterator[str]:
+def _remarks(prepared: wordml.Prepared, said: FirstPage) -> Iterator[str]:
     if said.guessed:
         yield (
             f"{said.guessed} headings have no style of headings; they were known by their looks "
@@ -260,6 +262,11 @@ def _unlisted(numbering: etree._Element | None) -> set[tuple[str, str]]:
 # -- notes -----------------------------------------------------------------------------------------
 
 
+def _is_separator(note: etree._Element) -> bool:
+    """Whether a note is no note, but the line above notes."""
+    return "separator" in (value_of(note, "type") or "").lower()
+
+
 def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
     """Put notes at the end of the body, each under its number; the characters of the numbers."""
     notes = {
@@ -275,10 +282,10 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         kind = name_of(reference).removesuffix("Reference")
         number = numbers.get((kind, value_of(reference, "id")))
         run = reference.getparent()
+        reference.tag = f"{{{W}}}t"
         if number is None or run is None or name_of(run) != "r":
             continue
         if value_of(reference, "customMarkFollows") in (None, "0", "false"):
-            reference.tag = f"{{{W}}}t"
             reference.text = str(number)
             characters += len(reference.text)
         link = etree.Element(f"{{{W}}}hyperlink")
@@ -307,7 +314,7 @@ def _zipped(document: etree._Element, numbering: etree._Element | None) -> io.By
 
 def _html(archive: Archive, made: io.BytesIO, languages: list[str]) -> etree._Element:
     """What mammoth makes of an archive, as an element with a body."""
-    styles = [*wordml.LEFT_STYLES, *(f"in-{language}" for language in languages)]
+    styles = [*wordml.LEFT_STYLES, *(f"in-{language}" for language in filter(None, languages))]
     try:
         found = mammoth.convert_to_html(
             made,
@@ -325,10 +332,10 @@ def _html(archive: Archive, made: io.BytesIO, languages: list[str]) -> etree._El
 
 def _found(
     root: etree._Element, prepared: wordml.Prepared, main: str
-) -> dict[etree._Element, Look]:
+) -> dict[etree._Element, ParagraphLook]:
     """Write down what mammoth was told by numbers and styles; how each paragraph looks."""
     body = root[0]
-    looks: dict[etree._Element, Look] = {}
+    looks: dict[etree._Element, ParagraphLook] = {}
     for link in list(body.iter("a")):
         mark = _MARK.fullmatch(link.get("id", ""))
         holder = link.getparent()
@@ -365,7 +372,7 @@ def _drop(element: etree._Element) -> None:
         etree.strip_tags(parent, "drop")
 
 
-def _gather_notes(body: etree._Element, looks: dict[etree._Element, Look]) -> None:
+def _gather_notes(body: etree._Element, looks: dict[etree._Element, ParagraphLook]) -> None:
     """Put each note into an element of its own."""
     note: etree._Element | None = None
     for child in list(body):

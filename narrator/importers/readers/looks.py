@@ -20,6 +20,7 @@ from narrator.importers.headings import PART, Heading, is_title, read_heading
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers.xhtml import LEFT
 
+_CONTENTS = "table of contents"
 _LONGEST = 15
 """Words of a heading."""
 _FRONT = 30
@@ -44,7 +45,7 @@ _COUNT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ParagraphLook:
     """How a paragraph looks, and what its style says of it."""
 
     level: int = 0
@@ -65,7 +66,7 @@ class Look:
 
 
 @dataclass(slots=True)
-class Said:
+class FirstPage:
     """What a text's first page says of it."""
 
     title: str | None = None
@@ -76,11 +77,11 @@ class Said:
 
 
 @dataclass(slots=True)
-class _Line:
+class _Paragraph:
     """A paragraph that stands in no list and no table."""
 
     element: etree._Element
-    look: Look
+    look: ParagraphLook
     text: str
     words: int
     alone: bool = True
@@ -91,13 +92,13 @@ class _Line:
     level: int = 0
 
 
-def judge(body: etree._Element, looks: Mapping[etree._Element, Look]) -> Said:
+def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -> FirstPage:
     """Mark headings, gaps and what is no text among the paragraphs of a body, in place."""
     for element, look in looks.items():
         if look.left:
             element.set(LEFT, look.left)
     lines = list(_lines(body, looks))
-    said = Said()
+    said = FirstPage()
     styled = [line for line in lines if line.look.level and line.text]
     _leave_contents(lines)
     rest = _take_title_page(lines, said)
@@ -105,6 +106,8 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, Look]) -> Said:
         _find_headings(rest, bool(styled))
         said.guessed = sum(1 for line in rest if line.level and not line.look.level)
         _leave_front(rest, said)
+    else:
+        _find_alike(rest, styled)
     _take_titles(rest)
     usual = Counter(line.look.space for line in lines if line.words > _LONGEST).most_common(1)
     for line in lines:
@@ -112,7 +115,9 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, Look]) -> Said:
     return said
 
 
-def _lines(body: etree._Element, looks: Mapping[etree._Element, Look]) -> Iterator[_Line]:
+def _lines(
+    body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]
+) -> Iterator[_Paragraph]:
     gap, page = 0, False
     for element in body:
         look = looks.get(element)
@@ -121,13 +126,15 @@ def _lines(body: etree._Element, looks: Mapping[etree._Element, Look]) -> Iterat
             continue
         text = " ".join("".join(_read(element)).split())
         if not text and not element.get(LEFT):
-            yield _Line(element, look, "", 0, alone=False)
+            yield _Paragraph(element, look, "", 0, alone=False)
             gap, page = gap + 1, page or look.page
             continue
         if page and not look.page:
-            look = Look(look.level, look.role, look.centred, look.bold, look.size, True, look.space)
+            look = ParagraphLook(
+                look.level, look.role, look.centred, look.bold, look.size, True, look.space
+            )
         alone = not (element.get(LEFT) or is_scene_break(text) or _END.fullmatch(text.strip(". ")))
-        yield _Line(element, look, text, count_words(text), alone, gap, level=look.level)
+        yield _Paragraph(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 
 
@@ -140,7 +147,7 @@ def _read(element: etree._Element) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _hold_the_text(styled: Sequence[_Line], lines: Sequence[_Line]) -> bool:
+def _hold_the_text(styled: Sequence[_Paragraph], lines: Sequence[_Paragraph]) -> bool:
     """Whether headings by style are those of chapters: several, or one that names a chapter."""
     return len(styled) > 1 or bool(_heading_of(styled[0])) or len(lines) < 20
 
@@ -148,7 +155,7 @@ def _hold_the_text(styled: Sequence[_Line], lines: Sequence[_Line]) -> bool:
 # -- the title page --------------------------------------------------------------------------------
 
 
-def _take_title_page(lines: Sequence[_Line], said: Said) -> Sequence[_Line]:
+def _take_title_page(lines: Sequence[_Paragraph], said: FirstPage) -> Sequence[_Paragraph]:
     """Set aside what says title and author at the top; the lines after it."""
     roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.text]
     titles = [line for line in roles if line.look.role == "title"]
@@ -174,14 +181,14 @@ def _take_title_page(lines: Sequence[_Line], said: Said) -> Sequence[_Line]:
     return lines[place + 1 :]
 
 
-def _leave_contents(lines: Sequence[_Line]) -> None:
+def _leave_contents(lines: Sequence[_Paragraph]) -> None:
     """Set aside a list of chapters that an author typed: lines in a row that come again below."""
     said = [line for line in lines if line.text]
     places: dict[str, int] = {}
     for place, line in enumerate(said):
         if line.words <= _LONGEST:
             places[_entry(line.text)] = place
-    run: list[_Line] = []
+    run: list[_Paragraph] = []
     for place, line in enumerate(said[: 10 * _FRONT]):
         again = places.get(_entry(line.text), place) > place
         named = _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
@@ -193,8 +200,11 @@ def _leave_contents(lines: Sequence[_Line]) -> None:
             above = said[place - len(run) - 1] if place > len(run) else None
             headed = above is not None and matter.kind_of_title(above.text) == "toc"
             for entry in (*([above] if headed and above else []), *run):
-                _leave(entry, "table of contents")
+                _leave(entry, _CONTENTS)
         run = []
+    for above, below in pairwise(said):
+        if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
+            _leave(above, _CONTENTS)
 
 
 def _entry(text: str) -> str:
@@ -202,7 +212,7 @@ def _entry(text: str) -> str:
     return re.sub(r"[\W_]+", "", _LISTED.sub("", text)).casefold()
 
 
-def _end_of_title_page(front: Sequence[_Line], said: Said) -> _Line | None:
+def _end_of_title_page(front: Sequence[_Paragraph], said: FirstPage) -> _Paragraph | None:
     """The line of a title page that says who wrote it, by which its title is found, too."""
     for place, line in enumerate(front):
         if (line.words > _LONGEST and not line.look.role) or (not line.alone and place):
@@ -220,7 +230,7 @@ def _end_of_title_page(front: Sequence[_Line], said: Said) -> _Line | None:
     return None
 
 
-def _is_contact(line: _Line) -> bool:
+def _is_contact(line: _Paragraph) -> bool:
     """Whether a line is of an address, or says how long the manuscript is."""
     text = line.text
     return bool(_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
@@ -228,7 +238,7 @@ def _is_contact(line: _Line) -> bool:
     )
 
 
-def _title_of(above: Sequence[_Line]) -> str | None:
+def _title_of(above: Sequence[_Paragraph]) -> str | None:
     """The title among the lines above the author's: the largest, or the nearest that is centred."""
     shown = [line for line in above if line.look.centred or line.look.page] or list(above[-1:])
     most = max((line.look.size for line in shown), default=0)
@@ -240,7 +250,7 @@ def _unshouted(text: str) -> str:
     return text.title() if text.isupper() and len(text) > 3 else text
 
 
-def _leave_front(lines: Sequence[_Line], said: Said) -> None:
+def _leave_front(lines: Sequence[_Paragraph], said: FirstPage) -> None:
     """Set aside a few lines above the first heading that nothing but a title page says."""
     first = next((place for place, line in enumerate(lines) if line.level), None)
     front = [line for line in lines[: first or 0] if line.text and line.alone]
@@ -253,7 +263,7 @@ def _leave_front(lines: Sequence[_Line], said: Said) -> None:
         _leave(line)
 
 
-def _leave(line: _Line, why: str = "title page") -> None:
+def _leave(line: _Paragraph, why: str = "title page") -> None:
     line.alone, line.level = False, 0
     line.element.set(LEFT, why)
 
@@ -261,13 +271,13 @@ def _leave(line: _Line, why: str = "title page") -> None:
 # -- headings --------------------------------------------------------------------------------------
 
 
-def _heading_of(line: _Line) -> Heading | None:
+def _heading_of(line: _Paragraph) -> Heading | None:
     """What a line says if it is a heading."""
     parted = [row.strip() for row in line.text.split("\n") if row.strip()]
     return read_heading(parted, 2 if line.look.page or line.gap or line.look.centred else 0)
 
 
-def _find_headings(lines: Sequence[_Line], styled: bool) -> None:
+def _find_headings(lines: Sequence[_Paragraph], styled: bool) -> None:
     """Give levels to lines that are headings by their words and looks."""
     candidates = [line for line in lines if _may_be(line)]
     usual = _usual_size(lines)
@@ -287,11 +297,26 @@ def _find_headings(lines: Sequence[_Line], styled: bool) -> None:
         _find_looks(lines, candidates, usual, len(named) + len(bare))
 
 
-def _may_be(line: _Line) -> bool:
+def _find_alike(lines: Sequence[_Paragraph], styled: Sequence[_Paragraph]) -> None:
+    """Headings without the style of headings that look as those that have it."""
+    usual = _usual_size(lines)
+    levels = {_shape(line, usual): line.look.level for line in reversed(styled)}
+    for line in lines:
+        if _may_be(line) and _may_title(line.text) and _weight(line, usual) > 2 + line.look.page:
+            line.level = levels.get(_shape(line, usual), 0)
+
+
+def _shape(line: _Paragraph, usual: float) -> tuple[object, ...]:
+    """By which lines look alike."""
+    look = line.look
+    return look.centred, look.bold, look.size if look.size > usual else 0
+
+
+def _may_be(line: _Paragraph) -> bool:
     return line.alone and not line.level and 0 < line.words <= _LONGEST and len(line.text) <= 120
 
 
-def _usual_size(lines: Sequence[_Line]) -> float:
+def _usual_size(lines: Sequence[_Paragraph]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.look.size] += line.words
@@ -302,20 +327,20 @@ def _is_named(heading: Heading) -> bool:
     return heading.names_chapter or heading.level == PART or heading.key.startswith("solo")
 
 
-def _weight(line: _Line, usual: float) -> int:
+def _weight(line: _Paragraph, usual: float) -> int:
     """How much a line looks like a heading."""
     look = line.look
     larger = bool(usual) and look.size >= _LARGER * usual
     return look.centred + look.bold + 2 * larger + 2 * look.page + line.text.isupper()
 
 
-def _count_up(bare: Sequence[_Line]) -> bool:
+def _count_up(bare: Sequence[_Paragraph]) -> bool:
     """Whether bare numbers are those of chapters: two or more, of which the first begins."""
     values = [line.heading.value for line in bare if line.heading]
     return len(values) > 1 and 1 in values[:2]
 
 
-def _take_titles(lines: Sequence[_Line]) -> None:
+def _take_titles(lines: Sequence[_Paragraph]) -> None:
     """Join a heading that only counts with its title, the line below it: by its look, or where
     most of such headings have one."""
     usual = _usual_size(lines)
@@ -333,12 +358,13 @@ def _take_titles(lines: Sequence[_Line]) -> None:
             below.alone, below.text, below.level = False, "", 0
 
 
-def _only_counts(line: _Line) -> bool:
+def _only_counts(line: _Paragraph) -> bool:
     line.heading = line.heading or _heading_of(line)
-    return line.heading is not None and len(line.heading.parts) == 1 and line.level > 0
+    said = line.heading
+    return said is not None and len(said.parts) == 1 and not said.key.startswith("solo")
 
 
-def _is_title_of(above: _Line, below: _Line) -> bool:
+def _is_title_of(above: _Paragraph, below: _Paragraph) -> bool:
     same = not below.look.level or below.look.level == above.look.level + 1
     if not (same and below.alone and below.gap <= 3 and not below.look.page):
         return False
@@ -363,11 +389,11 @@ def _may_title(text: str) -> bool:
 
 
 def _find_looks(
-    lines: Sequence[_Line], candidates: Sequence[_Line], usual: float, counted: int
+    lines: Sequence[_Paragraph], candidates: Sequence[_Paragraph], usual: float, counted: int
 ) -> None:
     """Headings that are known by their looks: several that look alike, with prose between."""
     places = {id(line): place for place, line in enumerate(lines)}
-    alike: dict[tuple[bool, ...], list[_Line]] = {}
+    alike: dict[tuple[bool, ...], list[_Paragraph]] = {}
     for line in candidates:
         if line.level or not _may_title(line.text) or _weight(line, usual) < 2:
             continue
@@ -383,7 +409,7 @@ def _find_looks(
                 line.level = 2
 
 
-def _words_after(lines: Sequence[_Line], place: int) -> int:
+def _words_after(lines: Sequence[_Paragraph], place: int) -> int:
     """Words from a line to the next that may be a heading."""
     words = 0
     for line in lines[place + 1 :]:
@@ -396,7 +422,7 @@ def _words_after(lines: Sequence[_Line], place: int) -> int:
 # -- marks -----------------------------------------------------------------------------------------
 
 
-def _mark(line: _Line, usual: float) -> None:
+def _mark(line: _Paragraph, usual: float) -> None:
     """Write down what a line is."""
     element = line.element
     if element.get(LEFT):

@@ -16,16 +16,16 @@ from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
 from narrator.importers.book import names
-from narrator.importers.readers.looks import Look
+from narrator.importers.readers.looks import ParagraphLook
+from narrator.importers.readers.xhtml import INCOMPLETE
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 DELETED = "deleted by a tracked change"
 HIDDEN = "hidden"
-FORMULA = "formula"
 PAGE_NUMBER = "page number"
 CONTENTS = "table of contents"
 LEFT_STYLES = {
-    "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": FORMULA,
+    "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": INCOMPLETE,
     "left-page": PAGE_NUMBER, "left-ruby": "ruby annotation",
 }  # fmt: skip
 """Styles of runs that are left out, and why."""
@@ -203,7 +203,7 @@ def _named(name: str, own: _Properties) -> _Properties:
 class Prepared:
     """What mammoth does not tell of a document, by number."""
 
-    looks: list[Look] = field(default_factory=list)
+    looks: list[ParagraphLook] = field(default_factory=list)
     pictures: list[str] = field(default_factory=list)
     languages: dict[str, int] = field(default_factory=dict)
     """Letters in each that runs are marked with."""
@@ -212,8 +212,8 @@ class Prepared:
 
     @property
     def language(self) -> str | None:
-        """That of the most letters."""
-        return max(self.languages, key=lambda one: self.languages[one], default=None)
+        """That of the most letters, if they are marked."""
+        return max(self.languages, key=lambda one: self.languages[one], default="") or None
 
 
 @dataclass(slots=True)
@@ -272,7 +272,11 @@ class Preparer:
         self._rewrite(paragraph, ppr, own, look)
 
     def _rewrite(
-        self, paragraph: etree._Element, ppr: etree._Element | None, own: _Properties, look: Look
+        self,
+        paragraph: etree._Element,
+        ppr: etree._Element | None,
+        own: _Properties,
+        look: ParagraphLook,
     ) -> None:
         """Say of a paragraph only what mammoth should make of it, and which it is."""
         mark = _child(_child(ppr, "rPr"), "del")
@@ -331,10 +335,10 @@ class Preparer:
     def _speaks(self, language: str | None, run: etree._Element) -> bool:
         """Whether a run is to be marked with its language."""
         known = self.prepared.languages
-        if not language or (language not in known and len(known) >= _LANGUAGES):
+        if language not in known and len(known) >= _LANGUAGES:
             return False
-        known[language] = known.get(language, 0) + len(_text_of(run))
-        return True
+        known[language or ""] = known.get(language or "", 0) + len(_text_of(run))
+        return bool(language)
 
     def _follow(self, run: etree._Element) -> None:
         """Keep count of the fields that a run stands in."""
@@ -364,12 +368,12 @@ class Preparer:
                 run.remove(child)
 
 
-def _look(own: _Properties, shown: list[tuple[int, _Properties]], page: bool) -> Look:
+def _look(own: _Properties, shown: list[tuple[int, _Properties]], page: bool) -> ParagraphLook:
     letters = sum(count for count, _ in shown)
     sizes: dict[float, int] = {}
     for count, said in shown:
         sizes[said.size or 0] = sizes.get(said.size or 0, 0) + count
-    return Look(
+    return ParagraphLook(
         level=min(6, own.level or 0),
         role=own.role or "",
         centred=bool(own.centred),
@@ -416,8 +420,8 @@ def _unfold(root: etree._Element) -> None:
     for removed in root.iter(f"{{{W}}}del", f"{{{W}}}moveFrom"):
         for run in removed.iter(f"{{{W}}}r"):
             run.set("left", DELETED)
-    for row in list(root.iter(f"{{{W}}}trPr")):
-        _keep_row(row)
+    for properties in list(root.iter(f"{{{W}}}trPr", f"{{{W}}}tcPr", f"{{{W}}}tblPr")):
+        _drop_properties(properties)
     for spoken in root.iter(f"{{{W}}}rt"):
         for run in spoken.iter(f"{{{W}}}r"):
             run.set("left", "ruby annotation")
@@ -433,13 +437,15 @@ def _unfold(root: etree._Element) -> None:
         _lift(box)
 
 
-def _keep_row(properties: etree._Element) -> None:
-    """A deleted row of a table stands, its words left out."""
-    row, mark = properties.getparent(), _child(properties, "del")
-    if row is not None and mark is not None:
-        properties.remove(mark)
-        for run in row.iter(f"{{{W}}}r"):
+def _drop_properties(properties: etree._Element) -> None:
+    """Say no more of a table than its rows and cells; a deleted row's words are left out."""
+    holder = properties.getparent()
+    if holder is None:
+        return
+    if _child(properties, "del") is not None:
+        for run in holder.iter(f"{{{W}}}r"):
             run.set("left", DELETED)
+    holder.remove(properties)
 
 
 def _choose(either: etree._Element) -> None:
@@ -463,7 +469,7 @@ def _write_formula(math: etree._Element) -> None:
     run = etree.Element(f"{{{W}}}r")
     etree.SubElement(run, f"{{{W}}}t").text = text
     if not plain:
-        run.set("left", FORMULA)
+        run.set("left", INCOMPLETE)
     run.tail = None
     parent = math.getparent()
     if parent is not None:
