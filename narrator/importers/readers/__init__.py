@@ -17,8 +17,8 @@ from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
-from narrator.importers.readers.finaldraft import read_finaldraft
 from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
+from narrator.importers.readers.finaldraft import read_finaldraft
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.html import read_html, read_html_archive
