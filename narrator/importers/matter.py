@@ -193,6 +193,7 @@ def kind_of_words(text: str, facts: BookContext) -> str | None:
     own = _words(text)
     if 0 < words <= 80 and title and title <= own:
         strange = own - title - others - _TITLE_PAGE_WORDS
+        strange = {word for word in strange if not word[0].isdigit()}  # dates
         if len(strange) * 4 <= len(own):
             return "titlepage"
     return None
