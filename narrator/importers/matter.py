@@ -192,8 +192,8 @@ def kind_of_words(text: str, facts: BookContext) -> str | None:
     title, others = _words(facts.title), _words(" ".join(facts.others))
     own = _words(text)
     if 0 < words <= 80 and title and title <= own:
-        strange = own - title - others - _TITLE_PAGE_WORDS
-        strange = {word for word in strange if not word[0].isdigit()}  # dates
+        unknown = own - title - others - _TITLE_PAGE_WORDS
+        strange = [word for word in unknown if not word[0].isdigit()]  # digits are dates
         if len(strange) * 4 <= len(own):
             return "titlepage"
     return None

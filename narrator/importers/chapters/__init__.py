@@ -62,6 +62,7 @@ FOLDER = (
 """For such sources that are each a chapter of a folder, or some."""
 
 MARKUP = (
+    ChapterRule("most numbers' titles may be paragraphs under them", markup.take_titles),
     ChapterRule("runs of links are a table of contents", markup.leave_links),
     ChapterRule("a piece begins where the table of contents points", markup.start_at_entries),
     ChapterRule("a piece begins where a section says what it is", markup.start_at_sections),

@@ -27,6 +27,21 @@ _HEADING_WORDS = 15
 """A line with more words is no heading."""
 
 
+def take_titles(outline: Outline) -> None:
+    """Make headings of titles that stand in the paragraph under a number, where most of them do."""
+    shown = [block for block in outline.blocks if block.kind not in ("left", "gap")]
+    counts = [pair for pair in pairwise(shown) if pair[0].is_headed and is_ordinal(pair[0].text)]
+    titled = [(above, below) for above, below in counts if _may_title(below)]
+    if len(titled) > 2 and 3 * len(titled) >= 2 * len(counts):
+        for above, below in titled:
+            below.become_heading(min(6, above.level + 1))
+
+
+def _may_title(block: Block) -> bool:
+    plain_line = block.kind == "text" and len(block.lines) == 1 and not block.containers
+    return plain_line and block.words <= _HEADING_WORDS and is_title(block.text)
+
+
 def leave_links(outline: Outline) -> None:
     """Set aside runs of lines that are nothing but links, with the heading above them."""
     documents = outline.documents()
