@@ -16,7 +16,7 @@ from lxml import etree
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
-from narrator.importers.readers.pdf.layout import Part
+from narrator.importers.readers.pdf.layout import Passage
 from narrator.importers.readers.pdf.lines import Run, TextLine, is_cjk
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
@@ -35,7 +35,7 @@ class Bookmark(NamedTuple):
 
 
 def documents_of(
-    parts: Sequence[Part], name: str, bookmarks: Sequence[Bookmark]
+    parts: Sequence[Passage], name: str, bookmarks: Sequence[Bookmark]
 ) -> tuple[list[SourcePage], list[TocEntry]]:
     """Documents, and the entries of a table of contents that point into them."""
     pointed = dict(_pointed(parts, bookmarks))
@@ -85,12 +85,12 @@ def _nested(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
     return top
 
 
-def _page(parts: Sequence[Part]) -> int:
+def _page(parts: Sequence[Passage]) -> int:
     return next((part.lines[0].page for part in parts if part.lines), 0)
 
 
-def _documents(parts: Sequence[Part]) -> Iterator[list[Part]]:
-    group: list[Part] = []
+def _documents(parts: Sequence[Passage]) -> Iterator[list[Passage]]:
+    group: list[Passage] = []
     for part in parts:
         if part.begins_page and group:
             yield group
@@ -104,7 +104,7 @@ def _documents(parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def _pointed(
-    parts: Sequence[Part], bookmarks: Sequence[Bookmark]
+    parts: Sequence[Passage], bookmarks: Sequence[Bookmark]
 ) -> Iterator[tuple[int, list[int]]]:
     """Parts, by id, and the numbers of the bookmarks that point to them."""
     shown = [part for part in parts if part.kind in ("text", "heading")]
@@ -120,16 +120,17 @@ def _pointed(
     yield from found.items()
 
 
-def _titled(parts: Sequence[Part], mark: Bookmark) -> Part | None:
-    """The part that says a bookmark's title, alone or with those below it; a heading from then."""
+def _titled(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
+    """The part that says a bookmark's title, alone or with those below it; they are headings."""
     wanted = _letters(mark.title)
     for place, part in enumerate(parts):
         said = ""
-        for below in parts[place : place + 3]:
+        for number, below in enumerate(parts[place : place + 3], 1):
             if len(below.text.split()) > _TITLE_WORDS:
                 break
             said += _letters(below.text)
             if wanted and said == wanted:
+                _head(parts[place : place + number], mark)
                 return part
     return next(
         (p for p in parts if p.kind == "heading" and (said := _letters(p.text)) and said in wanted),
@@ -137,7 +138,13 @@ def _titled(parts: Sequence[Part], mark: Bookmark) -> Part | None:
     )
 
 
-def _below(parts: Sequence[Part], mark: Bookmark) -> Part | None:
+def _head(parts: Sequence[Passage], mark: Bookmark) -> None:
+    level = next((part.level for part in parts if part.kind == "heading"), min(6, mark.level + 1))
+    for part in parts:
+        part.kind, part.level = "heading", level
+
+
+def _below(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
     """The first part at or below the height that a bookmark points to."""
     if mark.height is None:
         return parts[0] if parts else None
@@ -145,7 +152,7 @@ def _below(parts: Sequence[Part], mark: Bookmark) -> Part | None:
     return next(lower, None)
 
 
-def _after(parts: Sequence[Part], page: int) -> Part | None:
+def _after(parts: Sequence[Passage], page: int) -> Passage | None:
     return next((part for part in parts if part.lines[0].page > page), None)
 
 
@@ -156,7 +163,7 @@ def _letters(text: str) -> str:
 # -- elements --------------------------------------------------------------------------------------
 
 
-def _element(body: etree._Element, part: Part) -> etree._Element:
+def _element(body: etree._Element, part: Passage) -> etree._Element:
     """An element of a part, at the end of the body."""
     if part.kind == "scene":
         return etree.SubElement(body, "hr")
@@ -225,7 +232,9 @@ def _write_mark(element: etree._Element, text: str, note: str) -> None:
 
 
 def _append(element: etree._Element, text: str) -> None:
-    text = "".join(one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff"))
+    text = "".join(
+        one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff")
+    )
     if len(element):
         element[-1].tail = (element[-1].tail or "") + text
     else:
