@@ -163,7 +163,7 @@ def _pages(
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
-    pages, contents = documents_of(parts, name, bookmarks)
+    pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from narrator.importers import hyphens
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
@@ -35,7 +36,7 @@ class Bookmark(NamedTuple):
 
 
 def documents_of(
-    parts: Sequence[Passage], name: str, bookmarks: Sequence[Bookmark]
+    parts: Sequence[Passage], name: str, bookmarks: Sequence[Bookmark], is_hyphenated: bool
 ) -> tuple[list[SourcePage], list[TocEntry]]:
     """Documents, and the entries of a table of contents that point into them."""
     pointed = dict(_pointed(parts, bookmarks))
@@ -48,7 +49,7 @@ def documents_of(
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
         for part in group:
-            element = _element(body, part)
+            element = _element(body, part, is_hyphenated)
             element.set(
                 xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
             )
@@ -163,46 +164,51 @@ def _letters(text: str) -> str:
 # -- elements --------------------------------------------------------------------------------------
 
 
-def _element(body: etree._Element, part: Passage) -> etree._Element:
+def _element(body: etree._Element, part: Passage, is_hyphenated: bool) -> etree._Element:
     """An element of a part, at the end of the body."""
     if part.kind == "scene":
         return etree.SubElement(body, "hr")
     if part.kind == "heading":
         element = etree.SubElement(body, f"h{part.level}")
-        _write(element, (replace(run, em=False, strong=False) for run in joined(part.lines)))
+        _write(
+            element,
+            (replace(run, em=False, strong=False) for run in joined(part.lines, is_hyphenated)),
+        )
         return element
     if part.kind == "note":
         aside = etree.SubElement(body, "aside", {_EPUB_TYPE: "footnote"})
         aside.set("id", part.lines[0].note or "")
-        _write(etree.SubElement(aside, "p"), joined(part.lines))
+        _write(etree.SubElement(aside, "p"), joined(part.lines, is_hyphenated))
         return aside
     element = etree.SubElement(body, "p")
     if part.kind == "left":
         element.set(xhtml.LEFT, part.lines[0].left or "")
-    _write(element, joined(part.lines))
+    _write(element, joined(part.lines, is_hyphenated))
     return element
 
 
-def joined(lines: Sequence[TextLine]) -> Iterator[Run]:
+def joined(lines: Sequence[TextLine], is_hyphenated: bool) -> Iterator[Run]:
     """The runs of lines, one after the other; a line's end is one of the text, so that words which
-    it parts are known."""
+    it parts are known. Where no words are parted, a hyphen at a line's end is one of its word."""
     last = ""
     for line in lines:
         for number, run in enumerate(line.runs):
             text = run.text
             if not number:
                 text = text.lstrip()
-                text = _between(last, text) + text
+                text = _between(last, text, is_hyphenated) + text
             yield replace(run, text=text)
         last = line.text.rstrip()
 
 
-def _between(above: str, below: str) -> str:
+def _between(above: str, below: str, is_hyphenated: bool) -> str:
     """What stands between two lines."""
     if not above or not below:
         return ""
     if is_cjk(above[-1]) and is_cjk(below[0]):
         return ""
+    if not is_hyphenated and (parted := hyphens.BROKEN.search(f"{above}\n{below}")):
+        return " " if " " in hyphens.joined(parted[1], parted[2], ()) else ""
     dash = above.endswith("—") and above[-2:-1].strip() and below[0].isalnum()
     return "" if dash or (below.startswith("—") and below[1:2].strip()) else "\n"
 
