@@ -48,7 +48,7 @@ def read_pdf(path: Path, choices: Choices) -> Book:
     """The book in a PDF. Raises ImportFailed, Slow."""
     document = _opened(path)
     try:
-        reading = _Reading(path)
+        reading = _Tally(path)
         lines = [reading.lines(document, number) for number in range(_count(path, document))]
         facts = _facts(document)
         bookmarks = list(_bookmarks(document))
@@ -83,7 +83,7 @@ def _count(path: Path, document: Any) -> int:
     return count
 
 
-class _Reading:
+class _Tally:
     """What is counted while the pages of a PDF are read."""
 
     def __init__(self, path: Path) -> None:
@@ -158,7 +158,7 @@ def _pages(
     lines: Sequence[list[TextLine]],
     facts: Metadata,
     bookmarks: Sequence[Bookmark],
-    reading: _Reading,
+    reading: _Tally,
 ) -> Pages:
     name = file_name(path)
     leave_repeated(lines)
@@ -169,7 +169,7 @@ def _pages(
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
-    pages, contents = documents_of(parts, name, bookmarks)
+    pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
 

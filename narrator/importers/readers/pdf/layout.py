@@ -29,6 +29,12 @@ _SCENE = 0.65
 """Of that room, more than stands between paragraphs: a scene break."""
 _INDENT = 0.6
 """Ems."""
+_FAR = 0.3
+"""Of a column's width: a line that ends as far before its end is the last, whatever it says."""
+_ENDS = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
+_HYPHENS = 0.008
+"""Of the lines: so many end with one where no word is parted; where some are, it is 2 to 10 %."""
+_FEW = 500
 _LEVELS = 4
 _FILLED = 0.7
 """Of a page's height; one that ends above goes on with something new."""
@@ -42,8 +48,12 @@ class Frame:
     right: float
 
 
+Frames = Mapping[tuple[int, int, int], Frame]
+"""By parity of the page, page (-1 for all of that parity) and column."""
+
+
 @dataclass(frozen=True, slots=True)
-class Habits:
+class Typesetting:
     """What is usual in a book."""
 
     size: float
@@ -52,20 +62,21 @@ class Habits:
     """From one base to the next, in points."""
     between: float
     """From one paragraph to the next; `leading` where indents alone part them."""
-    frames: Mapping[tuple[int, int, int], Frame]
-    """By parity of the page, page (-1 for all of that parity) and column."""
+    frames: Frames
+    quoted: Mapping[int, Frame]
+    """By a line's id: of lines that are set in on both sides."""
     top: float
     foot: float
     """Of the text on a page."""
+    is_hyphenated: bool
+    """Whether words are parted at lines' ends, not only at the hyphens that they have."""
 
     def frame(self, line: TextLine) -> Frame:
-        own = self.frames.get((line.page % 2, line.page, line.column))
-        usual = self.frames.get((line.page % 2, -1, line.column))
-        return own or usual or Frame(line.x0, line.x1)
+        return self.quoted.get(id(line)) or _usual(self.frames, line)
 
 
 @dataclass(slots=True)
-class Part:
+class Passage:
     """A paragraph, a heading, a scene break, or lines that are left out for a reason."""
 
     kind: Literal["text", "heading", "scene", "left", "note"]
@@ -79,7 +90,7 @@ class Part:
         return " ".join(line.text.strip() for line in self.lines)
 
 
-def habits_of(lines: Sequence[TextLine]) -> Habits:
+def habits_of(lines: Sequence[TextLine]) -> Typesetting:
     """What is usual in a book's lines."""
     sizes: Counter[float] = Counter()
     for line in lines:
@@ -97,10 +108,17 @@ def habits_of(lines: Sequence[TextLine]) -> Habits:
     between = median(apart) if len(apart) * 10 > len(steps) else leading
     tops = [max(group) for group in _by_page(body).values()]
     feet = [min(group) for group in _by_page(body).values()]
-    return Habits(
-        size, leading, between, _frames(body, size),
-        median(tops) if tops else 0.0, median(feet) if feet else 0.0,
+    frames = _frames(body, size)
+    return Typesetting(
+        size, leading, between, frames, _quoted(lines, frames, size),
+        median(tops) if tops else 0.0, median(feet) if feet else 0.0, _is_hyphenated(lines),
     )  # fmt: skip
+
+
+def _is_hyphenated(lines: Sequence[TextLine]) -> bool:
+    """By how many lines end with a hyphen; a few lines say nothing."""
+    ends = sum(line.text.rstrip().endswith("-") for line in lines)
+    return len(lines) < _FEW or ends > len(lines) * _HYPHENS
 
 
 def _leading(steps: Sequence[float], size: float) -> float:
@@ -117,7 +135,7 @@ def _by_page(lines: Sequence[TextLine]) -> dict[int, list[float]]:
     return bases
 
 
-def _frames(lines: Sequence[TextLine], size: float) -> dict[tuple[int, int, int], Frame]:
+def _frames(lines: Sequence[TextLine], size: float) -> Frames:
     groups: dict[tuple[int, int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
         for page in (-1, line.page):
@@ -138,20 +156,77 @@ def _frame(lines: Sequence[TextLine], size: float) -> Frame:
     return Frame(min(near), ends[int((len(ends) - 1) * 0.95)])
 
 
+def _usual(frames: Frames, line: TextLine) -> Frame:
+    """That of pages on this side, unless this page's lines lie beyond it."""
+    own = frames.get((line.page % 2, line.page, line.column))
+    usual = frames.get((line.page % 2, -1, line.column))
+    if own is None or usual is None:
+        return own or usual or Frame(line.x0, line.x1)
+    near = line.size * _INDENT
+    inside = own.left > usual.left - near and own.right < usual.right + near
+    return usual if inside else own
+
+
+def _quoted(lines: Sequence[TextLine], frames: Frames, size: float) -> dict[int, Frame]:
+    """Frames of lines that are set in, as those of letters and quotations are."""
+    usual = _usual_indent([line.x0 - _usual(frames, line).left for line in lines], size)
+    found: dict[int, Frame] = {}
+    for block in _set_in(lines, frames, size):
+        around = _usual(frames, block[0])
+        left, right = min(line.x0 for line in block), max(line.x1 for line in block)
+        narrow = right < around.right - size * 0.8
+        as_usual = abs(left - around.left - usual) < size * 0.25
+        filled = sum(right - line.x1 < size for line in block) / len(block)
+        full = narrow and filled > (0.6 if as_usual else 0.3)
+        same = Counter(round(line.x0) for line in block).most_common(1)[0][1]
+        if len(block) > 1 and ((full and len(block) > 2) or (same > 1 and not as_usual)):
+            frame = Frame(left, right if full else around.right)
+            found |= {id(line): frame for line in block}
+    return found
+
+
+def _set_in(lines: Sequence[TextLine], frames: Frames, size: float) -> Iterator[list[TextLine]]:
+    """Runs of lines that begin farther in than their column does, at about the same place."""
+    block: list[TextLine] = []
+    near = size * 0.4
+    for line, below in pairwise((*lines, None)):
+        assert line is not None
+        is_in = line.x0 - _usual(frames, line).left > size * _INDENT
+        if block:
+            left = min(one.x0 for one in block)
+            here = (line.page, line.column) == (block[0].page, block[0].column)
+            deeper = below is not None and min(line.x0, below.x0) > left + near
+            deeper = deeper and below is not None and abs(line.x0 - below.x0) < near
+            if not (is_in and here) or line.x0 < left - near or deeper:
+                yield block
+                block = []
+        if is_in:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _usual_indent(indents: Sequence[float], size: float) -> float:
+    """Of first lines; 0 where none are set in."""
+    counts = Counter(round(indent) for indent in indents if size * _INDENT < indent < size * 4)
+    indent, count = counts.most_common(1)[0] if counts else (0, 0)
+    return indent if count * 20 >= len(indents) else 0.0
+
+
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def parts_of(pages: Sequence[Sequence[TextLine]], habits: Habits) -> list[Part]:
+def parts_of(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> list[Passage]:
     """The parts of a book in reading order."""
     parts = list(_join(pages, habits))
     _find_headings(parts, habits)
     return list(_with_scenes(parts, habits))
 
 
-def _join(pages: Sequence[Sequence[TextLine]], habits: Habits) -> Iterator[Part]:
+def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[Passage]:
     """Lines joined to paragraphs; notes and what is left out follow the paragraph around them."""
-    part = Part("text")
-    asides: list[Part] = []
+    part = Passage("text")
+    asides: list[Passage] = []
     """Of the paragraph in hand."""
     for lines in pages:
         for line in lines:
@@ -161,7 +236,7 @@ def _join(pages: Sequence[Sequence[TextLine]], habits: Habits) -> Iterator[Part]
             if part.lines and not _goes_on(part.lines[-1], line, habits):
                 yield part
                 yield from asides
-                part, asides = Part("text"), []
+                part, asides = Passage("text"), []
             if not part.lines:
                 part.begins_page = _begins_page(line, pages, habits)
             part.lines.append(line)
@@ -170,7 +245,7 @@ def _join(pages: Sequence[Sequence[TextLine]], habits: Habits) -> Iterator[Part]
     yield from asides
 
 
-def _add_aside(asides: list[Part], line: TextLine) -> None:
+def _add_aside(asides: list[Passage], line: TextLine) -> None:
     kind: Literal["left", "note"] = "left" if line.left is not None else "note"
     last = asides[-1] if asides else None
     same = last is not None and last.kind == kind and (
@@ -179,10 +254,10 @@ def _add_aside(asides: list[Part], line: TextLine) -> None:
     if last is not None and same and (kind == "note" or last.lines[0].page == line.page):
         last.lines.append(line)
     else:
-        asides.append(Part(kind, [line]))
+        asides.append(Passage(kind, [line]))
 
 
-def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Habits) -> bool:
+def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> bool:
     """Whether a line is the first of its page, and the page before ends early."""
     if next(one for one in pages[line.page] if one.left is None and one.note is None) is not line:
         return False
@@ -195,7 +270,7 @@ def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Ha
     return lowest > habits.foot + (habits.top - habits.foot) * (1 - _FILLED)
 
 
-def _goes_on(above: TextLine, line: TextLine, habits: Habits) -> bool:
+def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     """Whether a line goes on with the paragraph of the line above."""
     if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
         return False
@@ -214,41 +289,38 @@ def _goes_on(above: TextLine, line: TextLine, habits: Habits) -> bool:
         return False
     if line.size >= habits.size * _LARGER:
         return together and not is_ordinal(above.text)
+    if line.size < habits.size * 0.95 and _is_centred([above, line], habits):
+        return together and not is_ordinal(above.text)
     if above.is_strong != line.is_strong and (len(above.text) < 60 or len(line.text) < 60):
         return False
-    return not (_is_indented(above, line, habits) or _ends_early(above, line, habits))
+    together_quoted = (id(above) in habits.quoted) == (id(line) in habits.quoted)
+    if not together_quoted and above.page == line.page:
+        return False
+    return not (_is_indented(line, habits) or _is_short(above, line, habits))
 
 
-def _is_indented(above: TextLine, line: TextLine, habits: Habits) -> bool:
+def _is_indented(line: TextLine, habits: Typesetting) -> bool:
     """Whether a line begins farther in than the lines of its column do."""
-    indent = line.x0 - habits.frame(line).left
-    before = above.x0 - habits.frame(above).left
-    least = habits.size * _INDENT
-    if above.initial:
-        before = 0.0
-    # A quotation begins farther in, too; its lines go on at the same place, and fill them.
-    quoted = abs(indent - before) < least / 2 and not _is_short(above, line, habits)
-    return indent > least and not (quoted and indent > habits.size * 3)
+    return line.x0 - habits.frame(line).left > habits.size * _INDENT
 
 
-def _ends_early(above: TextLine, line: TextLine, habits: Habits) -> bool:
-    return _is_short(above, line, habits)
-
-
-def _is_short(above: TextLine, line: TextLine, habits: Habits) -> bool:
-    """Whether the first word below would have found room above."""
-    room = habits.frame(above).right - above.x1
+def _is_short(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
+    """Whether a line ends where the first word below would have found room, and a sentence does."""
+    frame = habits.frame(above)
+    room = frame.right - above.x1
     word = line.text.strip().split(" ", 1)[0]
     width = (line.x1 - line.x0) * len(word) / max(1, len(line.text.strip()))
-    return room > width + habits.size * 0.5 and room > habits.size * 1.5
+    least = max(habits.size * 1.5, width + habits.size * 0.5)
+    ends = _ENDS.search(above.text) is not None
+    return room > (least if ends else max(least, (frame.right - frame.left) * _FAR))
 
 
 # -- headings --------------------------------------------------------------------------------------
 
 
-def _find_headings(parts: Sequence[Part], habits: Habits) -> None:
+def _find_headings(parts: Sequence[Passage], habits: Typesetting) -> None:
     """Make headings of short parts in larger or heavier type, or that name chapters."""
-    found: list[tuple[Part, float]] = []
+    found: list[tuple[Passage, float]] = []
     texts = [part for part in parts if part.kind == "text"]
     for place, part in enumerate(texts):
         above = texts[place - 1] if place else None
@@ -260,7 +332,9 @@ def _find_headings(parts: Sequence[Part], habits: Habits) -> None:
         part.kind, part.level = "heading", ranks[rank]
 
 
-def _rank(part: Part, above: Part | None, below: Part | None, habits: Habits) -> float:
+def _rank(
+    part: Passage, above: Passage | None, below: Passage | None, habits: Typesetting
+) -> float:
     """How large a heading is, its size and a little more for bold; 0 for what is none."""
     text = part.text
     words = len(text.split())
@@ -277,21 +351,23 @@ def _rank(part: Part, above: Part | None, below: Part | None, habits: Habits) ->
     said = counted(text) if len(text) <= 120 else None
     names = bool(said and (not said.title or said.mark)) or matter.kind_of_title(text) is not None
     shouts = text.isupper() and sum(map(str.isalpha, text)) > 3
-    if (names or shouts) and (strong or shouts or _is_centred(part, habits)):
+    if (names or shouts) and (strong or shouts or _is_centred(part.lines, habits)):
         return habits.size + 0.3
     if strong and not text.rstrip().endswith((",", ";")):
         return habits.size + 0.1
     return 0.0
 
 
-def _is_isolated(part: Part, above: Part | None, below: Part | None, habits: Habits) -> bool:
+def _is_isolated(
+    part: Passage, above: Passage | None, below: Passage | None, habits: Typesetting
+) -> bool:
     """Whether there is room above a part, or its page begins with it, and some below."""
     return _room(above, part, habits) > habits.between * 1.1 and (
         _room(part, below, habits) > habits.leading * 1.1 or part.begins_page
     )
 
 
-def _room(above: Part | None, below: Part | None, habits: Habits) -> float:
+def _room(above: Passage | None, below: Passage | None, habits: Typesetting) -> float:
     if above is None or below is None:
         return 1000.0
     last, first = above.lines[-1], below.lines[0]
@@ -300,8 +376,8 @@ def _room(above: Part | None, below: Part | None, habits: Habits) -> float:
     return last.base - first.base if last.column == first.column else habits.leading
 
 
-def _is_centred(part: Part, habits: Habits) -> bool:
-    for line in part.lines:
+def _is_centred(lines: Sequence[TextLine], habits: Typesetting) -> bool:
+    for line in lines:
         frame = habits.frame(line)
         before, after = line.x0 - frame.left, frame.right - line.x1
         if before < habits.size or abs(before - after) > max(habits.size * 2, before * 0.2):
@@ -327,25 +403,31 @@ def _levels(ranks: Sequence[float]) -> dict[float, int]:
 # -- scenes ----------------------------------------------------------------------------------------
 
 
-def _with_scenes(parts: Sequence[Part], habits: Habits) -> Iterator[Part]:
+def _with_scenes(parts: Sequence[Passage], habits: Typesetting) -> Iterator[Passage]:
     """Parts, with a scene break where much room is between two paragraphs of a page."""
-    above: Part | None = None
+    above: Passage | None = None
     for part in parts:
         if part.kind == "text":
             if above is not None and _is_scene(above, part, habits):
-                yield Part("scene")
+                yield Passage("scene")
             above = part
         elif part.kind == "heading":
             above = None
         yield part
 
 
-def _is_scene(above: Part, below: Part, habits: Habits) -> bool:
+def _is_scene(above: Passage, below: Passage, habits: Typesetting) -> bool:
     last, first = above.lines[-1], below.lines[0]
     body = all(abs(line.size - habits.size) <= habits.size * 0.06 for line in (last, first))
     if not body or last.page != first.page or last.column != first.column:
         return False
     if is_scene_break(above.text) or is_scene_break(below.text):
         return False
+    if id(last) in habits.quoted or id(first) in habits.quoted:
+        return False
+    if any(
+        p.lines[0].x0 - habits.frame(p.lines[0]).left > habits.size * 2.2 for p in (above, below)
+    ):
+        return False  # what is set in stands apart anyway
     room = last.base - first.base
     return habits.between + habits.leading * _SCENE < room < habits.between + habits.leading * 4

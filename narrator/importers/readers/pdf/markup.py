@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from narrator.importers import hyphens
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
-from narrator.importers.readers.pdf.layout import Part
+from narrator.importers.readers.pdf.layout import Passage
 from narrator.importers.readers.pdf.lines import Run, TextLine, is_cjk
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
@@ -35,7 +36,7 @@ class Bookmark(NamedTuple):
 
 
 def documents_of(
-    parts: Sequence[Part], name: str, bookmarks: Sequence[Bookmark]
+    parts: Sequence[Passage], name: str, bookmarks: Sequence[Bookmark], is_hyphenated: bool
 ) -> tuple[list[SourcePage], list[TocEntry]]:
     """Documents, and the entries of a table of contents that point into them."""
     pointed = dict(_pointed(parts, bookmarks))
@@ -48,7 +49,7 @@ def documents_of(
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
         for part in group:
-            element = _element(body, part)
+            element = _element(body, part, is_hyphenated)
             element.set(
                 xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
             )
@@ -85,12 +86,12 @@ def _nested(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
     return top
 
 
-def _page(parts: Sequence[Part]) -> int:
+def _page(parts: Sequence[Passage]) -> int:
     return next((part.lines[0].page for part in parts if part.lines), 0)
 
 
-def _documents(parts: Sequence[Part]) -> Iterator[list[Part]]:
-    group: list[Part] = []
+def _documents(parts: Sequence[Passage]) -> Iterator[list[Passage]]:
+    group: list[Passage] = []
     for part in parts:
         if part.begins_page and group:
             yield group
@@ -104,7 +105,7 @@ def _documents(parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def _pointed(
-    parts: Sequence[Part], bookmarks: Sequence[Bookmark]
+    parts: Sequence[Passage], bookmarks: Sequence[Bookmark]
 ) -> Iterator[tuple[int, list[int]]]:
     """Parts, by id, and the numbers of the bookmarks that point to them."""
     shown = [part for part in parts if part.kind in ("text", "heading")]
@@ -120,16 +121,17 @@ def _pointed(
     yield from found.items()
 
 
-def _titled(parts: Sequence[Part], mark: Bookmark) -> Part | None:
-    """The part that says a bookmark's title, alone or with those below it; a heading from then."""
+def _titled(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
+    """The part that says a bookmark's title, alone or with those below it; they are headings."""
     wanted = _letters(mark.title)
     for place, part in enumerate(parts):
         said = ""
-        for below in parts[place : place + 3]:
+        for number, below in enumerate(parts[place : place + 3], 1):
             if len(below.text.split()) > _TITLE_WORDS:
                 break
             said += _letters(below.text)
             if wanted and said == wanted:
+                _head(parts[place : place + number], mark)
                 return part
     return next(
         (p for p in parts if p.kind == "heading" and (said := _letters(p.text)) and said in wanted),
@@ -137,7 +139,13 @@ def _titled(parts: Sequence[Part], mark: Bookmark) -> Part | None:
     )
 
 
-def _below(parts: Sequence[Part], mark: Bookmark) -> Part | None:
+def _head(parts: Sequence[Passage], mark: Bookmark) -> None:
+    level = next((part.level for part in parts if part.kind == "heading"), min(6, mark.level + 1))
+    for part in parts:
+        part.kind, part.level = "heading", level
+
+
+def _below(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
     """The first part at or below the height that a bookmark points to."""
     if mark.height is None:
         return parts[0] if parts else None
@@ -145,7 +153,7 @@ def _below(parts: Sequence[Part], mark: Bookmark) -> Part | None:
     return next(lower, None)
 
 
-def _after(parts: Sequence[Part], page: int) -> Part | None:
+def _after(parts: Sequence[Passage], page: int) -> Passage | None:
     return next((part for part in parts if part.lines[0].page > page), None)
 
 
@@ -156,46 +164,51 @@ def _letters(text: str) -> str:
 # -- elements --------------------------------------------------------------------------------------
 
 
-def _element(body: etree._Element, part: Part) -> etree._Element:
+def _element(body: etree._Element, part: Passage, is_hyphenated: bool) -> etree._Element:
     """An element of a part, at the end of the body."""
     if part.kind == "scene":
         return etree.SubElement(body, "hr")
     if part.kind == "heading":
         element = etree.SubElement(body, f"h{part.level}")
-        _write(element, (replace(run, em=False, strong=False) for run in joined(part.lines)))
+        _write(
+            element,
+            (replace(run, em=False, strong=False) for run in joined(part.lines, is_hyphenated)),
+        )
         return element
     if part.kind == "note":
         aside = etree.SubElement(body, "aside", {_EPUB_TYPE: "footnote"})
         aside.set("id", part.lines[0].note or "")
-        _write(etree.SubElement(aside, "p"), joined(part.lines))
+        _write(etree.SubElement(aside, "p"), joined(part.lines, is_hyphenated))
         return aside
     element = etree.SubElement(body, "p")
     if part.kind == "left":
         element.set(xhtml.LEFT, part.lines[0].left or "")
-    _write(element, joined(part.lines))
+    _write(element, joined(part.lines, is_hyphenated))
     return element
 
 
-def joined(lines: Sequence[TextLine]) -> Iterator[Run]:
+def joined(lines: Sequence[TextLine], is_hyphenated: bool) -> Iterator[Run]:
     """The runs of lines, one after the other; a line's end is one of the text, so that words which
-    it parts are known."""
+    it parts are known. Where no words are parted, a hyphen at a line's end is one of its word."""
     last = ""
     for line in lines:
         for number, run in enumerate(line.runs):
             text = run.text
             if not number:
                 text = text.lstrip()
-                text = _between(last, text) + text
+                text = _between(last, text, is_hyphenated) + text
             yield replace(run, text=text)
         last = line.text.rstrip()
 
 
-def _between(above: str, below: str) -> str:
+def _between(above: str, below: str, is_hyphenated: bool) -> str:
     """What stands between two lines."""
     if not above or not below:
         return ""
     if is_cjk(above[-1]) and is_cjk(below[0]):
         return ""
+    if not is_hyphenated and (parted := hyphens.BROKEN.search(f"{above}\n{below}")):
+        return " " if " " in hyphens.joined(parted[1], parted[2], ()) else ""
     dash = above.endswith("—") and above[-2:-1].strip() and below[0].isalnum()
     return "" if dash or (below.startswith("—") and below[1:2].strip()) else "\n"
 

@@ -6,11 +6,11 @@ Knows lines, not what they are lines of.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from narrator.importers.counting import ROMAN
+from narrator.importers.counting import ROMAN, bare_value
 from narrator.importers.readers.pdf.lines import TextLine
 
 HEAD = "running head or foot"
@@ -84,7 +84,7 @@ def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
     for words, group in alike.items():
         middle = median(line.base for line in group)
         level = [line for line in group if abs(line.base - middle) < _NEAR]
-        if len(level) >= _OFTEN and (words != "#" or _count_on(level)):
+        if len(level) >= _OFTEN and ("#" not in words or _is_head(level)):
             again += level
     return again
 
@@ -93,10 +93,16 @@ def _without_figures(text: str) -> str:
     return " ".join(_FIGURES.sub("#", text).casefold().split())
 
 
-def _count_on(lines: Sequence[TextLine]) -> bool:
-    """Whether numbers grow with their pages, most of them."""
-    said = [(line.page, int(found[0])) for line in lines if (found := re.search(r"\d+", line.text))]
-    if len(said) < _OFTEN:
-        return True  # Roman
-    offset = median(number - page for page, number in said)
-    return sum(abs(number - page - offset) < 1 for page, number in said) * 2 >= len(said)
+def _is_head(lines: Sequence[TextLine]) -> bool:
+    """Whether lines with figures are no headings of chapters, which have a figure each: their
+    figures grow with the pages, or they come again with the same."""
+    texts = Counter(line.text.strip() for line in lines)
+    again = sum(count for count in texts.values() if count > 1)
+    return 2 * again >= len(lines) or _count_on(lines, 0) or _count_on(lines, -1)
+
+
+def _count_on(lines: Sequence[TextLine], place: int) -> bool:
+    """Whether the first or the last figures of lines grow as their pages do, most of them."""
+    values = [(line.page, bare_value(_FIGURES.findall(line.text)[place])) for line in lines]
+    offsets = Counter(value - page for page, value in values if value is not None)
+    return bool(offsets) and offsets.most_common(1)[0][1] * 2 >= len(lines)
