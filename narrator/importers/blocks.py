@@ -12,7 +12,14 @@ from typing import Literal
 
 from narrator.importers.book import count_characters, count_words
 from narrator.importers.headings import Heading
-from narrator.importers.prose import Line, join_heading, plain, write_heading, write_paragraph
+from narrator.importers.prose import (
+    Line,
+    join_heading,
+    plain,
+    write_heading,
+    write_label,
+    write_paragraph,
+)
 
 Kind = Literal["heading", "text", "scene", "gap", "left"]
 
@@ -177,7 +184,7 @@ def _rows(shown: Sequence[Block]) -> list[str]:
 
 def _paragraph(block: Block, begun: set[Container]) -> Iterator[str]:
     """The rows of a paragraph, in its containers; `begun` are those that have a first row."""
-    speaker = f"{block.speaker} " if block.speaker else ""
+    speaker = f"{write_label(block.speaker)} " if block.speaker else ""
     for row in f"{speaker}{write_paragraph(block.lines)}".split("\n"):
         yield "".join(c.rest if c in begun else c.first for c in block.containers) + row
         begun.update(block.containers)

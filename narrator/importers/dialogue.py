@@ -69,6 +69,8 @@ class Look:
     """What it is labelled with."""
     goes_on: bool = False
     """Whether it is not the first part of its block."""
+    leads_on: bool = False
+    """Whether it is a direction within a speech of a script, which goes on below it."""
 
     def is_whole(self) -> bool:
         """Whether a label is all there is."""
@@ -129,6 +131,10 @@ def find_script(kept: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
     known = frozenset(look.label.key for look in chain.from_iterable(pieces) if look.label)
     if not known and not any(look.is_direction for look in chain.from_iterable(pieces)):
         return None
+    for looks in pieces:
+        for above, below in pairwise(look for look in looks if look.lines):
+            told = below.label or below.is_direction or below.block.is_narrated
+            above.leads_on = above.is_direction and not told
     return PrintedDialogue(pieces, [True] * len(pieces), (), known, is_play=True, is_script=True)
 
 

@@ -119,6 +119,8 @@ class _Labeller:
         rounded = sum(text.count("(") for text in texts)
         in_brackets = square > 2 and 2 * square >= rounded
         self.habits = Habits(dialogue.is_play, in_brackets, dialogue.is_script)
+        self.spelt: dict[str, str] = {}
+        """Letters of a name -> the key under which it came first."""
         self.at: _OpenSpeech | None = None
         self.held: Block | None = None
         """A name that stands alone, until something is said under it."""
@@ -144,7 +146,7 @@ class _Labeller:
                     self.at = None
                 made.append(block)
                 continue
-            if parts[0].label and self.held:
+            if (parts[0].label or block.is_narrated) and self.held:
                 made += self._unsaid()
             made += self._accounted(block, [one for look in parts for one in self._written(look)])
         return [*made, *self._unsaid()]
@@ -188,7 +190,7 @@ class _Labeller:
         text = look.said.text
         pending = self.at is not None and self.at.is_pending
         if look.block.is_narrated:
-            yield from self._unsaid()
+            self.at = None
             yield _made(look, 0, len(text))
         elif look.is_direction:
             whole = SpeechPiece(0, len(text), True)
@@ -227,10 +229,13 @@ class _Labeller:
 
     def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
         """Whether a direction at the beginning of a speech says how it is said."""
-        if self.at is None or self.at.style or not self.at.is_pending:
+        at = self.at
+        if at is None or (at.style if at.is_pending else not look.leads_on):
             return False
-        self.at.style = style_of(look.said.text[piece.start : piece.stop])
-        return self.at.style is not None
+        style = style_of(look.said.text[piece.start : piece.stop])
+        if style is not None:
+            at.style, at.is_pending = style, True
+        return style is not None
 
     def _speech(self, look: Look, found: Sequence[SpeechPiece]) -> Block:
         """A labelled paragraph of pieces; the directions among them are given to the narrator."""
@@ -256,11 +261,16 @@ class _Labeller:
         """The name in the label that is written, noted as one of the cast."""
         parts = several(label.name)
         if len(parts) > 1 and all(key_of(part) in self.dialogue.known for part in parts):
-            for part in parts:
-                self.told.printed.setdefault(key_of(part), part)
-            return " & ".join(map(ordinary, parts))
-        name = label.name.strip(" .") if label.name.count(".") == 1 else label.name
-        self.told.printed.setdefault(label.key, name)
+            return " & ".join(map(self._named, parts))
+        return self._named(label.name.strip(" .") if label.name.count(".") == 1 else label.name)
+
+    def _named(self, name: str) -> str:
+        """The name of one of the cast. In a script those are one that have the same letters."""
+        key = key_of(name)
+        if self.dialogue.is_script:
+            key = self.spelt.setdefault("".join(filter(str.isalnum, key)) or key, key)
+            name = self.told.printed.get(key, name)
+        self.told.printed.setdefault(key, name)
         return ordinary(name)
 
     def _unsaid(self) -> Iterator[Block]:

@@ -146,6 +146,11 @@ def write_paragraph(lines: Sequence[Line]) -> str:
     return "\\\n".join(_escape_start(_inline(line, label_colons(plain(line)))) for line in lines)
 
 
+def write_label(label: str) -> str:
+    """Markdown of a speaker's label, with its colon."""
+    return _escape_start(_escape(label))
+
+
 def label_colons(text: str) -> list[int]:
     """Where the colons stand that would make the beginning of `text` the name of a speaker.
 

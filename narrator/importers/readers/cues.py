@@ -174,7 +174,7 @@ def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
                 line.runs.append(ScriptRun(" "))
             elif found["time"]:
                 line.runs.append(ScriptRun(f" {found['time']} ", left=TIMES))
-        if line.runs:
+        if any(run.text.strip() for run in line.runs):
             yield line
 
 

@@ -265,8 +265,9 @@ class _Talk:
         """Who says what begins with a piece."""
         if piece.name is not None or above is None:
             return piece.name
-        on = self.goes_on and not piece.is_other
-        return above.speaker if on or (above.first.kind == "sound" and not piece.is_other) else None
+        if piece.is_other or (piece.kind == "sung" != above.first.kind):
+            return None
+        return above.speaker if self.goes_on or above.first.kind == "sound" else None
 
 
 def _bare(row: str) -> str:
