@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.readers.calibre import read_by_calibre
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.feed import read_feed
 from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.html import read_html, read_html_archive
@@ -39,6 +41,8 @@ FORMATS: Mapping[Kind, Format] = {
     "markdown": Format("Markdown", read_markdown),
     "fb2": Format("FB2", read_fictionbook),
     "fb2-archive": Format("FB2", read_fictionbook_archive),
+    "feed": Format("a feed", read_feed),
+    "mobi": Format("MOBI or AZW3", read_by_calibre),
     "html": Format("HTML", read_html),
     "html-archive": Format("an archive of HTML", read_html_archive),
 }
