@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from narrator.importers.blocks import Block, left_out
 from narrator.importers.book import Notes, count_characters, count_words
@@ -88,7 +89,7 @@ def _spoken(body: Block) -> Iterator[Block]:
     if re.match(r"\[footnote", whole, re.IGNORECASE) or text.count("]") > text.count("["):
         text = text.removesuffix("]").rstrip()
     if not count_words(text):
-        yield body
+        yield replace(body)  # another one: what was moved is taken from where it stood
         return
     rows = [row.strip() for row in text.split("\n")]
     said = Block("text", body.source, [tidy([StyledSpan(text)])], text=" ".join(rows))

@@ -7,27 +7,28 @@ if it has markup; what has only lines makes blocks. Afterwards all is one path, 
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.readers.calibre import read_by_calibre
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.feed import read_feed
 from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
 from narrator.importers.readers.finaldraft import read_finaldraft
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.fountain import read_fountain
+from narrator.importers.readers.folder import Read, read_folder
 from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.subtitles import read_subtitles
 from narrator.importers.readers.text import read_plain_text
-
-Read = Callable[[Path, Choices], Book]
 
 
 class Format(NamedTuple):
@@ -44,6 +45,8 @@ FORMATS: Mapping[Kind, Format] = {
     "markdown": Format("Markdown", read_markdown),
     "fb2": Format("FB2", read_fictionbook),
     "fb2-archive": Format("FB2", read_fictionbook_archive),
+    "feed": Format("a feed", read_feed),
+    "mobi": Format("MOBI or AZW3", read_by_calibre),
     "html": Format("HTML", read_html),
     "html-archive": Format("an archive of HTML", read_html_archive),
     "pdf": Format("PDF", read_pdf),
@@ -64,9 +67,14 @@ def read_source(source: Path, choices: Choices) -> Book:
     except OSError as error:
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
-        return replace(read_folder(source, choices), format="a folder")
+        return replace(read_folder(source, choices, _read_file), format="a folder")
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
+    return _read_file(source, choices)
+
+
+def _read_file(source: Path, choices: Choices) -> Book:
+    """The book in a file, whatever it is. Raises ImportFailed, Slow."""
     kind = kind_of(source)
     found = FORMATS[kind]
     book = replace(found.read(source, choices), format=found.name)

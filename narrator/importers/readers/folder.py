@@ -1,12 +1,13 @@
-"""A folder of texts -> a book: each file a chapter or some, in the order that people count in.
+"""A folder of manuscripts -> a book: each file a chapter or some, in the order that people count.
 
 `2.md` stands before `10.md`, and a `SUMMARY.md` with links, as mdBook has, says the order itself.
+Texts are read here, pages of HTML as one book of pages, other files each by the reader of its kind.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,6 +25,8 @@ from narrator.importers.book import (
 from narrator.importers.chapters import FILES
 from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
+from narrator.importers.readers.content import SUFFIXES, TAKEN
+from narrator.importers.readers.html import ENDINGS, read_html_folder
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.natural import natural
 from narrator.importers.readers.text import read_plain_text
@@ -31,22 +34,85 @@ from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text")
+_OWN = (*_MARKDOWN, *_TEXT)
+_MANUSCRIPTS = tuple(dict.fromkeys((*_OWN, *SUFFIXES, ".doc", ".wpd", ".wps", ".pages")))
+"""Endings of files that may be manuscripts; of two that are called alike the first is read."""
+_SHOWN = 3
 _ASIDE = re.compile(r"(readme|license|licence|copying|contributing|changelog)", re.IGNORECASE)
 """Files about a folder, not of its book."""
 _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGNORECASE)
 _MOST = 5000
 
+Read = Callable[[Path, Choices], Book]
+"""What reads a file of one kind, or whatever it is."""
 
-def read_folder(folder: Path, choices: Choices) -> Book:
-    """The book in a folder of Markdown and text files. Raises ImportFailed, Slow."""
-    found = _files(folder)
+
+def read_folder(folder: Path, choices: Choices, read: Read) -> Book:
+    """The book in a folder of manuscripts; `read` reads a file whatever it is.
+
+    Raises ImportFailed, Slow.
+    """
+    _refuse_packages(folder)
+    remarks: list[str] = []
+    found = _files(folder, remarks)
+    pages = [path for path in found if path.suffix.lower() in ENDINGS]
+    if 2 * len(pages) > len(found):
+        remarks += _unread([path for path in found if path not in pages])
+        book = read_html_folder(folder, pages, choices)
+        return replace(book, remarks=(*book.remarks, *remarks))
     listing = next((path for path in found if path.stem.lower() in ("summary", "_sidebar")), None)
     ordered = _ordered(found, listing, choices)
     if not ordered:
-        raise ImportFailed(Problem(folder, None, "a folder without .md or .txt files"))
-    aside = [path for path in found if path not in ordered]
-    return _joined(folder, [_book(folder, path, choices) for path in ordered],
-                   [_left(path, path == listing, choices) for path in aside])  # fmt: skip
+        what = f"a folder without manuscripts; what can be imported: {TAKEN}"
+        raise ImportFailed(Problem(folder, None, what))
+    aside = [path for path in found if path not in ordered and path.suffix.lower() in _OWN]
+    books = list(_books(folder, ordered, choices, read, remarks))
+    left = [_left(path, path == listing, choices) for path in aside]
+    return replace(joined := _joined(folder, books, left), remarks=(*joined.remarks, *remarks))
+
+
+def _refuse_packages(folder: Path) -> None:
+    """Folders that are the document of a program. Raises ImportFailed."""
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise ImportFailed(Problem(folder, None, f"cannot be read: {error.strerror}")) from None
+    if any(name.lower().endswith(".scrivx") for name in names):
+        what = "a Scrivener project; compile it to Word, or to EPUB"
+        raise ImportFailed(Problem(folder, None, what))
+    if folder.suffix.lower() == ".pages" or {"Index.zip", "index.apxl", "index.xml.gz"} & names:
+        what = "a Pages document; export it as Word or EPUB (File, Export To)"
+        raise ImportFailed(Problem(folder, None, what))
+
+
+def _unread(paths: Sequence[Path]) -> Iterator[str]:
+    """A remark on manuscripts that stand among others and are not read."""
+    if paths:
+        named = ", ".join(file_name(path) for path in paths[:_SHOWN])
+        more = "…" if len(paths) > _SHOWN else ""
+        yield f"Not read, as most files here are HTML: {named}{more}."
+
+
+def _books(
+    folder: Path, paths: Sequence[Path], choices: Choices, read: Read, remarks: list[str]
+) -> Iterator[Book]:
+    """What files say; one that cannot be read is remarked, if another can. Raises ImportFailed."""
+    problem: ImportFailed | None = None
+    alone = True
+    for path in paths:
+        try:
+            book = _book(folder, path, choices, read)
+        except ImportFailed as error:
+            if path.suffix.lower() in _OWN:
+                raise
+            problem = error
+            name = path.relative_to(folder).as_posix()
+            remarks.append(f"{name} is not read: {str(error).removeprefix(f'{path}: ')}")
+        else:
+            alone = False
+            yield book
+    if problem is not None and alone:
+        raise problem
 
 
 def _ordered(found: Sequence[Path], listing: Path | None, choices: Choices) -> list[Path]:
@@ -57,23 +123,43 @@ def _ordered(found: Sequence[Path], listing: Path | None, choices: Choices) -> l
     return [path for path in others if not _ASIDE.fullmatch(path.stem)] or others
 
 
-def _files(folder: Path) -> list[Path]:
-    """Texts in a folder and those below it, hidden ones left out, in natural order."""
+def _files(folder: Path, remarks: list[str]) -> list[Path]:
+    """Manuscripts in a folder and those below it, hidden ones left out, in natural order."""
+    whole = folder.resolve()
+    found: list[Path] = []
+    outside: list[Path] = []
     try:
-        found = [
-            path
-            for path in folder.rglob("*")
-            if path.suffix.lower() in (*_MARKDOWN, *_TEXT)
-            and not path.name.endswith(ENDING)  # who says what in a text
-            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-            and "build" not in path.relative_to(folder).parts[:-1]
-            and path.is_file()
-        ]
-    except OSError as error:
-        raise ImportFailed(Problem(folder, None, f"cannot be read: {error.strerror}")) from None
+        for path in folder.rglob("*"):
+            parts = path.relative_to(folder).parts
+            if (
+                path.suffix.lower() in _MANUSCRIPTS
+                and not path.name.endswith(ENDING)  # who says what in a text
+                and not any(part.startswith((".", "~$", "__MACOSX")) for part in parts)
+                and "build" not in parts[:-1]
+                and path.is_file()
+            ):
+                (found if path.resolve().is_relative_to(whole) else outside).append(path)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        what = getattr(error, "strerror", None) or error
+        raise ImportFailed(Problem(folder, None, f"cannot be read: {what}")) from None
     if len(found) > _MOST:
         raise ImportFailed(Problem(folder, None, f"has {len(found):,} texts, which no book has"))
-    return sorted(found, key=lambda path: natural(path.relative_to(folder).as_posix()))
+    remarks += (f"{file_name(path)} is a link out of the folder; not read." for path in outside)
+    ordered = sorted(found, key=lambda path: natural(path.relative_to(folder).as_posix()))
+    return list(_once(ordered, remarks))
+
+
+def _once(paths: Sequence[Path], remarks: list[str]) -> Iterator[Path]:
+    """Files without those that are another one in another format."""
+    best: dict[Path, Path] = {}
+    for path in sorted(paths, key=lambda path: _MANUSCRIPTS.index(path.suffix.lower())):
+        best.setdefault(path.with_suffix(""), path)
+    for path in paths:
+        kept = best[path.with_suffix("")]
+        if kept == path or {kept.suffix.lower(), path.suffix.lower()} <= {*_OWN}:
+            yield path
+        else:
+            remarks.append(f"{file_name(path)} is not read: {file_name(kept)} is.")
 
 
 def _listed(listing: Path, found: Sequence[Path], choices: Choices) -> list[Path]:
@@ -84,22 +170,30 @@ def _listed(listing: Path, found: Sequence[Path], choices: Choices) -> list[Path
     return list(dict.fromkeys(known[path] for path in linked if path in known))
 
 
-def _book(folder: Path, path: Path, choices: Choices) -> Book:
+def _book(folder: Path, path: Path, choices: Choices, read: Read) -> Book:
     """What one file says. Raises ImportFailed."""
-    markdown = path.suffix.lower() in _MARKDOWN
-    book = (
-        read_markdown(path, choices, of_folder=True)
-        if markdown
-        else read_plain_text(path, choices, FILES)
-    )
+    if path.suffix.lower() in _MARKDOWN:
+        book = read_markdown(path, choices, of_folder=True)
+    elif path.suffix.lower() in _TEXT:
+        book = read_plain_text(path, choices, FILES)
+    else:
+        book = _named(read(path, choices), path)
     name = path.relative_to(folder).as_posix()
     chapters = tuple(replace(c, source=_within(c.source, path, name)) for c in book.chapters)
     left_out = tuple(replace(s, source=_within(s.source, path, name)) for s in book.left_out)
     return replace(book, chapters=chapters, left_out=left_out)
 
 
+def _named(book: Book, path: Path) -> Book:
+    """A file's book; a chapter without a heading is called as its file."""
+    if len(book.chapters) != 1 or book.chapters[0].markdown.lstrip().startswith("#"):
+        return book
+    return replace(book, chapters=(replace(book.chapters[0], title=stem(path)),))
+
+
 def _within(source: str, path: Path, name: str) -> str:
-    return name + source.removeprefix(file_name(path))
+    own = file_name(path)
+    return name + source.removeprefix(own) if source.startswith(own) else f"{name}, {source}"
 
 
 def _left(path: Path, is_listing: bool, choices: Choices) -> Skipped:

@@ -146,10 +146,7 @@ class _Page:
             if _WORD_COMMENT.search(style):
                 self.leave(element, _COMMENT)
             elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
-                holder = element.getparent()
-                within = holder is not None and name_of(holder) == "p" and holder.getparent()
-                is_body = element.get("id", "").startswith("cmnt") and "_" not in element.get("id")
-                self.leave(within if is_body and within is not None else element, _COMMENT)
+                self.leave(_box_of(element), _COMMENT)
             elif name == "div" and element.getparent() is self.body and is_google:
                 self.leave(element, "header or footer of a page")
             elif name == "img" and _is_rule(element):
@@ -218,6 +215,14 @@ class _Page:
             elif _END.search(text):
                 _mark_beside(self.body, element, before=False)
                 return
+
+
+def _box_of(link: etree._Element) -> etree._Element:
+    """What holds the comment of Google Docs that a link leads back from, or the link itself."""
+    line = link.getparent()
+    box = None if line is None or name_of(line) != "p" else line.getparent()
+    is_reference = "_ref" in link.get("id", "_ref")
+    return link if is_reference or box is None or name_of(box) != "div" else box
 
 
 def _text(element: etree._Element) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from narrator.errors import ImportFailed, Problem
+from narrator.importers import matter
 from narrator.importers.book import Book, Choices, count_characters, count_words
 from narrator.importers.encoding import NoText, decode
 from narrator.importers.readers import markup
@@ -101,16 +102,13 @@ class _Site:
         facts = [facts_of(self.roots[name]) for name in ([aside] if aside else []) + list(order)]
         for name, root in self.roots.items():
             self._mend(root, name)
-        pages = [SourcePage(self._shown(name), self.roots[name]) for name in order]
+        pages = [SourcePage(name, self.roots[name]) for name in order]
         if aside:
             listed = "table of contents"
-            pages.append(SourcePage(self._shown(aside), self.roots[aside], listed))
+            pages.append(SourcePage(aside, self.roots[aside], listed))
         return Pages(
             pages, _joined(facts, bool(aside)), contents if aside else (), remarks=self.remarks
         )
-
-    def _shown(self, name: str) -> str:
-        return name
 
     def _root(self, name: str) -> etree._Element:
         """A page as elements with names in small letters."""
@@ -213,13 +211,16 @@ def _last(name: str) -> str:
 
 def _joined(facts: Sequence[Metadata], listed: bool) -> Metadata:
     """The facts of a book whose pages say these: titles of pages are not the book's."""
-    if len(facts) == 1 or listed:
+    if len(facts) == 1:
         return facts[0]
-    same = {one.title for one in facts}
-    authors = next((one.authors for one in facts if one.authors), ())
-    language = next((one.language for one in facts if one.language), None)
-    title = facts[0].title if len(same) == 1 else None
-    return Metadata(title=title, authors=authors, language=language)
+    same = listed or len({one.title for one in facts}) == 1
+    title = facts[0].title if same and matter.kind_of_title(facts[0].title or "") is None else None
+    return replace(
+        facts[0] if listed else Metadata(),
+        title=title,
+        authors=next((one.authors for one in facts if one.authors), ()),
+        language=next((one.language for one in facts if one.language), None),
+    )
 
 
 def _leave_links_beside(root: etree._Element, is_page: Callable[[str], bool]) -> None:
