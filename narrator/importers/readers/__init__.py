@@ -19,6 +19,7 @@ from narrator.importers.readers.docx import read_docx
 from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -37,6 +38,7 @@ FORMATS: Mapping[Kind, Format] = {
     "text": Format("plain text", read_plain_text),
     "markdown": Format("Markdown", read_markdown),
     "docx": Format("Word", read_docx),
+    "odt": Format("OpenDocument", read_odt),
 }
 
 
