@@ -28,6 +28,7 @@ from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.subtitles import read_subtitles
+from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.text import read_plain_text
 
 
@@ -55,6 +56,7 @@ FORMATS: Mapping[Kind, Format] = {
     "fdx": Format("Final Draft", read_finaldraft),
     "srt": Format("subtitles (SRT)", read_subtitles),
     "vtt": Format("subtitles (WebVTT)", read_subtitles),
+    "odt": Format("OpenDocument", read_odt),
 }
 
 

@@ -12,7 +12,6 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import mammoth
@@ -23,8 +22,10 @@ from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup, wordml
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
-from narrator.importers.readers.package import LANGUAGE, Metadata
+from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.properties import facts_of, taken
+from narrator.importers.readers.styles import LANG
 from narrator.importers.readers.wordml import W, name_of, value_of
 from narrator.importers.readers.xhtml import LEFT
 
@@ -39,7 +40,6 @@ _MARK = re.compile(r"(p|i)-(\d+)")
 _FAULTS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What mammoth raises where markup breaks its rules."""
 _STRUCK = 40
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_docx(path: Path, choices: Choices) -> Book:
@@ -122,7 +122,7 @@ def _pages(archive: Archive, parts: _Parts) -> Pages:
     root = _html(archive, _zipped(document, numbering), list(prepared.languages))
     said = judge(root[0], _found(root, prepared, language or ""))
     if language:
-        root.set(_LANG, language)
+        root.set(LANG, language)
     pages = [SourcePage("document", root)]
     pages += [
         SourcePage(f"{why} {number}", _aside(part), why)
@@ -130,7 +130,7 @@ def _pages(archive: Archive, parts: _Parts) -> Pages:
     ]
     return Pages(
         pages,
-        _taken(facts, said),
+        taken(facts, said),
         rules=OFFICE,
         characters=characters + marks,
         remarks=[*_remarks(prepared, said), *archive.remarks],
@@ -138,17 +138,6 @@ def _pages(archive: Archive, parts: _Parts) -> Pages:
 
 
 # -- what the source says --------------------------------------------------------------------------
-
-_RUBBISH = re.compile(
-    r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
-    r"(document)?\d*|microsoft word\b.*|.*\.(docx?|dotx?|rtf|odt|txt|pages)|powerpoint.*",
-    re.IGNORECASE,
-)
-_PROGRAMS = re.compile(
-    r"python-docx|docx4j|apache poi|microsoft office user|windows user|user|admin\w*|owner|"
-    r"un-named|unknown|author|openoffice.*|libreoffice.*|microsoft.*",
-    re.IGNORECASE,
-)
 
 
 def _facts(archive: Archive) -> Metadata:
@@ -161,36 +150,8 @@ def _facts(archive: Archive) -> Metadata:
     def said(what: str) -> str:
         return " ".join((root.findtext(f"{{*}}{what}") or "").split())
 
-    language, authors = said("language"), said("creator")
-    title, description = said("title"), said("description")
-    return Metadata(
-        title=None if not title or is_rubbish(title) else title,
-        authors=tuple(
-            one for a in authors.split(";") if (one := a.strip()) and not is_program(one)
-        ),
-        language=language if LANGUAGE.fullmatch(language) else None,
-        description=description if description and "python-docx" not in description else None,
-        genre=said("subject") or None,
-    )
-
-
-def is_rubbish(title: str) -> bool:
-    """Whether a title in a file's properties is a program's, or a file's name."""
-    return bool(_RUBBISH.fullmatch(title.strip()))
-
-
-def is_program(author: str) -> bool:
-    """Whether an author in a file's properties is a program's, or anybody's."""
-    return bool(_PROGRAMS.fullmatch(author))
-
-
-def _taken(facts: Metadata, said: FirstPage) -> Metadata:
-    """The facts, with what the first page says, which an author sees and properties do not."""
-    return replace(
-        facts,
-        title=said.title or facts.title,
-        subtitle=said.subtitle,
-        authors=said.authors or facts.authors,
+    return facts_of(
+        said("title"), said("creator"), said("language"), said("description"), said("subject")
     )
 
 
@@ -361,7 +322,7 @@ def _tell(span: etree._Element, main: str) -> None:
     if style in wordml.LEFT_STYLES:
         span.set(LEFT, wordml.LEFT_STYLES[style])
     elif style.startswith("in-") and style[3:] != main:
-        span.set(_LANG, style[3:])
+        span.set(LANG, style[3:])
 
 
 def _drop(element: etree._Element) -> None:

@@ -13,7 +13,7 @@ from lxml import etree
 
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
-from narrator.importers.readers.styles import name_of
+from narrator.importers.readers.sheets import name_of
 from narrator.importers.readers.xhtml import LEFT, note_targets
 
 _MENU = "menu or tool of a web page"

@@ -27,7 +27,7 @@ from narrator.importers.readers.furniture import leave_furniture
 from narrator.importers.readers.natural import natural
 from narrator.importers.readers.package import Metadata, TocEntry, metadata_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.styles import rules_of, write_styles
+from narrator.importers.readers.sheets import rules_of, write_styles
 from narrator.importers.readers.webfacts import facts_of
 from narrator.importers.readers.xhtml import LEFT
 

@@ -1,96 +1,111 @@
-"""Style sheets -> the `style` of elements: what simple rules say of classes.
+"""What styles say, in word processors' files of any format: of words, and of a paragraph's look.
 
-Knows `.c1 {…}` and `p.c1 {…}`, as word processors write them, and of their declarations those that
-mean something to a narrator: emphasis, what is hidden, how lines stand. Not the cascade.
+Knows no format: readers find styles and their parents, here is what they add up to.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 from lxml import etree
 
-from narrator.importers.book import names
+from narrator.importers.readers.looks import ParagraphLook
+from narrator.importers.readers.xhtml import LEFT
 
-_COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
-_RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
-_SELECTOR = re.compile(r"([A-Za-z][\w-]*)?\.([\w-]+)")
-_PROPERTIES = names(
-    "font-style font-weight font-size text-align display page-break-before break-before"
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_HEADING = re.compile(
+    r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
+    r"標題|标题|見出し)\s*(\d)",
+    re.IGNORECASE,
 )
-_MOST = 2_000_000
-"""Characters of a style sheet that are looked at."""
-
-Rules = Mapping[tuple[str, str], Mapping[str, str]]
-"""Element ("" is any) and class -> declarations."""
-
-
-def rules_of(sheets: Iterable[str]) -> Rules:
-    """The rules for classes in style sheets; those that stand below others count more."""
-    rules: dict[tuple[str, str], dict[str, str]] = {}
-    for sheet in sheets:
-        for selectors, body in _flat(_COMMENT.sub("", sheet[:_MOST])):
-            declared = declarations(body)
-            for selector in selectors.split(",") if declared else ():
-                if found := _SELECTOR.fullmatch(selector.strip()):
-                    key = ((found[1] or "").lower(), found[2])
-                    # Later rules count more, and stand where they are.
-                    rules[key] = rules.pop(key, {}) | declared
-    return rules
+_ROLES = {
+    "title": r"(book )?title|titel|titre|título|titolo",
+    "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
+    "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
+    "date": r"date|datum",
+    "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
+}
+_ROLE = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLES.items()}
 
 
-def declarations(style: str) -> dict[str, str]:
-    """What a `style` declares that means something."""
-    pairs = (piece.partition(":") for piece in style.split(";"))
-    return {
-        key: value.replace("!important", "").strip().lower()
-        for name, _, value in pairs
-        if (key := name.strip().lower()) in _PROPERTIES
-    }
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a style, a paragraph or a run says of itself; None where it says nothing."""
+
+    level: int | None = None
+    role: str | None = None
+    centred: bool | None = None
+    page: bool | None = None
+    space: float | None = None
+    number: tuple[str, str] | None = None
+    """List and level."""
+    bold: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    capitals: bool | None = None
+    hidden: bool | None = None
+    size: float | None = None
+    language: str | None = None
+    link: bool | None = None
+
+    def over(self, base: Properties) -> Properties:
+        """What holds where these stand on those of a style."""
+        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(base, **said) if said else base
 
 
-def name_of(element: etree._Element) -> str:
-    """An element's name in small letters, without its namespace; Word has names with colons."""
-    return str(element.tag).rpartition("}")[2].lower()
+NONE = Properties()
 
 
-def write_styles(root: etree._Element, rules: Rules) -> None:
-    """Write what rules say of an element's classes into its own `style`, which counts more."""
-    if not rules:
-        return
-    order = {key: place for place, key in enumerate(rules)}
-    for element in root.iter("{*}*"):
-        classes = element.get("class", "").split()
-        name = name_of(element)
-        keys = {key for one in classes for key in (("", one), (name, one)) if key in rules}
-        if not keys:
-            continue
-        said: dict[str, str] = {}
-        for key in sorted(keys, key=order.__getitem__):
-            said |= rules[key]
-        own = element.get("style", "")
-        said = {name: value for name, value in said.items() if name not in declarations(own)}
-        written = "; ".join(f"{name}: {value}" for name, value in said.items())
-        element.set("style", "; ".join(filter(None, (own.strip().rstrip(";"), written))))
+def named(name: str, own: Properties) -> Properties:
+    """What a style says, by its name, too."""
+    if found := _HEADING.fullmatch(name.strip()):
+        return replace(own, level=min(9, int(found[1])) or 1)
+    role = next((role for role, said in _ROLE.items() if said.fullmatch(name.strip())), None)
+    link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
+    return replace(own, role=role, link=link)
 
 
-def _flat(sheet: str) -> Iterable[tuple[str, str]]:
-    """Selectors and bodies of the rules outside of `@media` and its kin."""
-    depth = begin = 0
-    for found in re.finditer(r"@(?:media|supports|layer|container)\b[^{};]*\{", sheet):
-        if found.start() < depth:
-            continue
-        yield from _RULE.findall(sheet[begin : found.start()])
-        begin = depth = _end(sheet, found.end())
-    yield from _RULE.findall(sheet[begin:])
+def look_of(own: Properties, shown: Sequence[tuple[int, Properties]], page: bool) -> ParagraphLook:
+    """How a paragraph looks: by its own properties, and those of its runs with their letters."""
+    letters = sum(count for count, _ in shown)
+    sizes: dict[float, int] = {}
+    for count, said in shown:
+        sizes[said.size or 0] = sizes.get(said.size or 0, 0) + count
+    return ParagraphLook(
+        level=min(6, own.level or 0),
+        role=own.role or "",
+        centred=bool(own.centred),
+        bold=bool(shown) and 10 * sum(n for n, said in shown if said.bold) >= 9 * letters,
+        size=max(sizes, key=lambda size: sizes[size], default=own.size or 0),
+        page=page,
+        space=own.space or 0,
+    )
 
 
-def _end(sheet: str, place: int) -> int:
-    """Where the braces close that were opened before `place`."""
-    depth = 1
-    for brace in re.compile(r"[{}]").finditer(sheet, place):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return brace.end()
-    return len(sheet)
+def styled(
+    parent: etree._Element, said: Properties, main: str | None, left: str = ""
+) -> etree._Element:
+    """An element in `parent` for words with these properties; `main` is the text's language."""
+    language = said.language if said.language != main else None
+    if left or language:
+        parent = etree.SubElement(parent, "span")
+        if left:
+            parent.set(LEFT, left)
+        elif language:
+            parent.set(LANG, language)
+    if said.bold:
+        parent = etree.SubElement(parent, "strong")
+    if said.italic or (said.underline and not said.link):
+        parent = etree.SubElement(parent, "em")
+    return parent
+
+
+def say(parent: etree._Element, text: str) -> None:
+    """Add words at the end of an element."""
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
 from narrator.importers.book import names
 from narrator.importers.readers.looks import ParagraphLook
+from narrator.importers.readers.styles import NONE, Properties, look_of, named
 from narrator.importers.readers.xhtml import INCOMPLETE
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -33,19 +34,6 @@ _STYLE_OF = {why: style for style, why in LEFT_STYLES.items()}
 
 _UNKNOWN = names("fldSimple bdo dir ruby rubyBase rt del moveFrom sdt sdtContent subDoc oMathPara")
 """Elements around runs and paragraphs that mammoth does not look into, or not as it should."""
-_HEADING = re.compile(
-    r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
-    r"標題|标题|見出し)\s*(\d)",
-    re.IGNORECASE,
-)
-_ROLES = {
-    "title": r"(book )?title|titel|titre|título|titolo",
-    "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
-    "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
-    "date": r"date|datum",
-    "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
-}
-_ROLE = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLES.items()}
 _FIELD = re.compile(r"\s*([A-Za-z]+)")
 _LISTS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -63,35 +51,6 @@ _PLAIN_MATH = {
 }
 _LANGUAGES = 40
 """Languages that one document may mark."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Properties:
-    """What a style, a paragraph or a run says of itself; None where it says nothing."""
-
-    level: int | None = None
-    role: str | None = None
-    centred: bool | None = None
-    page: bool | None = None
-    space: float | None = None
-    number: tuple[str, str] | None = None
-    """List and level."""
-    bold: bool | None = None
-    italic: bool | None = None
-    underline: bool | None = None
-    capitals: bool | None = None
-    hidden: bool | None = None
-    size: float | None = None
-    language: str | None = None
-    link: bool | None = None
-
-    def over(self, base: _Properties) -> _Properties:
-        """What holds where these stand on those of a style."""
-        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
-        return replace(base, **said) if said else base
-
-
-_NONE = _Properties()
 
 
 def name_of(element: etree._Element) -> str:
@@ -120,14 +79,14 @@ def _number(text: str | None) -> float | None:
     return float(text) if text and re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", text) else None
 
 
-def _run_properties(rpr: etree._Element | None) -> _Properties:
+def _run_properties(rpr: etree._Element | None) -> Properties:
     if rpr is None or not len(rpr):
-        return _NONE
+        return NONE
     size = _number(value_of(_child(rpr, "sz")))
     language = value_of(_child(rpr, "lang"))
     underline = _child(rpr, "u")
     drawn = None if underline is None else value_of(underline) not in (None, "none", "0", "false")
-    return _Properties(
+    return Properties(
         bold=_is_on(rpr, "b"),
         italic=_is_on(rpr, "i"),
         underline=drawn,
@@ -138,9 +97,9 @@ def _run_properties(rpr: etree._Element | None) -> _Properties:
     )
 
 
-def _paragraph_properties(ppr: etree._Element | None) -> _Properties:
+def _paragraph_properties(ppr: etree._Element | None) -> Properties:
     if ppr is None or not len(ppr):
-        return _NONE
+        return NONE
     align = value_of(_child(ppr, "jc"))
     outline = _number(value_of(_child(ppr, "outlineLvl")))
     numbered = _child(ppr, "numPr")
@@ -148,7 +107,7 @@ def _paragraph_properties(ppr: etree._Element | None) -> _Properties:
     if numbered is not None and (listed := value_of(_child(numbered, "numId"))):
         number = (listed, value_of(_child(numbered, "ilvl")) or "0")
     space = _number(value_of(_child(ppr, "spacing"), "before"))
-    return _Properties(
+    return Properties(
         level=None if outline is None else (int(outline) + 1 if 0 <= outline < 9 else 0),
         centred=None if align is None else align == "center",
         page=_is_on(ppr, "pageBreakBefore"),
@@ -162,8 +121,8 @@ class Styles:
 
     def __init__(self, root: etree._Element | None) -> None:
         self._styles: dict[str, etree._Element] = {}
-        self._known: dict[str, _Properties] = {}
-        self.default = _NONE
+        self._known: dict[str, Properties] = {}
+        self.default = NONE
         self.normal = ""
         for style in () if root is None else root.iter(f"{{{W}}}style"):
             self._styles.setdefault(value_of(style, "styleId") or "", style)
@@ -176,27 +135,18 @@ class Styles:
             rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
             self.default = _run_properties(rpr).over(_paragraph_properties(ppr))
 
-    def of(self, name: str | None, depth: int = 0) -> _Properties:
+    def of(self, name: str | None, depth: int = 0) -> Properties:
         """What a style says, with all that it is based on."""
         style = self._styles.get(name or "")
         if style is None or name is None or depth > 20:
-            return _NONE
+            return NONE
         if name not in self._known:
             base = self.of(value_of(_child(style, "basedOn")), depth + 1)
             own = _run_properties(_child(style, "rPr")).over(
                 _paragraph_properties(_child(style, "pPr"))
             )
-            self._known[name] = _named(value_of(_child(style, "name")) or name, own).over(base)
+            self._known[name] = named(value_of(_child(style, "name")) or name, own).over(base)
         return self._known[name]
-
-
-def _named(name: str, own: _Properties) -> _Properties:
-    """What a style says by its name, too."""
-    if found := _HEADING.fullmatch(name.strip()):
-        return replace(own, level=min(9, int(found[1])) or 1)
-    role = next((role for role, said in _ROLE.items() if said.fullmatch(name.strip())), None)
-    link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
-    return replace(own, role=role, link=link)
 
 
 @dataclass(slots=True)
@@ -253,7 +203,7 @@ class Preparer:
         base = self.styles.of(style).over(self.styles.default)
         own = direct.over(base)
         within = next((f for f in self._fields if f.kind in _LISTS), None)
-        shown: list[tuple[int, _Properties]] = []
+        shown: list[tuple[int, Properties]] = []
         page = self._page or bool(own.page)
         self._page = False
         for run in list(_runs_of(paragraph)):
@@ -266,7 +216,7 @@ class Preparer:
         within = within or next((f for f in self._fields if f.kind in _LISTS), None)
         if (section := _child(ppr, "sectPr")) is not None:
             self._page = value_of(_child(section, "type")) != "continuous"
-        look = _look(own, shown, page)
+        look = look_of(own, shown, page)
         if own.role == "toc" or within is not None:
             look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
         self._rewrite(paragraph, ppr, own, look)
@@ -275,7 +225,7 @@ class Preparer:
         self,
         paragraph: etree._Element,
         ppr: etree._Element | None,
-        own: _Properties,
+        own: Properties,
         look: ParagraphLook,
     ) -> None:
         """Say of a paragraph only what mammoth should make of it, and which it is."""
@@ -298,7 +248,7 @@ class Preparer:
                 etree.SubElement(listed, f"{{{W}}}{name}").set(f"{{{W}}}val", said)
             paragraph.insert(0, made)
 
-    def _run(self, run: etree._Element, base: _Properties) -> _Properties:
+    def _run(self, run: etree._Element, base: Properties) -> Properties:
         rpr = _child(run, "rPr")
         style = self.styles.of(value_of(_child(rpr, "rStyle")))
         own = _run_properties(rpr).over(style)
@@ -330,7 +280,7 @@ class Preparer:
         if len(made):
             run.insert(0, made)
         self._draw(run)
-        return _NONE if why else said
+        return NONE if why else said
 
     def _speaks(self, language: str | None, run: etree._Element) -> bool:
         """Whether a run is to be marked with its language."""
@@ -366,22 +316,6 @@ class Preparer:
                     self.prepared.pictures.append(alt)
                     run.insert(run.index(child), mark)
                 run.remove(child)
-
-
-def _look(own: _Properties, shown: list[tuple[int, _Properties]], page: bool) -> ParagraphLook:
-    letters = sum(count for count, _ in shown)
-    sizes: dict[float, int] = {}
-    for count, said in shown:
-        sizes[said.size or 0] = sizes.get(said.size or 0, 0) + count
-    return ParagraphLook(
-        level=min(6, own.level or 0),
-        role=own.role or "",
-        centred=bool(own.centred),
-        bold=bool(shown) and 10 * sum(n for n, said in shown if said.bold) >= 9 * letters,
-        size=max(sizes, key=lambda size: sizes[size], default=own.size or 0),
-        page=page,
-        space=own.space or 0,
-    )
 
 
 def _runs_of(paragraph: etree._Element) -> Iterator[etree._Element]:

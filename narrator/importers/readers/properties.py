@@ -1,0 +1,46 @@
+"""What a word processor's file says of itself: title, author, language, without what programs say.
+
+Knows no format.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from narrator.importers.readers.looks import FirstPage
+from narrator.importers.readers.package import LANGUAGE, Metadata
+
+_RUBBISH = re.compile(
+    r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
+    r"(document)?\d*|microsoft word\b.*|.*\.(docx?|dotx?|rtf|odt|txt|pages)|powerpoint.*",
+    re.IGNORECASE,
+)
+_PROGRAMS = re.compile(
+    r"python-docx|docx4j|apache poi|microsoft office user|windows user|user|admin\w*|owner|"
+    r"un-named|unknown|author|openoffice.*|libreoffice.*|microsoft.*",
+    re.IGNORECASE,
+)
+
+
+def facts_of(title: str, authors: str, language: str, description: str, subject: str) -> Metadata:
+    """What a file's properties say, where no program wrote it."""
+    return Metadata(
+        title=title if title and not _RUBBISH.fullmatch(title) else None,
+        authors=tuple(
+            one for a in authors.split(";") if (one := a.strip()) and not _PROGRAMS.fullmatch(one)
+        ),
+        language=language if LANGUAGE.fullmatch(language) else None,
+        description=description if description and "python-docx" not in description else None,
+        genre=subject or None,
+    )
+
+
+def taken(facts: Metadata, said: FirstPage) -> Metadata:
+    """The facts, with what the first page says, which an author sees and properties do not."""
+    return replace(
+        facts,
+        title=said.title or facts.title,
+        subtitle=said.subtitle,
+        authors=said.authors or facts.authors,
+    )
