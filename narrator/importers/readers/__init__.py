@@ -21,14 +21,13 @@ from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.feed import read_feed
 from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
 from narrator.importers.readers.finaldraft import read_finaldraft
-from narrator.importers.readers.folder import read_folder
-from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.folder import Read, read_folder
+from narrator.importers.readers.fountain import read_fountain
 from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
+from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.subtitles import read_subtitles
-from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.text import read_plain_text
 
 
