@@ -168,7 +168,8 @@ class Outline:
         first = next(said, piece.blocks[0])
         if first.matter is not None and first.matter != "chapter":
             return first.matter
-        titled = matter.kind_of_title(piece.title)
+        line = first.text if first.kind == "text" and len(first.lines) == 1 else ""
+        titled = matter.kind_of_title(piece.title or line)
         if titled or first.matter == "chapter":
             return titled or first.matter
         if piece.title and letters(piece.title) != letters(self.context.title):

@@ -179,7 +179,7 @@ def _screenplay(
     lines: Sequence[list[TextLine]],
     margins: Margins,
     facts: Metadata,
-    reading: _Reading,
+    reading: _Tally,
 ) -> Pages:
     """What the pages of a screenplay are: a script, and what stands around its text."""
     said = [line for page in lines for line in page]
