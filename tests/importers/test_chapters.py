@@ -161,6 +161,26 @@ def test_a_piece_begins_where_the_table_of_contents_points() -> None:
     assert begun(outline) == {0: "I"}
 
 
+@pytest.mark.parametrize(
+    ("titles", "kind"),
+    [
+        (["The Gate", "A Sea-Door", "The Tide"], "heading"),
+        (["The Gate", "“No,” she said.", PROSE], "text"),
+    ],
+)
+def test_titles_under_numbers_are_headings_where_most_are(titles: list[str], kind: str) -> None:
+    blocks = []
+    for number, title in enumerate(titles, 1):
+        blocks += [marked(str(number), 2), marked(title), marked(PROSE)]
+    outline = applied("most numbers' titles may be paragraphs under them", blocks)
+    assert kinds(outline)[:6] == ["heading", kind, "text"] * 2
+
+
+def test_a_line_that_names_front_matter_makes_a_piece_that() -> None:
+    outline = Outline([marked("Dedication"), marked("To W. Townend")], BookContext("The Sea Door"))
+    assert [piece.kind for piece in outline.pieces()] == ["dedication"]
+
+
 def test_a_piece_begins_where_a_section_says_what_it_is() -> None:
     blocks = [marked(PROSE), marked(PROSE), marked(PROSE)]
     blocks[1].matter, blocks[1].section = "index", 1
