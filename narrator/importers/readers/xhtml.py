@@ -569,7 +569,9 @@ class _BodyWalker:
 
     def leave(self, element: etree._Element, why: str) -> None:
         """Set the words of `element` aside."""
-        block = left_out(self.source, seen(" ".join(_runs(element))), why)
+        text = seen(" ".join(_runs(element)))
+        block = left_out(self.source, hyphens.join(text, self.known), why)
+        block.characters = count_characters(text)
         block.note = tuple(_keys(self.path, element)) if why == "note" else ()
         block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
         if self.spans or self.heading is not None:
