@@ -596,7 +596,9 @@ class _BodyWalker:
         if why == "note" and sum(one in self.notes for one in element.iterdescendants("{*}*")) > 1:
             self._leave_notes(element)
             return
-        block = left_out(self.source, seen(" ".join(_runs(element))), why)
+        text = seen(" ".join(_runs(element)))
+        block = left_out(self.source, hyphens.join(text, self.known), why)
+        block.characters = count_characters(text)
         block.note = tuple(_keys(self.path, element)) if why == "note" else ()
         block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
         if self.spans or self.heading is not None:

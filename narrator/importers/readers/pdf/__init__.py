@@ -18,11 +18,13 @@ from typing import Any
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
+from narrator.importers.chapters.outline import letters
+from narrator.importers.matter import BookContext, is_title_page_line
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
-from narrator.importers.readers.pdf.layout import habits_of, parts_of
+from narrator.importers.readers.pdf.layout import Passage, habits_of, parts_of
 from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
@@ -33,6 +35,8 @@ from narrator.importers.readers.script import document_of_script, facts_of, left
 _PAGES = 10_000
 _CHARACTERS = 40_000_000
 _BOOKMARKS = 5_000
+_TITLE_LINES = 6
+_YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
 _RUBBISH = re.compile(
@@ -169,6 +173,7 @@ def _pages(
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
+    _demote(parts, facts)
     pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
@@ -197,6 +202,18 @@ def _screenplay(
         characters=reading.characters,
         remarks=[*reading.remarks(), *odd, *remarks],
     )
+
+
+def _demote(parts: Sequence[Passage], facts: Metadata) -> None:
+    """Make text of the large lines of a title page that name an author or a year."""
+    context = BookContext(facts.title or "", facts.authors)
+    headings = [part for part in parts if part.kind == "heading"]
+    for part in headings[:_TITLE_LINES]:
+        is_title = letters(part.text) == letters(facts.title or "")
+        if not is_title and (
+            _YEAR.fullmatch(part.text.strip()) or is_title_page_line(part.text, context)
+        ):
+            part.kind = "text"
 
 
 def _listed(numbers: Sequence[int], most: int = 8) -> str:

@@ -34,6 +34,9 @@ _HYPHEN = 2
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
+_MARKS = "0123456789"
+_RAISED = 0.2
+"""Ems above the line, where raised figures begin."""
 _DASHES = "-\xad‐"
 
 
@@ -164,9 +167,21 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
         text.hidden += not face.is_shown
         shown = "-" if code == _HYPHEN else "\ufffd" if unmapped else chr(code)
         shown = _LIGATURES.get(shown, shown)
+        own, foot = face, base
+        if shown in _MARKS and _is_raised(raw, index, base, face):
+            own, foot = face._replace(size=face.size * 0.6), base + face.size * 0.35
         spaced = spaced or (guessed and abs(box.left - end) > face.size * _LEAST_SPACE)
-        yield Glyph(shown, box.left, box.right, face, spaced), base
+        yield Glyph(shown, box.left, box.right, own, spaced), foot
         spaced, guessed, end = False, False, box.right
+
+
+def _is_raised(raw: Any, index: int, base: float, face: Face) -> bool:
+    """Whether a figure is drawn above its line, by a font that has raised ones."""
+    import pypdfium2.raw as pdfium
+
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    found = pdfium.FPDFText_GetCharBox(raw, index, left, right, bottom, top)
+    return bool(found) and face.is_upright and bottom.value - base > face.size * _RAISED
 
 
 def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Piece]:

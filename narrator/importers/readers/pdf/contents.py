@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.importers import matter
-from narrator.importers.readers.pdf.lines import TextLine
+from narrator.importers.readers.pdf.lines import CELL, TextLine
 
 CONTENTS = "table of contents"
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})?\s*$", re.IGNORECASE)
@@ -36,4 +36,4 @@ def leave_contents(pages: Sequence[Sequence[TextLine]]) -> None:
 
 def _is_entry(line: TextLine) -> bool:
     """Whether a line ends with a number that stands apart."""
-    return line.gaps > 0 and _NUMBERED.match(line.text) is not None
+    return CELL in line.text and _NUMBERED.match(line.text) is not None

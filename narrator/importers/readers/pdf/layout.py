@@ -17,7 +17,7 @@ from narrator.importers import matter
 from narrator.importers.counting import counted
 from narrator.importers.headings import is_prose
 from narrator.importers.prose import is_ordinal, is_scene_break
-from narrator.importers.readers.pdf.lines import TextLine
+from narrator.importers.readers.pdf.lines import CELL, TextLine
 
 _LARGER = 1.12
 """Times the size of the text: a heading."""
@@ -169,7 +169,7 @@ def _usual(frames: Frames, line: TextLine) -> Frame:
 
 def _quoted(lines: Sequence[TextLine], frames: Frames, size: float) -> dict[int, Frame]:
     """Frames of lines that are set in, as those of letters and quotations are."""
-    usual = _usual_indent([line.x0 - _usual(frames, line).left for line in lines], size)
+    usual = _usual_indent(lines, frames, size)
     found: dict[int, Frame] = {}
     for block in _set_in(lines, frames, size):
         around = _usual(frames, block[0])
@@ -206,11 +206,16 @@ def _set_in(lines: Sequence[TextLine], frames: Frames, size: float) -> Iterator[
         yield block
 
 
-def _usual_indent(indents: Sequence[float], size: float) -> float:
-    """Of first lines; 0 where none are set in."""
-    counts = Counter(round(indent) for indent in indents if size * _INDENT < indent < size * 4)
+def _usual_indent(lines: Sequence[TextLine], frames: Frames, size: float) -> float:
+    """Of first lines, below which others begin farther out; 0 where none are set in."""
+    indents = (
+        round(line.x0 - _usual(frames, line).left)
+        for line, below in pairwise(lines)
+        if line.x0 - below.x0 > size * _INDENT
+    )
+    counts = Counter(indent for indent in indents if size * _INDENT < indent < size * 4)
     indent, count = counts.most_common(1)[0] if counts else (0, 0)
-    return indent if count * 20 >= len(indents) else 0.0
+    return indent if count * 20 >= len(lines) else 0.0
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -285,7 +290,7 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
         return False
     if above.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
-    if is_scene_break(above.text) or is_scene_break(line.text):
+    if any(is_scene_break(one.text) or CELL in one.text for one in (above, line)):
         return False
     if line.size >= habits.size * _LARGER:
         return together and not is_ordinal(above.text)
@@ -362,18 +367,18 @@ def _is_isolated(
     part: Passage, above: Passage | None, below: Passage | None, habits: Typesetting
 ) -> bool:
     """Whether there is room above a part, or its page begins with it, and some below."""
-    return _room(above, part, habits) > habits.between * 1.1 and (
-        _room(part, below, habits) > habits.leading * 1.1 or part.begins_page
+    return _room(above, part) > habits.between * 1.1 and (
+        _room(part, below) > habits.leading * 1.1 or part.begins_page
     )
 
 
-def _room(above: Passage | None, below: Passage | None, habits: Typesetting) -> float:
+def _room(above: Passage | None, below: Passage | None) -> float:
     if above is None or below is None:
         return 1000.0
     last, first = above.lines[-1], below.lines[0]
-    if last.page != first.page:
+    if (last.page, last.column) != (first.page, first.column):
         return 1000.0
-    return last.base - first.base if last.column == first.column else habits.leading
+    return last.base - first.base
 
 
 def _is_centred(lines: Sequence[TextLine], habits: Typesetting) -> bool:

@@ -19,6 +19,12 @@ _RAISED = 0.12
 _SMALLER = 0.85
 _SPACE = 0.22
 """Ems between two pieces of a line that are a space."""
+_CELL = 2.0
+"""Ems between two cells of a table."""
+_FAR = 4.0
+"""Ems between them, however far apart the words of the line are."""
+CELL = "\t"
+"""What stands between them in a line."""
 _STRIP = 2.0
 """Points: the grain in which columns are looked for."""
 _COLUMN_LINES = 5
@@ -56,8 +62,6 @@ class TextLine:
     size: float
     column: int = 0
     """From the left, as far as it stands beside others; 0 for one as wide as the page."""
-    gaps: int = 0
-    """Wide gaps in it."""
     initial: int = 0
     """1 where it begins with an initial, 2 where it stands beside one."""
     left: str | None = None
@@ -156,10 +160,11 @@ def _gutter(pieces: Sequence[Piece]) -> tuple[float, float] | None:
     least = min(middle, default=0)
     if not middle or least > len(pieces) * 0.4:
         return None
+    most = least + max(1, len(pieces) // 30)  # a title, the number of the page
     best: tuple[int, int] | None = None
     begin: int | None = None
     for place in range(low, high + 1):
-        if place < high and cover[place] <= least:
+        if place < high and cover[place] <= most:
             begin = place if begin is None else begin
         elif begin is not None:
             if best is None or place - begin > best[1] - best[0]:
@@ -228,51 +233,60 @@ def _line(row: Sequence[Piece], page: int, column: int) -> TextLine:
     letters = "".join(piece.text for piece in row)
     leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
     ordered = sorted(row, key=lambda one: -one.x1 if leftward else one.x0)
+    gaps = _gaps(ordered)
     runs: list[Run] = []
-    gaps = 0
     for number, piece in enumerate(ordered):
         gap = 0.0
         if number:
             last = ordered[number - 1]
             gap = last.x0 - piece.x1 if leftward else piece.x0 - last.x1
         size = max(piece.size, ordered[number - 1].size)
-        gaps += gap > size
+        if gap > size * _CELL and (gap > size * _FAR or len(gaps) == 1 or gap > 2.5 * min(gaps)):
+            runs.append(Run(CELL))
         spaced = gap > size * _SPACE or (piece.glyphs[0].spaced and gap > 0)
         runs += _runs(piece, bool(number) and spaced)
     flat = [piece for piece in row if not piece.raised] or row
     widest = max(flat, key=lambda piece: len(piece.glyphs))
     return TextLine(
         page, _merged(runs), min(piece.x0 for piece in row), max(piece.x1 for piece in row),
-        widest.base, widest.size, column, gaps,
+        widest.base, widest.size, column,
     )  # fmt: skip
 
 
+def _gaps(row: Sequence[Piece]) -> list[float]:
+    """The spaces between the words of a line: in a loose one all are wide."""
+    within = [
+        glyph.x0 - last.x1
+        for piece in row
+        for last, glyph in pairwise(piece.glyphs)
+        if glyph.spaced
+    ]
+    return within + [abs(piece.x0 - last.x1) for last, piece in pairwise(row)]
+
+
 def _runs(piece: Piece, spaced: bool) -> Iterator[Run]:
-    glyphs = _spelled(piece.glyphs)
-    for number, glyph in enumerate(glyphs):
-        last = glyphs[number - 1] if number else None
-        between = spaced if last is None else _is_space(last, glyph)
-        if between and last is not None and is_cjk(last.text) and is_cjk(glyph.text):
+    last = ""
+    for glyph in _spelled(piece.glyphs):
+        between = glyph.spaced if last else spaced
+        if between and last and is_cjk(last) and is_cjk(glyph.text):
             between = False
         text = f" {glyph.text}" if between else glyph.text
         yield Run(text, glyph.face.em, glyph.face.strong, piece.raised)
-
-
-def _is_space(last: Glyph, glyph: Glyph) -> bool:
-    return glyph.spaced or glyph.x0 - last.x1 > last.face.size * 0.5
+        last = glyph.text
 
 
 def _spelled(glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """Letters of `C H A P T E R` without the spaces that set them apart."""
-    parts = sum(glyph.spaced for glyph in glyphs[1:]) + 1
-    if parts < _SPACED_LETTERS or parts < len(glyphs) * 0.7:
-        return list(glyphs)
-    gaps = sorted(b.x0 - a.x1 for a, b in pairwise(glyphs))
-    usual = gaps[len(gaps) // 2]
-    kept = [glyphs[0]]
-    for last, glyph in pairwise(glyphs):
-        kept.append(glyph._replace(spaced=glyph.x0 - last.x1 > usual * 1.6))
-    return kept
+    """Letters with the spaces before them, but for those that set apart `C H A P T E R`."""
+    gaps = [glyph.x0 - last.x1 for last, glyph in pairwise(glyphs)]
+    spaced = sum(glyph.spaced for glyph in glyphs[1:])
+    if spaced + 1 >= _SPACED_LETTERS and spaced > len(glyphs) * 0.7:
+        usual = median(gaps)
+        apart = [gap > usual * 1.6 for gap in gaps]
+    else:
+        near = zip(gaps, glyphs, glyphs[1:], strict=False)
+        apart = [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
+    rest = zip(glyphs[1:], apart, strict=True)
+    return [glyphs[0], *(glyph._replace(spaced=is_apart) for glyph, is_apart in rest)]
 
 
 def _merged(runs: Iterable[Run]) -> list[Run]:

@@ -18,7 +18,7 @@ from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.pdf.layout import Passage
-from narrator.importers.readers.pdf.lines import Run, TextLine, is_cjk
+from narrator.importers.readers.pdf.lines import CELL, Run, TextLine, is_cjk
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 MARK_LEFT = "reference to a note"
@@ -180,11 +180,31 @@ def _element(body: etree._Element, part: Passage, is_hyphenated: bool) -> etree.
         aside.set("id", part.lines[0].note or "")
         _write(etree.SubElement(aside, "p"), joined(part.lines, is_hyphenated))
         return aside
+    if _is_row(part):
+        return _row(body, part)
     element = etree.SubElement(body, "p")
     if part.kind == "left":
         element.set(xhtml.LEFT, part.lines[0].left or "")
     _write(element, joined(part.lines, is_hyphenated))
     return element
+
+
+def _is_row(part: Passage) -> bool:
+    return part.kind == "text" and len(part.lines) == 1 and CELL in part.text.strip()
+
+
+def _row(body: etree._Element, part: Passage) -> etree._Element:
+    """A row of a table, in one that the body ends with, or in a new one."""
+    table = body[-1] if len(body) and body[-1].tag == "table" else etree.SubElement(body, "table")
+    row = etree.SubElement(table, "tr")
+    cell = etree.SubElement(row, "td")
+    for run in part.lines[0].runs:
+        first, *others = run.text.split(CELL)
+        _write(cell, [replace(run, text=first)])
+        for text in others:
+            cell = etree.SubElement(row, "td")
+            _write(cell, [replace(run, text=text)])
+    return row
 
 
 def joined(lines: Sequence[TextLine], is_hyphenated: bool) -> Iterator[Run]:

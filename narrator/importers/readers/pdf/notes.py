@@ -53,8 +53,15 @@ def _notes_of(
         if mark is not None and mark not in notes:
             current = f"note-{page}-{count + len(notes) + 1}"
             notes[mark] = current
+            _set_apart(line)
         line.note = current
     return notes
+
+
+def _set_apart(line: TextLine) -> None:
+    """A space behind the raised mark of a note."""
+    if line.runs[0].raised and len(line.runs) > 1 and not line.runs[1].text[:1].isspace():
+        line.runs[1] = replace(line.runs[1], text=f" {line.runs[1].text}")
 
 
 def _begins(lines: Sequence[TextLine]) -> bool:
@@ -84,7 +91,7 @@ def _referring(line: TextLine, notes: dict[str, str]) -> Iterator[Run]:
     before = ""
     for run in line.runs:
         raised = _RAISED_MARK.fullmatch(run.text) if run.raised else None
-        if raised is not None and (raised[1] in notes or _is_mark(raised[1], before)):
+        if raised is not None and _is_mark(raised[1], before, raised[1] in notes):
             yield replace(run, note=notes.get(raised[1], ""))
         elif not run.raised and notes:
             yield from _with_signs(run, notes)
@@ -93,13 +100,16 @@ def _referring(line: TextLine, notes: dict[str, str]) -> Iterator[Run]:
         before = run.text or before
 
 
-def _is_mark(mark: str, before: str) -> bool:
-    """Whether a raised mark is a note's, wherever that is: no power, and no unit's."""
+def _is_mark(mark: str, before: str, is_known: bool) -> bool:
+    """Whether a raised mark is a note's, on this page or elsewhere: no power, and no unit's."""
     word = re.search(r"(\w*)\W*$", before)
     letters = word[1] if word else ""
-    if before.rstrip()[-1:] in ".,;:!?”’\"')":
-        return mark.isdigit()
-    return mark.isdigit() and len(letters) > 2 and not any(map(str.isdigit, letters))
+    if letters.isdigit() and len(letters) < 4 and before.endswith(letters):
+        return False
+    if is_known:
+        return True
+    closed = before.rstrip()[-1:] in ".,;:!?”’\"')"
+    return mark.isdigit() and (closed or (len(letters) > 2 and letters.isalpha()))
 
 
 def _with_signs(run: Run, notes: dict[str, str]) -> Iterator[Run]:

@@ -22,6 +22,11 @@ _NEAR = 3.0
 _OFTEN = 3
 _LONGEST = 120
 """Characters of a running head."""
+_LARGER = 1.15
+"""Times the size of the text: no running head is in larger type, as headings are."""
+_SHORT = 6
+"""Pages of a source in which two are enough."""
+_PAGE_NUMBER = re.compile(r"^\W*(\d{1,4})(?!\d)")
 _SLOT_SHARE = 0.25
 """Of the pages that have a running head at a height: then what else stands there is one."""
 _FIGURES = re.compile(rf"\d+|\b{ROMAN}\b", re.IGNORECASE)
@@ -42,31 +47,30 @@ def leave_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
 
 def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     edges = [list(_outermost(lines, at_top)) for lines in pages]
-    again = _coming_again(line for edge in edges for line in edge)
-    if not again:
-        return False
+    shown = sum(bool(edge) for edge in edges)
+    lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
+    again = [*_coming_again(lines), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
     heights: dict[int, set[int]] = defaultdict(set)
     for line in again:
         for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
             heights[near].add(line.page)
-    shown = sum(bool(edge) for edge in edges)
     often = max(_OFTEN, shown * _SLOT_SHARE)
     taken = {id(line) for line in again}
     sizes = {round(line.size) for line in again}
-    for edge in edges:
-        for line in edge:
-            of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
-            if id(line) in taken or (of_slot and len(line.text) <= _LONGEST and _is_apart(line)):
-                line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
-    return True
+    for line in lines:
+        of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
+        if id(line) in taken or (of_slot and _is_apart(line)):
+            line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
+    return bool(again)
 
 
 def _outermost(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
-    """The lines at the top or at the foot of a page, side by side."""
+    """The lines at the top or at the foot of a page, side by side; none in larger type."""
     kept = [line for line in lines if line.left is None]
     if kept:
         edge = max(x.base for x in kept) if at_top else min(x.base for x in kept)
-        yield from (line for line in kept if abs(line.base - edge) < _NEAR)
+        most = median(line.size for line in kept) * _LARGER
+        yield from (x for x in kept if abs(x.base - edge) < _NEAR and x.size <= most)
 
 
 def _is_apart(line: TextLine) -> bool:
@@ -78,7 +82,7 @@ def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
     """Of lines those whose words come again at the same height on other pages, but for figures."""
     alike: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:
-        if len(line.text) <= _LONGEST:
+        if len(line.text) <= _LONGEST and _is_apart(line):
             alike[_without_figures(line.text)].append(line)
     again: list[TextLine] = []
     for words, group in alike.items():
@@ -91,6 +95,20 @@ def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
 
 def _without_figures(text: str) -> str:
     return " ".join(_FIGURES.sub("#", text).casefold().split())
+
+
+def _numbered(lines: Sequence[TextLine], often: int) -> Iterator[TextLine]:
+    """Lines that begin or end with the number of their page, at a height where others do."""
+    found: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+    for line in lines:
+        for number in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
+            figures = number[1] if line.text.lstrip().startswith(number[1]) else number[1][::-1]
+            for near in (-1, 0, 1):
+                height = round(line.base / _NEAR) + near
+                found[height, int(figures) - line.page].append(line)
+    for group in found.values():
+        if len({line.page for line in group}) >= often:
+            yield from group
 
 
 def _is_head(lines: Sequence[TextLine]) -> bool:
