@@ -17,6 +17,7 @@ from narrator.importers.plaintext import read_text
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
+    FADE,
     ItemKind,
     Runs,
     ScriptItem,
@@ -43,7 +44,7 @@ _AND = re.compile(r"\s*(?:,|;|&|\n|\band\b|\bund\b|\bet\b)\s*")
 
 _PAGE_BREAK = re.compile(r"={3,}\s*")
 _SYNOPSIS = re.compile(r"=(?!==)\s*(?P<text>.*)")
-_SECTION = re.compile(r"(?P<level>#+)\s*(?P<text>.*\S.*)")
+_SECTION = re.compile(r"(?P<level>#{1,6})(?:\s+|(?=[^\W\d]))(?P<text>.*\S.*)")
 _CENTRED = re.compile(r">\s*(?P<text>.*?)\s*<")
 _FORCED_TRANSITION = re.compile(r">\s*(?P<text>.+)")
 _FORCED_SCENE = re.compile(r"\.(?![.\s])(?P<text>.+)")
@@ -52,12 +53,8 @@ _SCENE = re.compile(
 )
 _SCENE_NUMBER = re.compile(r"[ \t]*(#[\w. -]{1,20}#)\s*$")
 _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
-_FADE = re.compile(
-    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
-    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
-    r"[.:]{0,3})"
-)
-_FORCED = re.compile(r"[!#=>~]|\.(?![.\s])")
+_FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
+_ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
 _EMPHASIS = re.compile(
     r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,2000}?)(?<![\s\\*])(?P=stars)(?!\*)|"
     r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,2000}?)(?<![\s\\])_(?!\w)",
@@ -217,7 +214,7 @@ class _Screenplay:
     def _transition(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
-        return _TRANSITION.fullmatch(row.bare) or _FADE.fullmatch(row.bare)
+        return _TRANSITION.fullmatch(row.bare) or FADE.fullmatch(row.bare)
 
     def _scene(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         found = _SCENE.fullmatch(row.bare)
@@ -249,7 +246,7 @@ class _Screenplay:
         while self.at < len(self.rows):
             row = self.rows[self.at]
             held = not row.bare and len(row.text) > 1
-            ends = (not row.bare and not held) or _FORCED.match(row.bare.lstrip("~"))
+            ends = (not row.bare and not held) or _ENDS_SPEECH.match(row.bare)
             aside = 0 if ends else self._aside_rows()
             if (held or ends or aside) and said:
                 yield SpeechPart(self._runs(_joined(said)))

@@ -23,6 +23,12 @@ from narrator.importers.readers.xhtml import LEFT, SOURCE
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 
 EXTENSION = "extension of a name"
+FADE = re.compile(
+    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
+    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
+    r"[.:]{0,3})"
+)
+"""What a transition says, wherever it stands."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
 """Characters that a label has at most."""
@@ -205,7 +211,7 @@ class _ScriptWriter:
         self._paragraph(item, [ScriptRun(name), *outside, *left_out], "speaker")
         for aside in asides:
             self._paragraph(item, [ScriptRun(lowered_capitals(aside, False))], "direction")
-        for part in item.parts:
+        for part in _rejoined(item.parts):
             self._part(item, part)
 
     def _part(self, item: ScriptItem, part: SpeechPart) -> None:
@@ -230,6 +236,23 @@ def _cue(text: str) -> tuple[str, list[str], str]:
     name, bracket, rest = text.partition("(")
     extensions = [" ".join(found.split()) for found in _EXTENSION.findall(bracket + rest)]
     return name.strip(), extensions, _EXTENSION.sub("", bracket + rest).strip()
+
+
+def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
+    """The paragraphs of a speech; what goes on with a sentence is none by itself."""
+    made: list[SpeechPart] = []
+    for part in parts:
+        above = made[-1] if made else part
+        text, before = text_of(part.runs), text_of(above.runs)
+        if made and not (part.is_aside or above.is_aside) and _goes_on(before, text):
+            made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs])
+        else:
+            made.append(part)
+    return made
+
+
+def _goes_on(above: str, below: str) -> bool:
+    return below[:1].islower() and above[-1:].isalnum()
 
 
 def _may_be_label(name: str) -> bool:
