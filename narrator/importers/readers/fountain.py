@@ -6,7 +6,7 @@ Knows Fountain 1.1 as fountain.io/syntax has it; what becomes of its elements, `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from narrator.importers.readers.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
+    begins_within,
     counted_apart,
     document_of_script,
     left,
@@ -49,7 +50,8 @@ _CENTRED = re.compile(r">\s*(?P<text>.*?)\s*<")
 _FORCED_TRANSITION = re.compile(r">\s*(?P<text>.+)")
 _FORCED_SCENE = re.compile(r"\.(?![.\s])(?P<text>.+)")
 _SCENE = re.compile(
-    r"(?P<text>(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I\.?/E|E\.?/I)(?:\.|(?=\s)).*)", re.IGNORECASE
+    r"(?P<number>\d+[A-Z]?\.?\s+)?(?P<text>(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I\.?/E|E\.?/I)(?:\.|(?=\s)).*)",
+    re.IGNORECASE,
 )
 _SCENE_NUMBER = re.compile(r"[ \t]*(#[\w. -]{1,20}#)\s*$")
 _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
@@ -209,7 +211,8 @@ class _Screenplay:
         elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):
             yield [self._item("left", self._left(found["text"], "transition"), row)]
         elif found := _FORCED_SCENE.fullmatch(text) or self._scene(row, is_free):
-            yield [self._item("scene", self._numbered(found["text"]), row)]
+            number = found.groupdict().get("number") or ""
+            yield [self._item("scene", self._numbered(number, found["text"]), row)]
 
     def _transition(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
@@ -218,7 +221,8 @@ class _Screenplay:
 
     def _scene(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         found = _SCENE.fullmatch(row.bare)
-        return found if found and (is_free or _SCENE_NUMBER.sub("", row.bare).isupper()) else None
+        shouted = bool(found) and _SCENE_NUMBER.sub("", row.bare).isupper()
+        return found if found and (shouted or (is_free and not found["number"])) else None
 
     def _is_followed(self) -> bool:
         """Whether the line below is not blank."""
@@ -307,13 +311,12 @@ class _Screenplay:
     def _left(self, text: str, why: str) -> list[ScriptRun]:
         return [ScriptRun(run.text, left=run.left or why) for run in self._runs(text)]
 
-    def _numbered(self, text: str) -> list[ScriptRun]:
-        """The heading of a scene, with its number."""
-        number = _SCENE_NUMBER.search(text)
-        if number is None:
-            return self._runs(text)
-        runs = self._runs(text[: number.start()])
-        return [*runs, ScriptRun(f" {number[1]}", left=_NUMBER)]
+    def _numbered(self, number: str, text: str) -> list[ScriptRun]:
+        """The heading of a scene, with the number before or after it."""
+        made = [ScriptRun(number, left=_NUMBER)] if number else []
+        after = _SCENE_NUMBER.search(text)
+        made += self._runs(text[: after.start()] if after else text)
+        return [*made, ScriptRun(f" {after[1]}", left=_NUMBER)] if after else made
 
     def _runs(self, text: str, em: bool = False, strong: bool = False) -> list[ScriptRun]:
         """Words with their emphasis."""
@@ -336,12 +339,11 @@ class _Screenplay:
                 yield ScriptRun(_ESCAPED.sub(r"\1", piece), em, strong)
 
 
-def _joined(rows: list[str]) -> str:
+def _joined(rows: Sequence[str]) -> str:
     """Lines as they stand; those that go on with a sentence, in small letters, are one."""
-    made = ""
-    for row in rows:
+    made = rows[0].removeprefix("~").strip()
+    for row in rows[1:]:
         text = row.removeprefix("~").strip()
-        made += (
-            f"{' ' if text[:1].islower() and row[:1] != '~' else chr(10)}{text}" if made else text
-        )
+        goes_on = begins_within(text) and not row.startswith("~")
+        made += f"{' ' if goes_on else chr(10)}{text}"
     return made

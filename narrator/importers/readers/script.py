@@ -35,11 +35,11 @@ _LONGEST_NAME = 60
 _EXTENSION = re.compile(r"\([^()]*\)?")
 _WHERE = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
-    r"subtitles?|voice[ -]?over|off[ -]?(?:screen|camera))"
+    r"subtitles?|\d+s?|voice[ -]?over|off[ -]?(?:screen|camera))"
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )
-"""Where a voice comes from, or that it goes on: no way to speak."""
+"""Where a voice comes from, that it goes on, an age: no way to speak."""
 _ACTS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
 _ACT = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
@@ -173,7 +173,8 @@ class _ScriptWriter:
     def write(self, item: ScriptItem, is_chapter: bool) -> None:
         """Add an element."""
         if is_chapter:
-            self._paragraph(item, _in_ordinary_letters(item.runs), name="h1")
+            runs = [ScriptRun(run.text, left=run.left) for run in item.runs]
+            self._paragraph(item, _in_ordinary_letters(runs), name="h1")
         elif item.kind == "section":
             why = "heading of an outline, which is not printed"
             self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in item.runs])
@@ -244,15 +245,24 @@ def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
     for part in parts:
         above = made[-1] if made else part
         text, before = text_of(part.runs), text_of(above.runs)
-        if made and not (part.is_aside or above.is_aside) and _goes_on(before, text):
-            made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs])
+        if (
+            made
+            and part.is_aside == above.is_aside
+            and (
+                ")" not in before
+                if part.is_aside
+                else begins_within(text) and before[-1:] not in ".!?…"
+            )
+        ):
+            made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs], part.is_aside)
         else:
             made.append(part)
     return made
 
 
-def _goes_on(above: str, below: str) -> bool:
-    return below[:1].islower() and above[-1:].isalnum()
+def begins_within(text: str) -> bool:
+    """Whether a text begins within a sentence: in small letters, after dashes or not."""
+    return text.lstrip(" -–—….'’")[:1].islower()
 
 
 def _may_be_label(name: str) -> bool:
