@@ -57,7 +57,7 @@ _INSIDE = {"ScriptNote": "note of the author", "SceneProperties": "synopsis"}
 _KINDS: Mapping[str, ItemKind] = {"left": "left", "section": "section", "scene": "scene"}
 """Roles that paragraphs have by themselves; others need a name above them."""
 _SUNG = re.compile(r"lyric|singing", re.IGNORECASE)
-_WRAPPED = re.compile(r"[ \t]*\n(?=[a-zß-ÿ])")
+_WRAPPED = re.compile(r"\n(?=[a-zß-ÿ])")
 _STRUCK = re.compile(r"strike-?(?:out|through)", re.IGNORECASE)
 _BY = re.compile(
     r"(?:(?:an? |the )?(?:screenplay|teleplay|script|play|book|original|adapted|written|created)\b"
@@ -102,24 +102,23 @@ def _items(
     paragraphs: Sequence[etree._Element], name: str, is_dual: bool = False
 ) -> Iterator[ScriptItem]:
     """The elements that paragraphs are; a name takes what is said under it."""
-    rest = list(paragraphs)
-    names = 0
-    while rest:
-        first = rest.pop(0)
+    names = at = 0
+    while at < len(paragraphs):
+        first = paragraphs[at]
         role, why = _role(first)
         group = [first]
         if role == "cue":
-            group += takewhile(lambda one: _role(one)[0] in ("aside", "said"), rest)
-            del rest[: len(group) - 1]
+            below = (paragraphs[n] for n in range(at + 1, len(paragraphs)))
+            group += takewhile(lambda one: _role(one)[0] in ("aside", "said"), below)
             yield _speech(group, name, is_dual and names > 0)
             names += 1
-        elif _runs(first):
-            runs = _runs(first)
+        elif runs := _runs(first):
             if role == "told" and FADE.fullmatch(text_of(runs)):
                 role, why = "left", "transition"
             yield _item(_KINDS.get(role, "told"), runs, name, why)
         for one in group:
             yield from _inside(one, name)
+        at += len(group)
 
 
 def _inside(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:

@@ -6,6 +6,7 @@ Knows Fountain 1.1 as fountain.io/syntax has it; what becomes of its elements, `
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.importers.book import Book, Choices, file_name, names
 from narrator.importers.chapters import SCRIPT
-from narrator.importers.plaintext import read_text
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
@@ -27,6 +27,7 @@ from narrator.importers.readers.script import (
     counted_apart,
     document_of_script,
     left,
+    read_script,
     text_of,
 )
 
@@ -34,7 +35,8 @@ _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 """Characters of no text, around the number of something that is cut out of it."""
 _CUT = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
 _NOTE, _BONEYARD, _NUMBER = "note of the author", "cut by the author", "number of a scene"
-_ASIDE = re.compile(r"/\*(?P<cut>.*?)\*/|\[\[(?P<note>(?:(?!\[\[|\n\n).)*?)\]\]", re.DOTALL)
+_OPENS = re.compile(r"/\*|\[\[")
+_LONGEST_NOTE = 20_000
 
 _KEYS = names(
     "title credit author authors source notes date contact copyright revision subtitle language "
@@ -46,14 +48,14 @@ _AND = re.compile(r"\s*(?:,|;|&|\n|\band\b|\bund\b|\bet\b)\s*")
 _PAGE_BREAK = re.compile(r"={3,}\s*")
 _SYNOPSIS = re.compile(r"=(?!==)\s*(?P<text>.*)")
 _SECTION = re.compile(r"(?P<level>#{1,6})(?:\s+|(?=[^\W\d]))(?P<text>.*\S.*)")
-_CENTRED = re.compile(r">\s*(?P<text>.*?)\s*<")
+_CENTRED = re.compile(r">(?P<text>.*)<")
 _FORCED_TRANSITION = re.compile(r">\s*(?P<text>.+)")
 _FORCED_SCENE = re.compile(r"\.(?![.\s])(?P<text>.+)")
 _SCENE = re.compile(
     r"(?P<number>\d+[A-Z]?\.?\s+)?(?P<text>(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I\.?/E|E\.?/I)(?:\.|(?=\s)).*)",
     re.IGNORECASE,
 )
-_SCENE_NUMBER = re.compile(r"[ \t]*(#[\w. -]{1,20}#)\s*$")
+_SCENE_NUMBER = re.compile(r"(#[\w. -]{1,20}#)$")
 _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
 _FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
 _ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
@@ -69,7 +71,7 @@ _ASIDE_ROWS = 8
 
 def read_fountain(path: Path, choices: Choices) -> Book:
     """The book in a screenplay. Raises ImportFailed, Slow."""
-    decoded = read_text(path, choices.encoding)
+    decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
     items = list(script.items())
     root, remarks = document_of_script(items)
@@ -103,7 +105,7 @@ class _Screenplay:
         self.name = name
         self.cut: list[tuple[str, str]] = []
         """What is cut out, and why."""
-        self.asides: list[ScriptItem] = []
+        self.asides: deque[ScriptItem] = deque()
         """What is cut out and stands alone, until there is a place for it."""
         self.titles: dict[str, list[str]] = {}
         self.rows = list(self._rows(seen(text).replace(_OPEN, "").replace(_CLOSE, "")))
@@ -112,7 +114,7 @@ class _Screenplay:
     def _rows(self, text: str) -> Iterator[_Row]:
         """Lines; those that have nothing but what is cut out are none, for they part nothing."""
         number = 1
-        for row in _ASIDE.sub(self._put_aside, text).split("\n"):
+        for row in "".join(self._pieces(text)).split("\n"):
             here = number
             number += 1
             for found in _CUT.finditer(row):
@@ -123,10 +125,24 @@ class _Screenplay:
             else:
                 yield _Row(row, here)
 
-    def _put_aside(self, found: re.Match[str]) -> str:
-        note = found["note"]
-        self.cut.append((found["cut"], _BONEYARD) if note is None else (note, _NOTE))
-        return f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
+    def _pieces(self, text: str) -> Iterator[str]:
+        """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
+        at = 0
+        last = text.rfind("*/")
+        while opened := _OPENS.search(text, at):
+            begin = opened.end()
+            if opened[0] == "/*":
+                end, why = (text.find("*/", begin) if begin <= last else -1), _BONEYARD
+            else:
+                end, why = text.find("]]", begin, begin + _LONGEST_NOTE), _NOTE
+                end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
+            yield text[at : opened.start() if end >= 0 else begin]
+            at = begin
+            if end >= 0:
+                self.cut.append((text[begin:end], why))
+                yield f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
+                at = end + 2
+        yield text[at:]
 
     # -- the title page ----------------------------------------------------------------------------
 
@@ -195,7 +211,7 @@ class _Screenplay:
         while self.asides and (
             before is None or int(self.asides[0].source.rpartition(":")[2]) < before
         ):
-            yield self.asides.pop(0)
+            yield self.asides.popleft()
 
     def _single(self, row: _Row, is_free: bool) -> Iterator[list[ScriptItem]]:
         """The element that a line is by itself, if it is one; a page's end has no words."""
@@ -205,14 +221,14 @@ class _Screenplay:
         elif found := _SYNOPSIS.fullmatch(text):
             yield [self._item("left", self._left(found["text"], "synopsis"), row)]
         elif found := _SECTION.fullmatch(text):
-            yield [self._item("section", self._runs(found["text"]), row, len(found["level"]))]
+            yield [self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))]
         elif found := _CENTRED.fullmatch(text):
-            yield [self._item("centred", self._runs(found["text"]), row)]
+            yield [self._item("centred", self._runs(found["text"].strip()), row)]
         elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):
             yield [self._item("left", self._left(found["text"], "transition"), row)]
         elif found := _FORCED_SCENE.fullmatch(text) or self._scene(row, is_free):
             number = found.groupdict().get("number") or ""
-            yield [self._item("scene", self._numbered(number, found["text"]), row)]
+            yield [self._item("scene", self._numbered(number, found["text"].strip()), row)]
 
     def _transition(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():

@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from lxml import etree
 
 from narrator.characters import seen
+from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, names
 from narrator.importers.counting import counted
+from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
+from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
 from narrator.importers.readers.xhtml import LEFT, SOURCE
 
@@ -29,6 +33,8 @@ FADE = re.compile(
     r"[.:]{0,3})"
 )
 """What a transition says, wherever it stands."""
+_SIZE_LIMIT = 8_000_000
+"""Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
 """Characters that a label has at most."""
@@ -92,6 +98,14 @@ class ScriptItem:
 def text_of(runs: Runs) -> str:
     """Words without their styles, and without what is left out."""
     return " ".join("".join(run.text for run in runs if run.left is None).split())
+
+
+def read_script(path: Path, encoding: str | None) -> Decoded:
+    """The text of a script. Raises ImportFailed."""
+    decoded = read_text(path, encoding)
+    if len(decoded.text) > _SIZE_LIMIT:
+        raise ImportFailed(Problem(path, None, "larger than 8 MB, which no script is"))
+    return decoded
 
 
 def left(text: str, why: str, source: str) -> ScriptItem:
@@ -244,16 +258,12 @@ def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
     made: list[SpeechPart] = []
     for part in parts:
         above = made[-1] if made else part
-        text, before = text_of(part.runs), text_of(above.runs)
-        if (
-            made
-            and part.is_aside == above.is_aside
-            and (
-                ")" not in before
-                if part.is_aside
-                else begins_within(text) and before[-1:] not in ".!?…"
-            )
-        ):
+        before, text = text_of(above.runs), text_of(part.runs)
+        if part.is_aside:
+            goes_on = ")" not in before
+        else:
+            goes_on = begins_within(text) and before[-1:] not in ".!?…"
+        if made and part.is_aside == above.is_aside and goes_on:
             made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs], part.is_aside)
         else:
             made.append(part)
