@@ -224,8 +224,10 @@ _TAGS = re.compile(r"</(?:p|div|h[1-6]|body|html|article|section)>", re.IGNORECA
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
 _SRT = re.compile(rf"\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}")
 _SLUG = re.compile(
-    r"^\s{0,3}(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. /].*$", re.MULTILINE | re.IGNORECASE
+    r"(?:\A|\n[ \t]*\n)[ \t]*(?:\d+[A-Z]?\.?[ \t]+)?(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. ]"
+    r"(?=[^\na-z]*[A-Z]{2})[^\n]*"
 )
+_GROUP = re.compile(r"(?:\A|\n)[ \t]*\n(?=[ \t]*\S)")
 _CUE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][A-Z0-9 .'’#-]+(?:\([^()\n]*\))?[ \t]*\^?\n[ \t]*\S")
 _TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):", re.IGNORECASE)
 _ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
@@ -280,9 +282,11 @@ def _of_habits(text: str) -> Kind:
 
 
 def is_fountain(text: str) -> bool:
-    """Whether a text is a screenplay: two headings of scenes or more, and names above speeches."""
+    """Whether a text is a screenplay: two headings of scenes or more, and names above speeches,
+    on a sixth of its paragraphs."""
     slugs, cues = len(_SLUG.findall(text)), len(_CUE.findall(text))
-    return slugs > 1 and (cues > 1 or bool(_TITLE_PAGE.match(text)))
+    many = 6 * (slugs + cues) >= len(_GROUP.findall(text))
+    return slugs > 1 and many and (cues > 1 or bool(_TITLE_PAGE.match(text)))
 
 
 _READABLE = frozenset(Kind.__args__)  # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"(?P<note>NOTE|STYLE|REGION|X-TIMESTAMP-MAP\S*)(?=\s|$)")
 _LANGUAGE = re.compile(r"Language:\s*([A-Za-z]{2,3}(?:-[\w-]+)?)\s*$", re.IGNORECASE)
 _TAG = re.compile(
     r"<(?P<end>/?)(?P<name>v|c|i|b|u|s|em|strong|font|lang|ruby|rt|span|p|br)"
-    r"(?P<rest>(?:[.\s/][^<>\n]*)?)>|<(?P<time>\d[\d:.,]*)>|(?P<ass>\{\\[^{}\n]*\})",
+    r"(?P<rest>(?:[. \t/][^<>\n]*)?)>|<(?P<time>\d[\d:.,]*)>|(?P<ass>\{\\[^{}\n]*\})",
     re.IGNORECASE,
 )
 _VOICE = re.compile(r"(?:\.[\w.-]*)?\s+(?P<name>.*\S)\s*")
@@ -82,7 +82,7 @@ def read_cues(text: str) -> Cues:
 
 def words_of(text: str) -> str:
     """A file's text without tags, as it is counted apart; the names in tags are a part of it."""
-    named = re.sub(r"<[vV](?:\.[\w.-]*)?\s+([^<>\n]*)>", r" \1 ", seen(text))
+    named = re.sub(r"<[vV](?:\.[\w.-]*)?[ \t]+([^<>\n]*)>", r" \1 ", seen(text))
     return html.unescape(_TAG.sub(lambda found: found["time"] or "", named))
 
 

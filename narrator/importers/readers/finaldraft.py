@@ -28,6 +28,7 @@ from narrator.importers.readers.markup import (
 )
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
+    FADE,
     ItemKind,
     ScriptItem,
     ScriptRun,
@@ -55,6 +56,8 @@ _ROLES: tuple[tuple[str, _Role, str], ...] = (
 _INSIDE = {"ScriptNote": "note of the author", "SceneProperties": "synopsis"}
 _KINDS: Mapping[str, ItemKind] = {"left": "left", "section": "section", "scene": "scene"}
 """Roles that paragraphs have by themselves; others need a name above them."""
+_SUNG = re.compile(r"lyric|singing", re.IGNORECASE)
+_WRAPPED = re.compile(r"\n(?=[a-zß-ÿ])")
 _STRUCK = re.compile(r"strike-?(?:out|through)", re.IGNORECASE)
 
 
@@ -92,21 +95,23 @@ def _items(
     paragraphs: Sequence[etree._Element], name: str, is_dual: bool = False
 ) -> Iterator[ScriptItem]:
     """The elements that paragraphs are; a name takes what is said under it."""
-    rest = list(paragraphs)
-    names = 0
-    while rest:
-        first = rest.pop(0)
+    names = at = 0
+    while at < len(paragraphs):
+        first = paragraphs[at]
         role, why = _role(first)
         group = [first]
         if role == "cue":
-            group += takewhile(lambda one: _role(one)[0] in ("aside", "said"), rest)
-            del rest[: len(group) - 1]
+            below = (paragraphs[n] for n in range(at + 1, len(paragraphs)))
+            group += takewhile(lambda one: _role(one)[0] in ("aside", "said"), below)
             yield _speech(group, name, is_dual and names > 0)
             names += 1
-        elif _runs(first):
-            yield _item(_KINDS.get(role, "told"), _runs(first), name, why)
+        elif runs := _runs(first):
+            if role == "told" and FADE.fullmatch(text_of(runs)):
+                role, why = "left", "transition"
+            yield _item(_KINDS.get(role, "told"), runs, name, why)
         for one in group:
             yield from _inside(one, name)
+        at += len(group)
 
 
 def _inside(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:
@@ -147,5 +152,8 @@ def _runs(paragraph: etree._Element) -> list[ScriptRun]:
         styles = run.get("Style", "").split("+")
         em = "Italic" in styles or "Underline" in styles
         struck = "struck out" if any(map(_STRUCK.fullmatch, styles)) else None
-        made.append(ScriptRun(run.text or "", em, "Bold" in styles, struck))
+        text = run.text or ""
+        if not _SUNG.search(paragraph.get("Type", "")):
+            text = _WRAPPED.sub(" ", text)
+        made.append(ScriptRun(text, em, "Bold" in styles, struck))
     return made if any(run.text.strip() for run in made) else []

@@ -6,25 +6,28 @@ Knows Fountain 1.1 as fountain.io/syntax has it; what becomes of its elements, `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.characters import seen
 from narrator.importers.book import Book, Choices, file_name, names
 from narrator.importers.chapters import SCRIPT
-from narrator.importers.plaintext import read_text
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
+    FADE,
     ItemKind,
     Runs,
     ScriptItem,
     ScriptRun,
     SpeechPart,
+    begins_within,
     counted_apart,
     document_of_script,
     left,
+    read_script,
     text_of,
 )
 
@@ -32,7 +35,8 @@ _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 """Characters of no text, around the number of something that is cut out of it."""
 _CUT = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
 _NOTE, _BONEYARD, _NUMBER = "note of the author", "cut by the author", "number of a scene"
-_ASIDE = re.compile(r"/\*(?P<cut>.*?)\*/|\[\[(?P<note>(?:(?!\[\[|\n\n).)*?)\]\]", re.DOTALL)
+_OPENS = re.compile(r"/\*|\[\[")
+_LONGEST_NOTE = 20_000
 
 _KEYS = names(
     "title credit author authors source notes date contact copyright revision subtitle language "
@@ -43,21 +47,18 @@ _AND = re.compile(r"\s*(?:,|;|&|\n|\band\b|\bund\b|\bet\b)\s*")
 
 _PAGE_BREAK = re.compile(r"={3,}\s*")
 _SYNOPSIS = re.compile(r"=(?!==)\s*(?P<text>.*)")
-_SECTION = re.compile(r"(?P<level>#+)\s*(?P<text>.*\S.*)")
-_CENTRED = re.compile(r">\s*(?P<text>.*?)\s*<")
+_SECTION = re.compile(r"(?P<level>#{1,6})(?:\s+|(?=[^\W\d]))(?P<text>.*\S.*)")
+_CENTRED = re.compile(r">(?P<text>.*)<")
 _FORCED_TRANSITION = re.compile(r">\s*(?P<text>.+)")
 _FORCED_SCENE = re.compile(r"\.(?![.\s])(?P<text>.+)")
 _SCENE = re.compile(
-    r"(?P<text>(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I\.?/E|E\.?/I)(?:\.|(?=\s)).*)", re.IGNORECASE
+    r"(?P<number>\d+[A-Z]?\.?\s+)?(?P<text>(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I\.?/E|E\.?/I)(?:\.|(?=\s)).*)",
+    re.IGNORECASE,
 )
-_SCENE_NUMBER = re.compile(r"[ \t]*(#[\w. -]{1,20}#)\s*$")
+_SCENE_NUMBER = re.compile(r"(#[\w. -]{1,20}#)$")
 _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
-_FADE = re.compile(
-    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
-    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
-    r"[.:]{0,3})"
-)
-_FORCED = re.compile(r"[!#=>~]|\.(?![.\s])")
+_FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
+_ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
 _EMPHASIS = re.compile(
     r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,2000}?)(?<![\s\\*])(?P=stars)(?!\*)|"
     r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,2000}?)(?<![\s\\])_(?!\w)",
@@ -70,7 +71,7 @@ _ASIDE_ROWS = 8
 
 def read_fountain(path: Path, choices: Choices) -> Book:
     """The book in a screenplay. Raises ImportFailed, Slow."""
-    decoded = read_text(path, choices.encoding)
+    decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
     items = list(script.items())
     root, remarks = document_of_script(items)
@@ -104,7 +105,7 @@ class _Screenplay:
         self.name = name
         self.cut: list[tuple[str, str]] = []
         """What is cut out, and why."""
-        self.asides: list[ScriptItem] = []
+        self.asides: deque[ScriptItem] = deque()
         """What is cut out and stands alone, until there is a place for it."""
         self.titles: dict[str, list[str]] = {}
         self.rows = list(self._rows(seen(text).replace(_OPEN, "").replace(_CLOSE, "")))
@@ -113,7 +114,7 @@ class _Screenplay:
     def _rows(self, text: str) -> Iterator[_Row]:
         """Lines; those that have nothing but what is cut out are none, for they part nothing."""
         number = 1
-        for row in _ASIDE.sub(self._put_aside, text).split("\n"):
+        for row in "".join(self._pieces(text)).split("\n"):
             here = number
             number += 1
             for found in _CUT.finditer(row):
@@ -124,10 +125,24 @@ class _Screenplay:
             else:
                 yield _Row(row, here)
 
-    def _put_aside(self, found: re.Match[str]) -> str:
-        note = found["note"]
-        self.cut.append((found["cut"], _BONEYARD) if note is None else (note, _NOTE))
-        return f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
+    def _pieces(self, text: str) -> Iterator[str]:
+        """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
+        at = 0
+        last = text.rfind("*/")
+        while opened := _OPENS.search(text, at):
+            begin = opened.end()
+            if opened[0] == "/*":
+                end, why = (text.find("*/", begin) if begin <= last else -1), _BONEYARD
+            else:
+                end, why = text.find("]]", begin, begin + _LONGEST_NOTE), _NOTE
+                end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
+            yield text[at : opened.start() if end >= 0 else begin]
+            at = begin
+            if end >= 0:
+                self.cut.append((text[begin:end], why))
+                yield f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
+                at = end + 2
+        yield text[at:]
 
     # -- the title page ----------------------------------------------------------------------------
 
@@ -196,7 +211,7 @@ class _Screenplay:
         while self.asides and (
             before is None or int(self.asides[0].source.rpartition(":")[2]) < before
         ):
-            yield self.asides.pop(0)
+            yield self.asides.popleft()
 
     def _single(self, row: _Row, is_free: bool) -> Iterator[list[ScriptItem]]:
         """The element that a line is by itself, if it is one; a page's end has no words."""
@@ -206,22 +221,24 @@ class _Screenplay:
         elif found := _SYNOPSIS.fullmatch(text):
             yield [self._item("left", self._left(found["text"], "synopsis"), row)]
         elif found := _SECTION.fullmatch(text):
-            yield [self._item("section", self._runs(found["text"]), row, len(found["level"]))]
+            yield [self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))]
         elif found := _CENTRED.fullmatch(text):
-            yield [self._item("centred", self._runs(found["text"]), row)]
+            yield [self._item("centred", self._runs(found["text"].strip()), row)]
         elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):
             yield [self._item("left", self._left(found["text"], "transition"), row)]
         elif found := _FORCED_SCENE.fullmatch(text) or self._scene(row, is_free):
-            yield [self._item("scene", self._numbered(found["text"]), row)]
+            number = found.groupdict().get("number") or ""
+            yield [self._item("scene", self._numbered(number, found["text"].strip()), row)]
 
     def _transition(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
-        return _TRANSITION.fullmatch(row.bare) or _FADE.fullmatch(row.bare)
+        return _TRANSITION.fullmatch(row.bare) or FADE.fullmatch(row.bare)
 
     def _scene(self, row: _Row, is_free: bool) -> re.Match[str] | None:
         found = _SCENE.fullmatch(row.bare)
-        return found if found and (is_free or _SCENE_NUMBER.sub("", row.bare).isupper()) else None
+        shouted = bool(found) and _SCENE_NUMBER.sub("", row.bare).isupper()
+        return found if found and (shouted or (is_free and not found["number"])) else None
 
     def _is_followed(self) -> bool:
         """Whether the line below is not blank."""
@@ -249,7 +266,7 @@ class _Screenplay:
         while self.at < len(self.rows):
             row = self.rows[self.at]
             held = not row.bare and len(row.text) > 1
-            ends = (not row.bare and not held) or _FORCED.match(row.bare.lstrip("~"))
+            ends = (not row.bare and not held) or _ENDS_SPEECH.match(row.bare)
             aside = 0 if ends else self._aside_rows()
             if (held or ends or aside) and said:
                 yield SpeechPart(self._runs(_joined(said)))
@@ -310,13 +327,12 @@ class _Screenplay:
     def _left(self, text: str, why: str) -> list[ScriptRun]:
         return [ScriptRun(run.text, left=run.left or why) for run in self._runs(text)]
 
-    def _numbered(self, text: str) -> list[ScriptRun]:
-        """The heading of a scene, with its number."""
-        number = _SCENE_NUMBER.search(text)
-        if number is None:
-            return self._runs(text)
-        runs = self._runs(text[: number.start()])
-        return [*runs, ScriptRun(f" {number[1]}", left=_NUMBER)]
+    def _numbered(self, number: str, text: str) -> list[ScriptRun]:
+        """The heading of a scene, with the number before or after it."""
+        made = [ScriptRun(number, left=_NUMBER)] if number else []
+        after = _SCENE_NUMBER.search(text)
+        made += self._runs(text[: after.start()] if after else text)
+        return [*made, ScriptRun(f" {after[1]}", left=_NUMBER)] if after else made
 
     def _runs(self, text: str, em: bool = False, strong: bool = False) -> list[ScriptRun]:
         """Words with their emphasis."""
@@ -339,12 +355,11 @@ class _Screenplay:
                 yield ScriptRun(_ESCAPED.sub(r"\1", piece), em, strong)
 
 
-def _joined(rows: list[str]) -> str:
+def _joined(rows: Sequence[str]) -> str:
     """Lines as they stand; those that go on with a sentence, in small letters, are one."""
-    made = ""
-    for row in rows:
+    made = rows[0].removeprefix("~").strip()
+    for row in rows[1:]:
         text = row.removeprefix("~").strip()
-        made += (
-            f"{' ' if text[:1].islower() and row[:1] != '~' else chr(10)}{text}" if made else text
-        )
+        goes_on = begins_within(text) and not row.startswith("~")
+        made += f"{' ' if goes_on else chr(10)}{text}"
     return made

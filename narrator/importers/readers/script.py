@@ -10,14 +10,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
+from pathlib import Path
 from typing import Literal
 
 from lxml import etree
 
 from narrator.characters import seen
+from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, names
 from narrator.importers.counting import counted
+from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
+from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.xhtml import LEFT, SOURCE
@@ -25,17 +29,25 @@ from narrator.importers.readers.xhtml import LEFT, SOURCE
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 
 EXTENSION = "extension of a name"
+FADE = re.compile(
+    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
+    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
+    r"[.:]{0,3})"
+)
+"""What a transition says, wherever it stands."""
+_SIZE_LIMIT = 8_000_000
+"""Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
 """Characters that a label has at most."""
 _EXTENSION = re.compile(r"\([^()]*\)?")
 _WHERE = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
-    r"subtitles?|voice[ -]?over|off[ -]?(?:screen|camera))"
+    r"subtitles?|\d+s?|voice[ -]?over|off[ -]?(?:screen|camera))"
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )
-"""Where a voice comes from, or that it goes on: no way to speak."""
+"""Where a voice comes from, that it goes on, an age: no way to speak."""
 _ACTS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
 _ACT = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
@@ -111,6 +123,14 @@ def facts_of(rows: Sequence[str]) -> Metadata:
     authors = [name for row in named for name in _AND.split(row)]
     known = tuple(name for name in authors if _AUTHOR.fullmatch(name))
     return Metadata(title=" ".join(title) or None, authors=known)
+
+
+def read_script(path: Path, encoding: str | None) -> Decoded:
+    """The text of a script. Raises ImportFailed."""
+    decoded = read_text(path, encoding)
+    if len(decoded.text) > _SIZE_LIMIT:
+        raise ImportFailed(Problem(path, None, "larger than 8 MB, which no script is"))
+    return decoded
 
 
 def left(text: str, why: str, source: str) -> ScriptItem:
@@ -192,7 +212,8 @@ class _ScriptWriter:
     def write(self, item: ScriptItem, is_chapter: bool) -> None:
         """Add an element."""
         if is_chapter:
-            self._paragraph(item, _in_ordinary_letters(item.runs), name="h1")
+            runs = [ScriptRun(run.text, left=run.left) for run in item.runs]
+            self._paragraph(item, _in_ordinary_letters(runs), name="h1")
         elif item.kind == "section":
             why = "heading of an outline, which is not printed"
             self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in item.runs])
@@ -230,7 +251,7 @@ class _ScriptWriter:
         self._paragraph(item, [ScriptRun(name), *outside, *left_out], "speaker")
         for aside in asides:
             self._paragraph(item, [ScriptRun(lowered_capitals(aside, False))], "direction")
-        for part in item.parts:
+        for part in _rejoined(item.parts):
             self._part(item, part)
 
     def _part(self, item: ScriptItem, part: SpeechPart) -> None:
@@ -255,6 +276,28 @@ def _cue(text: str) -> tuple[str, list[str], str]:
     name, bracket, rest = text.partition("(")
     extensions = [" ".join(found.split()) for found in _EXTENSION.findall(bracket + rest)]
     return name.strip(), extensions, _EXTENSION.sub("", bracket + rest).strip()
+
+
+def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
+    """The paragraphs of a speech; what goes on with a sentence is none by itself."""
+    made: list[SpeechPart] = []
+    for part in parts:
+        above = made[-1] if made else part
+        before, text = text_of(above.runs), text_of(part.runs)
+        if part.is_aside:
+            goes_on = ")" not in before
+        else:
+            goes_on = begins_within(text) and before[-1:] not in ".!?…"
+        if made and part.is_aside == above.is_aside and goes_on:
+            made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs], part.is_aside)
+        else:
+            made.append(part)
+    return made
+
+
+def begins_within(text: str) -> bool:
+    """Whether a text begins within a sentence: in small letters, after dashes or not."""
+    return text.lstrip(" -–—….'’")[:1].islower()
 
 
 def _may_be_label(name: str) -> bool:

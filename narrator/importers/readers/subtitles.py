@@ -17,7 +17,6 @@ from typing import Literal
 from narrator.importers.book import Book, Choices, count_words, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.labels import is_capitals, may_name
-from narrator.importers.plaintext import read_text
 from narrator.importers.readers.cues import TIMES, Cue, CueLine, read_cues, words_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
@@ -28,6 +27,7 @@ from narrator.importers.readers.script import (
     counted_apart,
     document_of_script,
     left,
+    read_script,
     text_of,
 )
 
@@ -84,6 +84,8 @@ class _Paragraph:
     speaker: str | None
     runs: list[ScriptRun] = field(default_factory=list)
     words: int = 0
+    is_ended: bool = False
+    """Whether the last words end a sentence."""
     is_scene: bool = False
     """Whether a long silence is above it."""
     heads: list[str] = field(default_factory=list)
@@ -91,12 +93,12 @@ class _Paragraph:
 
 def read_subtitles(path: Path, choices: Choices) -> Book:
     """The book in a file of subtitles. Raises ImportFailed, Slow."""
-    decoded = read_text(path, choices.encoding)
+    decoded = read_script(path, choices.encoding)
     found = read_cues(decoded.text)
     name = file_name(path)
     rolled = _unrolled(found.cues)
     talk = _Talk(name, found.cues)
-    items = [left(text, why, f"{name}:{row}") for text, why, row in found.others]
+    items = [left(words_of(text), why, f"{name}:{row}") for text, why, row in found.others]
     items += talk.items()
     root, remarks = document_of_script(items)
     if rolled:
@@ -209,7 +211,7 @@ class _Talk:
         """The elements of a script."""
         for paragraph in self._paragraphs():
             source = f"{self.file}:{paragraph.first.cue.row}"
-            yield from (left(head, TIMES, source) for head in paragraph.heads)
+            yield from (left(words_of(head), TIMES, source) for head in paragraph.heads)
             if paragraph.is_scene:
                 yield ScriptItem("break", [], source)
             yield from self._written(paragraph, source)
@@ -246,7 +248,9 @@ class _Talk:
                 at.heads.append(piece.cue.head)
             sign = "\n" if piece.kind == "sung" and at.runs else " "
             at.runs += [ScriptRun(sign), *piece.runs]
-            at.words += count_words(text_of(piece.runs))
+            text = text_of(piece.runs)
+            at.words += count_words(text) or 1
+            at.is_ended = bool(_ENDED.fullmatch(text)) if text else at.is_ended
             above = piece
         if at is not None:
             yield at
@@ -254,12 +258,11 @@ class _Talk:
     def _begins(self, at: _Paragraph, above: _Piece, piece: _Piece) -> bool:
         """Whether a paragraph begins with a piece."""
         silence = piece.cue.start - above.cue.end
-        ended = bool(_ENDED.fullmatch(text_of(at.runs)))
         other = piece.is_other or piece.kind != at.first.kind or bool(piece.aside)
         if other or piece.name not in (None, at.speaker) or piece.kind == "sound":
             return True
-        long = at.words > _MOST_WORDS or (ended and at.words > _WORDS)
-        return long or silence >= (_PAUSE if ended else _GAP)
+        long = at.words > _MOST_WORDS or (at.is_ended and at.words > _WORDS)
+        return long or silence >= (_PAUSE if at.is_ended else _GAP)
 
     def _speaker(self, above: _Paragraph | None, piece: _Piece) -> str | None:
         """Who says what begins with a piece."""
