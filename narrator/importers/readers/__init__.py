@@ -20,6 +20,7 @@ from narrator.importers.readers.epub import read_epub
 from narrator.importers.readers.folder import read_folder
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.odt import read_odt
+from narrator.importers.readers.rtf import read_rtf
 from narrator.importers.readers.text import read_plain_text
 
 Read = Callable[[Path, Choices], Book]
@@ -39,6 +40,7 @@ FORMATS: Mapping[Kind, Format] = {
     "markdown": Format("Markdown", read_markdown),
     "docx": Format("Word", read_docx),
     "odt": Format("OpenDocument", read_odt),
+    "rtf": Format("RTF", read_rtf),
 }
 
 

@@ -24,7 +24,7 @@ from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, taken
+from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.styles import LANG
 from narrator.importers.readers.wordml import W, name_of, value_of
 from narrator.importers.readers.xhtml import LEFT
@@ -156,11 +156,7 @@ def _facts(archive: Archive) -> Metadata:
 
 
 def _remarks(prepared: wordml.Prepared, said: FirstPage) -> Iterator[str]:
-    if said.guessed:
-        yield (
-            f"{said.guessed} headings have no style of headings; they were known by their looks "
-            "and words."
-        )
+    yield from guessed(said)
     if prepared.struck > _STRUCK:
         yield f"{prepared.struck:,} characters are struck through; they are read."
 

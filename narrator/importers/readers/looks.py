@@ -36,6 +36,7 @@ _BY = re.compile(
     r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
     re.IGNORECASE,
 )
+_PERSON = re.compile(r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}")
 _LISTED = re.compile(r"[.\s·…_]*\d{1,4}$")
 _BY_ALONE = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
 _COUNT = re.compile(
@@ -72,6 +73,9 @@ class FirstPage:
     title: str | None = None
     subtitle: str | None = None
     authors: tuple[str, ...] = ()
+    likely_title: str | None = None
+    """Where nothing says it plainly."""
+    likely_author: str | None = None
     guessed: int = 0
     """Headings that only look so."""
 
@@ -105,9 +109,9 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -
     if not styled or not _hold_the_text(styled, lines):
         _find_headings(rest, bool(styled))
         said.guessed = sum(1 for line in rest if line.level and not line.look.level)
-        _leave_front(rest, said)
     else:
         _find_alike(rest, styled)
+    _leave_front(rest, said)
     _take_titles(rest)
     usual = Counter(line.look.space for line in lines if line.words > _LONGEST).most_common(1)
     for line in lines:
@@ -254,11 +258,18 @@ def _leave_front(lines: Sequence[_Paragraph], said: FirstPage) -> None:
     """Set aside a few lines above the first heading that nothing but a title page says."""
     first = next((place for place, line in enumerate(lines) if line.level), None)
     front = [line for line in lines[: first or 0] if line.text and line.alone]
+    usual = _usual_size(lines)
     if not front or sum(line.words for line in front) > _FRONT_WORDS or said.title:
         return
-    if any(line.words > _LONGEST + 5 for line in front):
+    if any(line.words > _LONGEST + 5 for line in front) or not any(
+        _weight(line, usual) for line in front
+    ):
         return
-    said.title = _title_of([line for line in front if not _is_contact(line)])
+    named = [line for line in front if not _is_contact(line)]
+    said.likely_title = _title_of(named)
+    rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
+    people = [text for text in rest if _PERSON.fullmatch(text)]
+    said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         _leave(line)
 

@@ -19,11 +19,11 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
+from narrator.importers.readers.looks import ParagraphLook, judge
 from narrator.importers.readers.odf import OdfStyles, name_of, value_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, taken
+from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.styles import LANG, Properties, look_of, say, styled
 from narrator.importers.readers.xhtml import INCOMPLETE, LEFT
 
@@ -131,13 +131,8 @@ def _pages(path: Path, parts: _Parts, remarks: list[str]) -> Pages:
         taken(facts, said),
         rules=OFFICE,
         characters=_characters(text) + sum(_characters(page.root) for page in asides),
-        remarks=[*_guessed(said), *remarks],
+        remarks=[*guessed(said), *remarks],
     )
-
-
-def _guessed(said: FirstPage) -> list[str]:
-    what = "headings have no style of headings; they were known by their looks and words."
-    return [f"{said.guessed} {what}"] if said.guessed else []
 
 
 def _facts(meta: etree._Element | None) -> Metadata:

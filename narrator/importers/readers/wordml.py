@@ -122,7 +122,7 @@ class Styles:
     def __init__(self, root: etree._Element | None) -> None:
         self._styles: dict[str, etree._Element] = {}
         self._known: dict[str, Properties] = {}
-        self.default = NONE
+        self.default = Properties(size=10)  # Word's own, where a file says none
         self.normal = ""
         for style in () if root is None else root.iter(f"{{{W}}}style"):
             self._styles.setdefault(value_of(style, "styleId") or "", style)
@@ -133,7 +133,8 @@ class Styles:
                 self.normal = value_of(style, "styleId") or ""
         if root is not None and (defaults := _child(root, "docDefaults")) is not None:
             rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
-            self.default = _run_properties(rpr).over(_paragraph_properties(ppr))
+            said = _run_properties(rpr).over(_paragraph_properties(ppr))
+            self.default = said.over(self.default)
 
     def of(self, name: str | None, depth: int = 0) -> Properties:
         """What a style says, with all that it is based on."""
