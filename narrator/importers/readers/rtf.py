@@ -21,7 +21,7 @@ from narrator.importers.readers import markup
 from narrator.importers.readers.looks import judge
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES, SIGNS, Token, tokens
+from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES, SIGNS, RtfToken, tokens
 from narrator.importers.readers.rtfwriter import RtfWriter, whole
 from narrator.importers.readers.styles import LANG, NONE, Properties, named
 from narrator.importers.readers.xhtml import INCOMPLETE
@@ -33,7 +33,7 @@ _SKIPPED = names(
     "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
     "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
 )
-_READ = names("shppict shptxt shpinst shprslt ud moMath moMathPara mmath do dptxbxtext result")
+_READ = names("shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result")
 """Groups marked as such that may be passed over, which hold words."""
 _ASIDE = dict.fromkeys(
     names("header headerl headerr headerf footer footerl footerr footerf"),
@@ -51,7 +51,7 @@ _UNSAID = Properties(size=12)
 
 
 @dataclass(slots=True)
-class _Link:
+class _RtfField:
     """A field of RTF: what it is, and what it shows."""
 
     code: str = ""
@@ -62,7 +62,7 @@ class _Link:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _RtfGroup:
     """What holds within a group, until it is closed."""
 
     goal: str = "body"
@@ -75,7 +75,7 @@ class _Group:
     """Characters that stand for each in Unicode."""
     deleted: bool = False
     formula: bool = False
-    field: _Link | None = None
+    field: _RtfField | None = None
     shown: bool = False
     """Whether it is what the field shows."""
     cell: bool = False
@@ -85,21 +85,21 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Style:
+class _RtfStyle:
     name: str = ""
     base: int | None = None
     level: int | None = None
 
 
 @dataclass(slots=True)
-class _Said:
+class _RtfHead:
     """What the head of a document says."""
 
     encoding: str = "cp1252"
     language: str | None = None
     fonts: dict[int, str] = field(default_factory=dict)
     """Encodings that are not the document's."""
-    styles: dict[int, _Style] = field(default_factory=dict)
+    styles: dict[int, _RtfStyle] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
 
 
@@ -116,22 +116,25 @@ class _RtfReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.said = _Said()
+        self.said = _RtfHead()
         self.writer = RtfWriter()
-        self.group = _Group()
-        self.stack: list[_Group] = []
+        self.group = _RtfGroup()
+        self.stack: list[_RtfGroup] = []
         self.first = False
         """Whether the next word may say what a group holds."""
         self.starred = False
         self.pending = bytearray()
         self.skip = 0
         self.unbalanced = False
+        self.property = ""
+        """Name of a picture's property, whose value follows."""
 
     def pages(self) -> Pages:
         """What was read, once all is."""
         self._flush()
-        main = self.said.language
         body = self.writer.finished()
+        most = self.writer.languages.most_common(1)
+        main = (most[0][0] if most else None) or self.said.language
         root = etree.Element("html")
         root.append(body)
         if main:
@@ -155,7 +158,7 @@ class _RtfReader:
             remarks=remarks,
         )
 
-    def take(self, token: Token) -> None:
+    def take(self, token: RtfToken) -> None:
         """Follow one token."""
         if token.kind in ("text", "code"):
             self._bytes(token)
@@ -188,7 +191,7 @@ class _RtfReader:
 
     # -- text --------------------------------------------------------------------------------------
 
-    def _bytes(self, token: Token) -> None:
+    def _bytes(self, token: RtfToken) -> None:
         data = token.data
         if self.skip:
             dropped = min(self.skip, len(data))
@@ -215,6 +218,10 @@ class _RtfReader:
             group.field.code = (group.field.code + text)[:500]
         elif goal == "styles":
             self._name_style(text)
+        elif goal == "sn":
+            self.property = text.strip()
+        elif goal == "sv" and self.property == "wzDescription":
+            self.writer.show(text)
         elif goal in _INFO.values():
             facts = self.said.facts
             facts[goal] = (facts.get(goal, "") + whole(text))[:5_000]
@@ -240,13 +247,13 @@ class _RtfReader:
         return _FIELDS.get(group.field.kind, "") if group.field and group.shown else ""
 
     def _name_style(self, text: str) -> None:
-        style = self.said.styles.setdefault(self.group.style or 0, _Style())
+        style = self.said.styles.setdefault(self.group.style or 0, _RtfStyle())
         style.level = self.group.block.level
         style.name = (style.name + text).strip().removesuffix(";")[:200]
 
     # -- words -------------------------------------------------------------------------------------
 
-    def _word(self, token: Token) -> None:
+    def _word(self, token: RtfToken) -> None:
         word, number = token.word, token.number
         first, starred, self.first, self.starred = self.first, self.starred, False, False
         if (first or starred) and self._begins(word, starred):
@@ -275,13 +282,14 @@ class _RtfReader:
         group = self.group
         goal = _GOALS.get(word)
         if group.goal == "skip":
+            self._resume(word)
             return True
         if goal is not None:
             self.group = replace(group, goal=goal)
         elif word in _INFO and group.goal == "info":
             self.group = replace(group, goal=_INFO[word])
         elif word == "field":
-            self.group = replace(group, field=_Link(), shown=False)
+            self.group = replace(group, field=_RtfField(), shown=False)
         elif word == "fldrslt":
             self.group = replace(group, shown=True)
         elif word in ("footnote", "annotation") or word in _ASIDE:
@@ -292,10 +300,16 @@ class _RtfReader:
             self.group = replace(group, goal="skip")
         elif word not in _READ:
             return False
-        elif word == "ud":
-            self.group = replace(group, goal=next(
-                (g.goal for g in reversed(self.stack) if g.goal != "skip"), "body"))  # fmt: skip
         return True
+
+    def _resume(self, word: str) -> None:
+        """Read what holds words within a group that is passed over: those in Unicode, and what is
+        said of a picture."""
+        if word == "ud":
+            goal = next((g.goal for g in reversed(self.stack) if g.goal != "skip"), "body")
+            self.group = replace(self.group, goal=goal)
+        elif word in ("sn", "sv"):
+            self.group = replace(self.group, goal=word)
 
     def _aside(self, word: str) -> None:
         """Begin a note, or what stands beside the text."""
@@ -343,71 +357,71 @@ _GOALS = {
     "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
     "pntext": "marker", "fldinst": "code",
 }  # fmt: skip
-_Change = Callable[[_Group, int | None], _Group]
+_Change = Callable[[_RtfGroup, int | None], _RtfGroup]
 
 
 def _on(number: int | None) -> bool:
     return number != 0
 
 
-def _plain(group: _Group, number: int | None) -> _Group:
+def _plain(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=_UNSAID, font=None, deleted=False)
 
 
-def _pard(group: _Group, number: int | None) -> _Group:
+def _pard(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, block=NONE, style=None, cell=False)
 
 
-def _bold(group: _Group, number: int | None) -> _Group:
+def _bold(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, bold=_on(number)))
 
 
-def _italic(group: _Group, number: int | None) -> _Group:
+def _italic(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, italic=_on(number)))
 
 
-def _underlined(group: _Group, number: int | None) -> _Group:
+def _underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, underline=_on(number)))
 
 
-def _not_underlined(group: _Group, number: int | None) -> _Group:
+def _not_underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, underline=False))
 
 
-def _hidden(group: _Group, number: int | None) -> _Group:
+def _hidden(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, hidden=_on(number)))
 
 
-def _sized(group: _Group, number: int | None) -> _Group:
+def _sized(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, size=(number or 24) / 2))
 
 
-def _speaks(group: _Group, number: int | None) -> _Group:
+def _speaks(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, words=replace(group.words, language=LANGUAGES.get(number or 0)))
 
 
-def _aligned(group: _Group, number: int | None) -> _Group:
+def _aligned(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, block=replace(group.block, centred=False))
 
 
-def _centred(group: _Group, number: int | None) -> _Group:
+def _centred(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, block=replace(group.block, centred=True))
 
 
-def _begins_page(group: _Group, number: int | None) -> _Group:
+def _begins_page(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, block=replace(group.block, page=_on(number)))
 
 
-def _spaced(group: _Group, number: int | None) -> _Group:
+def _spaced(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, block=replace(group.block, space=(number or 0) / 20))
 
 
-def _levelled(group: _Group, number: int | None) -> _Group:
+def _levelled(group: _RtfGroup, number: int | None) -> _RtfGroup:
     level = number + 1 if number is not None and 0 <= number < 9 else None
     return replace(group, block=replace(group.block, level=level))
 
 
-def _char_style(group: _Group, number: int | None) -> _Group:
+def _char_style(group: _RtfGroup, number: int | None) -> _RtfGroup:
     return replace(group, goal="skip") if group.goal == "styles" else group
 
 
@@ -436,7 +450,7 @@ _CHANGES: Mapping[str, _Change] = {
 """What a word changes for the rest of its group."""
 
 
-def _code_page(said: _Said, group: _Group, number: int | None) -> None:
+def _code_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     said.encoding = _encoding(number) or said.encoding
 
 
@@ -451,34 +465,34 @@ def _encoding(number: int | None) -> str | None:
     return name
 
 
-def _charset(said: _Said, group: _Group, number: int | None) -> None:
+def _charset(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     if group.goal == "fonts" and number in CODE_PAGES:
         said.fonts[group.font or 0] = CODE_PAGES[number]
 
 
-def _font_page(said: _Said, group: _Group, number: int | None) -> None:
+def _font_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     if group.goal == "fonts" and (name := _encoding(number)):
         said.fonts[group.font or 0] = name
 
 
-def _language(said: _Said, group: _Group, number: int | None) -> None:
+def _language(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     said.language = LANGUAGES.get(number or 0, said.language)
 
 
-def _based(said: _Said, group: _Group, number: int | None) -> None:
+def _based(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     if group.goal == "styles":
-        said.styles.setdefault(group.style or 0, _Style()).base = number
+        said.styles.setdefault(group.style or 0, _RtfStyle()).base = number
 
 
-def _mac(said: _Said, group: _Group, number: int | None) -> None:
+def _mac(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     said.encoding = "mac-roman"
 
 
-def _dos(said: _Said, group: _Group, number: int | None) -> None:
+def _dos(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
     said.encoding = "cp437"
 
 
-_DOCUMENT: Mapping[str, Callable[[_Said, _Group, int | None], None]] = {
+_DOCUMENT: Mapping[str, Callable[[_RtfHead, _RtfGroup, int | None], None]] = {
     "ansicpg": _code_page,
     "mac": _mac,
     "pc": _dos,

@@ -49,7 +49,7 @@ SIGNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class RtfToken:
     """A piece of RTF."""
 
     kind: Literal["open", "close", "word", "text", "code"]
@@ -59,21 +59,21 @@ class Token:
     data: bytes = b""
 
 
-_OPEN, _CLOSE = Token("open"), Token("close")
+_OPEN, _CLOSE = RtfToken("open"), RtfToken("close")
 
 
-def tokens(data: bytes) -> Iterator[Token]:
+def tokens(data: bytes) -> Iterator[RtfToken]:
     """The tokens of a document. Binary data is passed over."""
     place = 0
     while found := _TOKEN.match(data, place):
         place = found.end()
         kind = found.lastgroup
         if kind == "text":
-            yield Token("text", data=found["text"])
+            yield RtfToken("text", data=found["text"])
         elif kind == "brace":
             yield _OPEN if found["brace"] == b"{" else _CLOSE
         elif kind == "code":
-            yield Token("code", data=bytes([int(found["code"], 16)]))
+            yield RtfToken("code", data=bytes([int(found["code"], 16)]))
         elif kind == "sign":
             yield _of_sign(found["sign"])
         elif found["word"]:
@@ -82,13 +82,13 @@ def tokens(data: bytes) -> Iterator[Token]:
             if word == "bin":
                 place += min(max(number or 0, 0), _BINARY_LIMIT)
             else:
-                yield Token("word", word, number)
+                yield RtfToken("word", word, number)
 
 
-def _of_sign(sign: bytes) -> Token:
+def _of_sign(sign: bytes) -> RtfToken:
     """A control sign: an escaped brace is text, an escaped line end a paragraph's."""
     if sign in b"{}\\":
-        return Token("text", data=sign)
+        return RtfToken("text", data=sign)
     if sign in b"\r\n":
-        return Token("word", "par")
-    return Token("word", sign.decode("latin-1"))
+        return RtfToken("word", "par")
+    return RtfToken("word", sign.decode("latin-1"))

@@ -6,6 +6,7 @@ Takes words with their properties and ends of paragraphs, in order; knows nothin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ def whole(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Sink:
+class _RtfText:
     """A text that is written: the book's, a note, or one that stands beside it."""
 
     into: etree._Element
@@ -53,12 +54,14 @@ class RtfWriter:
         self.looks: dict[etree._Element, ParagraphLook] = {}
         self.characters = 0
         """Visible characters that were taken."""
+        self.languages: Counter[str | None] = Counter()
+        """Letters in each; None where none is marked."""
         self.page = False
         """Whether the next paragraph begins a page."""
         self._page_after = False
         self._notes = 0
-        self._sinks = [_Sink(etree.Element("body"))]
-        self._asides: list[_Sink] = []
+        self._sinks = [_RtfText(etree.Element("body"))]
+        self._asides: list[_RtfText] = []
 
     def say(self, text: str, words: Properties, left: str) -> None:
         """Add words to the paragraph in hand."""
@@ -68,7 +71,7 @@ class RtfWriter:
             sink.said = words, left
         sink.text.append(text)
 
-    def _flush(self, sink: _Sink) -> None:
+    def _flush(self, sink: _RtfText) -> None:
         text = whole("".join(sink.text))
         sink.text.clear()
         if not text:
@@ -77,6 +80,7 @@ class RtfWriter:
         line = self._line(sink)
         letters = count_characters(text)
         self.characters += letters
+        self.languages[words.language] += letters
         if letters:
             sink.reasons.add(left)
         if letters and not left:
@@ -84,7 +88,7 @@ class RtfWriter:
         plain = not (left or words.bold or words.italic or words.underline or words.language)
         say(line if plain else styled(line, words, None, left), text)
 
-    def _line(self, sink: _Sink) -> etree._Element:
+    def _line(self, sink: _RtfText) -> etree._Element:
         if sink.line is None:
             sink.line = etree.Element("p")
         return sink.line
@@ -103,11 +107,11 @@ class RtfWriter:
         body = etree.Element("aside", id=f"note-{self._notes}")
         body.set("class", "footnote")
         sink.notes.append(body)
-        self._sinks.append(_Sink(body))
+        self._sinks.append(_RtfText(body))
 
     def begin_aside(self, why: str) -> None:
         """Begin a text that stands beside the book's."""
-        self._sinks.append(_Sink(etree.Element("body"), why))
+        self._sinks.append(_RtfText(etree.Element("body"), why))
 
     def end_aside(self) -> None:
         """End a note, or what stands beside the text."""
@@ -131,7 +135,7 @@ class RtfWriter:
         self._finish(self._sinks[0])
         return self._sinks[0].into
 
-    def _finish(self, sink: _Sink) -> None:
+    def _finish(self, sink: _RtfText) -> None:
         self._flush(sink)
         if sink.line is not None or sink.notes:
             self.end_paragraph(Properties(), sink.cell is not None, ends_cell=False)
@@ -152,6 +156,14 @@ class RtfWriter:
             self._page_after = True
         else:
             self.page = True
+
+    def show(self, alt: str) -> None:
+        """Place a picture of which this is said."""
+        sink = self._sinks[-1]
+        self._flush(sink)
+        alt = whole(alt)
+        etree.SubElement(self._line(sink), "img", alt=alt)
+        self.characters += count_characters(alt)
 
     def mark(self, text: str) -> None:
         """Add to what a list writes before the paragraph in hand."""
@@ -188,7 +200,7 @@ class RtfWriter:
             sink.row.append(sink.cell)
             sink.cell = None
 
-    def _holder(self, sink: _Sink, in_cell: bool) -> etree._Element:
+    def _holder(self, sink: _RtfText, in_cell: bool) -> etree._Element:
         """What a paragraph is put into: a cell, or the text."""
         if in_cell:
             if sink.cell is None:
