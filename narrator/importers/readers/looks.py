@@ -161,7 +161,7 @@ def _hold_the_text(styled: Sequence[_LookedAt], lines: Sequence[_LookedAt]) -> b
 
 def _take_title_page(lines: Sequence[_LookedAt], said: FirstPage) -> Sequence[_LookedAt]:
     """Set aside what says title and author at the top; the lines after it."""
-    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.text]
+    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
     titles = [line for line in roles if line.look.role == "title"]
     if len(titles) > 2:  # an author who takes the style for chapters
         for line in (line for line in lines if line.look.role == "title" and line.text):

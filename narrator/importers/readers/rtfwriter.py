@@ -19,6 +19,9 @@ from narrator.importers.readers.styles import Properties, look_of, say, styled
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
+_TYPED = re.compile(r"\s*([•·▪◦]|\d{1,3}[.)])\t")
+"""What a list has that an author or a program typed."""
+
 
 def whole(text: str) -> str:
     """Text whose halves of characters are joined, without what XML cannot hold."""
@@ -178,6 +181,9 @@ class RtfWriter:
         why = next(iter(sink.reasons)) if len(sink.reasons) == 1 else ""
         if block.role == "toc":
             why = why or "table of contents"
+        if not marker and (typed := _TYPED.match(line.text or "")):
+            marker, line.text = typed[1], (line.text or "")[typed.end() :]
+            self.characters -= count_characters(marker)
         look = look_of(block, sink.shown, page)
         self.looks[line] = ParagraphLook(
             look.level, look.role, look.centred, look.bold, look.size, page, look.space, why

@@ -203,24 +203,28 @@ class Preparer:
         style = value_of(_child(ppr, "pStyle")) or self.styles.normal
         base = self.styles.of(style).over(self.styles.default)
         own = direct.over(base)
-        within = next((f for f in self._fields if f.kind in _LISTS), None)
+        within = self._list()
         shown: list[tuple[int, Properties]] = []
         page = self._page or bool(own.page)
         self._page = False
         for run in list(_runs_of(paragraph)):
             said = self._run(run, base)
+            within = within or self._list()
             letters = len("".join(_text_of(run).split()))
             if letters:
                 shown.append((letters, said))
             if any(value_of(b, "type") == "page" for b in run.iter(f"{{{W}}}br")):
                 page, self._page = page or not shown, bool(shown)
-        within = within or next((f for f in self._fields if f.kind in _LISTS), None)
         if (section := _child(ppr, "sectPr")) is not None:
             self._page = value_of(_child(section, "type")) != "continuous"
         look = look_of(own, shown, page)
         if own.role == "toc" or within is not None:
             look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
         self._rewrite(paragraph, ppr, own, look)
+
+    def _list(self) -> _Field | None:
+        """The field around what is in hand that lists contents."""
+        return next((f for f in self._fields if f.kind in _LISTS), None)
 
     def _rewrite(
         self,
