@@ -164,12 +164,13 @@ def start_at_levels(outline: Outline) -> None:
 
 
 def judge_front(outline: Outline) -> None:
-    """Say what stands above the first heading, where its words tell: rights, a title page."""
-    begin, end = outline.stretches()[0]
-    start = outline.starts.get(begin, Start())
-    if start.kind is None and not start.title and outline.starts.keys() - {begin}:
-        piece = outline.piece(begin, end, start)
-        start.kind = matter.kind_of_words(piece.text, outline.context)
+    """Say what stands above the first heading, and below it, where the words tell: rights, a title
+    page."""
+    for begin, end in outline.stretches()[:3]:
+        start = outline.starts.get(begin, Start())
+        if start.kind is None and start.reason is None and end < len(outline.blocks):
+            kind = matter.kind_of_words(outline.piece(begin, end, start).text, outline.context)
+            start.kind = kind if not start.title or kind == "titlepage" else None
 
 
 def _is_holder(heading: Block, below: Block, alone: bool, top: int, named: int) -> bool:

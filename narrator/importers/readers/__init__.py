@@ -28,6 +28,7 @@ from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.pdf import read_pdf
 from narrator.importers.readers.subtitles import read_subtitles
+from narrator.importers.readers.rtf import read_rtf
 from narrator.importers.readers.text import read_plain_text
 
 
@@ -56,6 +57,7 @@ FORMATS: Mapping[Kind, Format] = {
     "srt": Format("subtitles (SRT)", read_subtitles),
     "vtt": Format("subtitles (WebVTT)", read_subtitles),
     "odt": Format("OpenDocument", read_odt),
+    "rtf": Format("RTF", read_rtf),
 }
 
 

@@ -24,7 +24,7 @@ from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, taken
+from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.styles import LANG
 from narrator.importers.readers.wordml import W, name_of, value_of
 from narrator.importers.readers.xhtml import LEFT
@@ -45,12 +45,12 @@ _STRUCK = 40
 def read_docx(path: Path, choices: Choices) -> Book:
     """The book in a Word document. Raises ImportFailed, Slow."""
     with Archive(path, "a Word document") as archive:
-        parts = _Parts(archive)
+        parts = _WordParts(archive)
         pages = _pages(archive, parts)
     return read_pages(path, pages, choices)
 
 
-class _Parts:
+class _WordParts:
     """The parts of a document, found by their relationships."""
 
     def __init__(self, archive: Archive) -> None:
@@ -101,7 +101,7 @@ class _Parts:
         return self.xml(names[0]) if names else None
 
 
-def _pages(archive: Archive, parts: _Parts) -> Pages:
+def _pages(archive: Archive, parts: _WordParts) -> Pages:
     styles = wordml.Styles(parts.first("styles"))
     numbering = parts.first("numbering")
     facts = _facts(archive)
@@ -156,11 +156,7 @@ def _facts(archive: Archive) -> Metadata:
 
 
 def _remarks(prepared: wordml.Prepared, said: FirstPage) -> Iterator[str]:
-    if said.guessed:
-        yield (
-            f"{said.guessed} headings have no style of headings; they were known by their looks "
-            "and words."
-        )
+    yield from guessed(said)
     if prepared.struck > _STRUCK:
         yield f"{prepared.struck:,} characters are struck through; they are read."
 
@@ -334,14 +330,21 @@ def _drop(element: etree._Element) -> None:
 
 
 def _gather_notes(body: etree._Element, looks: dict[etree._Element, ParagraphLook]) -> None:
-    """Put each note into an element of its own."""
+    """Put each note into an element of its own, below the block that refers to it."""
+    notes: dict[str, etree._Element] = {}
     note: etree._Element | None = None
     for child in list(body):
         marks = [e for e in child.iter("a") if e.get("id", "").startswith("n-")]
         if marks and not "".join(child.itertext()).strip():
             note = etree.SubElement(body, "aside", id=marks[0].get("id", ""))
+            notes[note.get("id", "")] = note
             note.set("class", "footnote")
             looks.pop(child, None)
             body.remove(child)
         elif note is not None:
             note.append(child)
+    for link in reversed(body.findall(".//a[@class='noteref']")):
+        held = notes.pop(link.get("href", "")[1:], None)
+        place = next((e for e in (link, *link.iterancestors()) if e.getparent() is body), None)
+        if held is not None and place is not None and held is not place:
+            place.addnext(held)

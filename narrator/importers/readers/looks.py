@@ -36,6 +36,7 @@ _BY = re.compile(
     r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
     re.IGNORECASE,
 )
+_PERSON = re.compile(r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}")
 _LISTED = re.compile(r"[.\s·…_]*\d{1,4}$")
 _BY_ALONE = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
 _COUNT = re.compile(
@@ -72,12 +73,15 @@ class FirstPage:
     title: str | None = None
     subtitle: str | None = None
     authors: tuple[str, ...] = ()
+    likely_title: str | None = None
+    """Where nothing says it plainly."""
+    likely_author: str | None = None
     guessed: int = 0
     """Headings that only look so."""
 
 
 @dataclass(slots=True)
-class _Paragraph:
+class _LookedAt:
     """A paragraph that stands in no list and no table."""
 
     element: etree._Element
@@ -105,9 +109,9 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -
     if not styled or not _hold_the_text(styled, lines):
         _find_headings(rest, bool(styled))
         said.guessed = sum(1 for line in rest if line.level and not line.look.level)
-        _leave_front(rest, said)
     else:
         _find_alike(rest, styled)
+    _leave_front(rest, said)
     _take_titles(rest)
     usual = Counter(line.look.space for line in lines if line.words > _LONGEST).most_common(1)
     for line in lines:
@@ -117,7 +121,7 @@ def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -
 
 def _lines(
     body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]
-) -> Iterator[_Paragraph]:
+) -> Iterator[_LookedAt]:
     gap, page = 0, False
     for element in body:
         look = looks.get(element)
@@ -126,7 +130,7 @@ def _lines(
             continue
         text = " ".join("".join(_read(element)).split())
         if not text and not element.get(LEFT):
-            yield _Paragraph(element, look, "", 0, alone=False)
+            yield _LookedAt(element, look, "", 0, alone=False)
             gap, page = gap + 1, page or look.page
             continue
         if page and not look.page:
@@ -134,7 +138,7 @@ def _lines(
                 look.level, look.role, look.centred, look.bold, look.size, True, look.space
             )
         alone = not (element.get(LEFT) or is_scene_break(text) or _END.fullmatch(text.strip(". ")))
-        yield _Paragraph(element, look, text, count_words(text), alone, gap, level=look.level)
+        yield _LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 
 
@@ -147,7 +151,7 @@ def _read(element: etree._Element) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _hold_the_text(styled: Sequence[_Paragraph], lines: Sequence[_Paragraph]) -> bool:
+def _hold_the_text(styled: Sequence[_LookedAt], lines: Sequence[_LookedAt]) -> bool:
     """Whether headings by style are those of chapters: several, or one that names a chapter."""
     return len(styled) > 1 or bool(_heading_of(styled[0])) or len(lines) < 20
 
@@ -155,9 +159,9 @@ def _hold_the_text(styled: Sequence[_Paragraph], lines: Sequence[_Paragraph]) ->
 # -- the title page --------------------------------------------------------------------------------
 
 
-def _take_title_page(lines: Sequence[_Paragraph], said: FirstPage) -> Sequence[_Paragraph]:
+def _take_title_page(lines: Sequence[_LookedAt], said: FirstPage) -> Sequence[_LookedAt]:
     """Set aside what says title and author at the top; the lines after it."""
-    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.text]
+    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
     titles = [line for line in roles if line.look.role == "title"]
     if len(titles) > 2:  # an author who takes the style for chapters
         for line in (line for line in lines if line.look.role == "title" and line.text):
@@ -181,14 +185,14 @@ def _take_title_page(lines: Sequence[_Paragraph], said: FirstPage) -> Sequence[_
     return lines[place + 1 :]
 
 
-def _leave_contents(lines: Sequence[_Paragraph]) -> None:
+def _leave_contents(lines: Sequence[_LookedAt]) -> None:
     """Set aside a list of chapters that an author typed: lines in a row that come again below."""
     said = [line for line in lines if line.text]
     places: dict[str, int] = {}
     for place, line in enumerate(said):
         if line.words <= _LONGEST:
             places[_entry(line.text)] = place
-    run: list[_Paragraph] = []
+    run: list[_LookedAt] = []
     for place, line in enumerate(said[: 10 * _FRONT]):
         again = places.get(_entry(line.text), place) > place
         named = _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
@@ -212,7 +216,7 @@ def _entry(text: str) -> str:
     return re.sub(r"[\W_]+", "", _LISTED.sub("", text)).casefold()
 
 
-def _end_of_title_page(front: Sequence[_Paragraph], said: FirstPage) -> _Paragraph | None:
+def _end_of_title_page(front: Sequence[_LookedAt], said: FirstPage) -> _LookedAt | None:
     """The line of a title page that says who wrote it, by which its title is found, too."""
     for place, line in enumerate(front):
         if (line.words > _LONGEST and not line.look.role) or (not line.alone and place):
@@ -230,7 +234,7 @@ def _end_of_title_page(front: Sequence[_Paragraph], said: FirstPage) -> _Paragra
     return None
 
 
-def _is_contact(line: _Paragraph) -> bool:
+def _is_contact(line: _LookedAt) -> bool:
     """Whether a line is of an address, or says how long the manuscript is."""
     text = line.text
     return bool(_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
@@ -238,7 +242,7 @@ def _is_contact(line: _Paragraph) -> bool:
     )
 
 
-def _title_of(above: Sequence[_Paragraph]) -> str | None:
+def _title_of(above: Sequence[_LookedAt]) -> str | None:
     """The title among the lines above the author's: the largest, or the nearest that is centred."""
     shown = [line for line in above if line.look.centred or line.look.page] or list(above[-1:])
     most = max((line.look.size for line in shown), default=0)
@@ -250,20 +254,27 @@ def _unshouted(text: str) -> str:
     return text.title() if text.isupper() and len(text) > 3 else text
 
 
-def _leave_front(lines: Sequence[_Paragraph], said: FirstPage) -> None:
+def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
     """Set aside a few lines above the first heading that nothing but a title page says."""
     first = next((place for place, line in enumerate(lines) if line.level), None)
     front = [line for line in lines[: first or 0] if line.text and line.alone]
+    usual = _usual_size(lines)
     if not front or sum(line.words for line in front) > _FRONT_WORDS or said.title:
         return
-    if any(line.words > _LONGEST + 5 for line in front):
+    if any(line.words > _LONGEST + 5 for line in front) or not any(
+        _weight(line, usual) for line in front
+    ):
         return
-    said.title = _title_of([line for line in front if not _is_contact(line)])
+    named = [line for line in front if not _is_contact(line)]
+    said.likely_title = _title_of(named)
+    rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
+    people = [text for text in rest if _PERSON.fullmatch(text)]
+    said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         _leave(line)
 
 
-def _leave(line: _Paragraph, why: str = "title page") -> None:
+def _leave(line: _LookedAt, why: str = "title page") -> None:
     line.alone, line.level = False, 0
     line.element.set(LEFT, why)
 
@@ -271,13 +282,13 @@ def _leave(line: _Paragraph, why: str = "title page") -> None:
 # -- headings --------------------------------------------------------------------------------------
 
 
-def _heading_of(line: _Paragraph) -> Heading | None:
+def _heading_of(line: _LookedAt) -> Heading | None:
     """What a line says if it is a heading."""
     parted = [row.strip() for row in line.text.split("\n") if row.strip()]
     return read_heading(parted, 2 if line.look.page or line.gap or line.look.centred else 0)
 
 
-def _find_headings(lines: Sequence[_Paragraph], styled: bool) -> None:
+def _find_headings(lines: Sequence[_LookedAt], styled: bool) -> None:
     """Give levels to lines that are headings by their words and looks."""
     candidates = [line for line in lines if _may_be(line)]
     usual = _usual_size(lines)
@@ -297,7 +308,7 @@ def _find_headings(lines: Sequence[_Paragraph], styled: bool) -> None:
         _find_looks(lines, candidates, usual, len(named) + len(bare))
 
 
-def _find_alike(lines: Sequence[_Paragraph], styled: Sequence[_Paragraph]) -> None:
+def _find_alike(lines: Sequence[_LookedAt], styled: Sequence[_LookedAt]) -> None:
     """Headings without the style of headings that look as those that have it."""
     usual = _usual_size(lines)
     levels = {_shape(line, usual): line.look.level for line in reversed(styled)}
@@ -306,17 +317,17 @@ def _find_alike(lines: Sequence[_Paragraph], styled: Sequence[_Paragraph]) -> No
             line.level = levels.get(_shape(line, usual), 0)
 
 
-def _shape(line: _Paragraph, usual: float) -> tuple[object, ...]:
+def _shape(line: _LookedAt, usual: float) -> tuple[object, ...]:
     """By which lines look alike."""
     look = line.look
     return look.centred, look.bold, look.size if look.size > usual else 0
 
 
-def _may_be(line: _Paragraph) -> bool:
+def _may_be(line: _LookedAt) -> bool:
     return line.alone and not line.level and 0 < line.words <= _LONGEST and len(line.text) <= 120
 
 
-def _usual_size(lines: Sequence[_Paragraph]) -> float:
+def _usual_size(lines: Sequence[_LookedAt]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.look.size] += line.words
@@ -327,20 +338,20 @@ def _is_named(heading: Heading) -> bool:
     return heading.names_chapter or heading.level == PART or heading.key.startswith("solo")
 
 
-def _weight(line: _Paragraph, usual: float) -> int:
+def _weight(line: _LookedAt, usual: float) -> int:
     """How much a line looks like a heading."""
     look = line.look
     larger = bool(usual) and look.size >= _LARGER * usual
     return look.centred + look.bold + 2 * larger + 2 * look.page + line.text.isupper()
 
 
-def _count_up(bare: Sequence[_Paragraph]) -> bool:
+def _count_up(bare: Sequence[_LookedAt]) -> bool:
     """Whether bare numbers are those of chapters: two or more, of which the first begins."""
     values = [line.heading.value for line in bare if line.heading]
     return len(values) > 1 and 1 in values[:2]
 
 
-def _take_titles(lines: Sequence[_Paragraph]) -> None:
+def _take_titles(lines: Sequence[_LookedAt]) -> None:
     """Join a heading that only counts with its title, the line below it: by its look, or where
     most of such headings have one."""
     usual = _usual_size(lines)
@@ -358,13 +369,13 @@ def _take_titles(lines: Sequence[_Paragraph]) -> None:
             below.alone, below.text, below.level = False, "", 0
 
 
-def _only_counts(line: _Paragraph) -> bool:
+def _only_counts(line: _LookedAt) -> bool:
     line.heading = line.heading or _heading_of(line)
     said = line.heading
     return said is not None and len(said.parts) == 1 and not said.key.startswith("solo")
 
 
-def _is_title_of(above: _Paragraph, below: _Paragraph) -> bool:
+def _is_title_of(above: _LookedAt, below: _LookedAt) -> bool:
     same = not below.look.level or below.look.level == above.look.level + 1
     if not (same and below.alone and below.gap <= 3 and not below.look.page):
         return False
@@ -389,11 +400,11 @@ def _may_title(text: str) -> bool:
 
 
 def _find_looks(
-    lines: Sequence[_Paragraph], candidates: Sequence[_Paragraph], usual: float, counted: int
+    lines: Sequence[_LookedAt], candidates: Sequence[_LookedAt], usual: float, counted: int
 ) -> None:
     """Headings that are known by their looks: several that look alike, with prose between."""
     places = {id(line): place for place, line in enumerate(lines)}
-    alike: dict[tuple[bool, ...], list[_Paragraph]] = {}
+    alike: dict[tuple[bool, ...], list[_LookedAt]] = {}
     for line in candidates:
         if line.level or not _may_title(line.text) or _weight(line, usual) < 2:
             continue
@@ -409,7 +420,7 @@ def _find_looks(
                 line.level = 2
 
 
-def _words_after(lines: Sequence[_Paragraph], place: int) -> int:
+def _words_after(lines: Sequence[_LookedAt], place: int) -> int:
     """Words from a line to the next that may be a heading."""
     words = 0
     for line in lines[place + 1 :]:
@@ -422,7 +433,7 @@ def _words_after(lines: Sequence[_Paragraph], place: int) -> int:
 # -- marks -----------------------------------------------------------------------------------------
 
 
-def _mark(line: _Paragraph, usual: float) -> None:
+def _mark(line: _LookedAt, usual: float) -> None:
     """Write down what a line is."""
     element = line.element
     if element.get(LEFT):

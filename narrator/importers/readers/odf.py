@@ -47,7 +47,7 @@ class OdfStyles:
         self._styles: dict[tuple[str, str], etree._Element] = {}
         self._lists: dict[str, etree._Element] = {}
         self._known: dict[tuple[str, str], Properties] = {}
-        self.default = NONE
+        self.default = Properties(size=12)
         for root in roots:
             for style in root.iter(f"{_STYLE}style"):
                 key = value_of(style, "family") or "", value_of(style, "name") or ""
@@ -56,7 +56,7 @@ class OdfStyles:
                 self._lists.setdefault(value_of(style, "name") or "", style)
             for style in root.iter(f"{_STYLE}default-style"):
                 if value_of(style, "family") == "paragraph":
-                    self.default = _said(style, NONE)
+                    self.default = _said(style, NONE).over(self.default)
 
     def paragraph(self, name: str | None) -> Properties:
         """What a style of paragraphs says, with all that it stands on."""

@@ -19,11 +19,11 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
+from narrator.importers.readers.looks import ParagraphLook, judge
 from narrator.importers.readers.odf import OdfStyles, name_of, value_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, taken
+from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.styles import LANG, Properties, look_of, say, styled
 from narrator.importers.readers.xhtml import INCOMPLETE, LEFT
 
@@ -69,18 +69,18 @@ def read_odt(path: Path, choices: Choices) -> Book:
             remarks = archive.remarks
     else:
         root = _flat(path)
-        parts = _Parts(root, root, root)
+        parts = _OdtParts(root, root, root)
     return read_pages(path, _pages(path, parts, remarks), choices)
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _OdtParts:
     content: etree._Element
     styles: etree._Element | None
     meta: etree._Element | None
 
 
-def _parts(archive: Archive) -> _Parts:
+def _parts(archive: Archive) -> _OdtParts:
     manifest = archive.find("META-INF/manifest.xml")
     if manifest and any(True for _ in archive.xml(manifest).iter("{*}encryption-data")):
         raise archive.failed("locked with a password; save it without one first")
@@ -99,7 +99,7 @@ def _parts(archive: Archive) -> _Parts:
     content = part("content.xml")
     if content is None:
         raise archive.failed("not an OpenDocument text, or broken: it lacks content.xml")
-    return _Parts(content, part("styles.xml"), part("meta.xml"))
+    return _OdtParts(content, part("styles.xml"), part("meta.xml"))
 
 
 def _flat(path: Path) -> etree._Element:
@@ -111,14 +111,14 @@ def _flat(path: Path) -> etree._Element:
     return root
 
 
-def _pages(path: Path, parts: _Parts, remarks: list[str]) -> Pages:
+def _pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
     text = next(parts.content.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"), None)
     if text is None:
         raise ImportFailed(Problem(path, None, "has no text; is it another OpenDocument file?"))
     styles = OdfStyles([parts.content, *([] if parts.styles is None else [parts.styles])])
     facts = _facts(parts.meta)
     language = facts.language or styles.default.language
-    writer = _Writer(styles, language)
+    writer = _OdtWriter(styles, language)
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
     writer.blocks(text, body)
@@ -131,13 +131,8 @@ def _pages(path: Path, parts: _Parts, remarks: list[str]) -> Pages:
         taken(facts, said),
         rules=OFFICE,
         characters=_characters(text) + sum(_characters(page.root) for page in asides),
-        remarks=[*_guessed(said), *remarks],
+        remarks=[*guessed(said), *remarks],
     )
-
-
-def _guessed(said: FirstPage) -> list[str]:
-    what = "headings have no style of headings; they were known by their looks and words."
-    return [f"{said.guessed} {what}"] if said.guessed else []
 
 
 def _facts(meta: etree._Element | None) -> Metadata:
@@ -193,7 +188,7 @@ def _characters(element: etree._Element) -> int:
     return sum(map(count_characters, _signs(element)))
 
 
-class _Writer:
+class _OdtWriter:
     """Writes the blocks of an OpenDocument text as XHTML."""
 
     def __init__(self, styles: OdfStyles, language: str | None) -> None:
@@ -400,10 +395,10 @@ class _Writer:
         say(held, " ".join("".join(_signs(source)).split()))
 
 
-_WRITERS: Mapping[str, Callable[[_Writer, etree._Element, etree._Element], None]] = {
-    "p": _Writer.paragraph,
-    "h": _Writer.paragraph,
-    "list": _Writer.list,
-    "table": _Writer.table,
-    "section": _Writer.section,
+_WRITERS: Mapping[str, Callable[[_OdtWriter, etree._Element, etree._Element], None]] = {
+    "p": _OdtWriter.paragraph,
+    "h": _OdtWriter.paragraph,
+    "list": _OdtWriter.list,
+    "table": _OdtWriter.table,
+    "section": _OdtWriter.section,
 }

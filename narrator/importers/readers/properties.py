@@ -38,9 +38,16 @@ def facts_of(title: str, authors: str, language: str, description: str, subject:
 
 def taken(facts: Metadata, said: FirstPage) -> Metadata:
     """The facts, with what the first page says, which an author sees and properties do not."""
+    likely = (said.likely_author,) if said.likely_author else ()
     return replace(
         facts,
-        title=said.title or facts.title,
+        title=said.title or facts.title or said.likely_title,
         subtitle=said.subtitle,
-        authors=said.authors or facts.authors,
+        authors=said.authors or facts.authors or likely,
     )
+
+
+def guessed(said: FirstPage) -> list[str]:
+    """A remark on headings that only look so, if there are any."""
+    what = "headings have no style of headings; they were known by their looks and words."
+    return [f"{said.guessed} {what}"] if said.guessed else []

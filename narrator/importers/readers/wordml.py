@@ -122,7 +122,7 @@ class Styles:
     def __init__(self, root: etree._Element | None) -> None:
         self._styles: dict[str, etree._Element] = {}
         self._known: dict[str, Properties] = {}
-        self.default = NONE
+        self.default = Properties(size=10)  # Word's own, where a file says none
         self.normal = ""
         for style in () if root is None else root.iter(f"{{{W}}}style"):
             self._styles.setdefault(value_of(style, "styleId") or "", style)
@@ -133,7 +133,8 @@ class Styles:
                 self.normal = value_of(style, "styleId") or ""
         if root is not None and (defaults := _child(root, "docDefaults")) is not None:
             rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
-            self.default = _run_properties(rpr).over(_paragraph_properties(ppr))
+            said = _run_properties(rpr).over(_paragraph_properties(ppr))
+            self.default = said.over(self.default)
 
     def of(self, name: str | None, depth: int = 0) -> Properties:
         """What a style says, with all that it is based on."""
@@ -202,24 +203,28 @@ class Preparer:
         style = value_of(_child(ppr, "pStyle")) or self.styles.normal
         base = self.styles.of(style).over(self.styles.default)
         own = direct.over(base)
-        within = next((f for f in self._fields if f.kind in _LISTS), None)
+        within = self._list()
         shown: list[tuple[int, Properties]] = []
         page = self._page or bool(own.page)
         self._page = False
         for run in list(_runs_of(paragraph)):
             said = self._run(run, base)
+            within = within or self._list()
             letters = len("".join(_text_of(run).split()))
             if letters:
                 shown.append((letters, said))
             if any(value_of(b, "type") == "page" for b in run.iter(f"{{{W}}}br")):
                 page, self._page = page or not shown, bool(shown)
-        within = within or next((f for f in self._fields if f.kind in _LISTS), None)
         if (section := _child(ppr, "sectPr")) is not None:
             self._page = value_of(_child(section, "type")) != "continuous"
         look = look_of(own, shown, page)
         if own.role == "toc" or within is not None:
             look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
         self._rewrite(paragraph, ppr, own, look)
+
+    def _list(self) -> _Field | None:
+        """The field around what is in hand that lists contents."""
+        return next((f for f in self._fields if f.kind in _LISTS), None)
 
     def _rewrite(
         self,

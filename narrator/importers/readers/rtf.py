@@ -1,0 +1,504 @@
+"""RTF (Word's, LibreOffice's, TextEdit's) -> pages.
+
+An own reader: the libraries that make text of RTF lose headings, notes and emphasis. Knows which
+groups hold words and which do not; an unknown group is passed over only where the file says that
+it may be. How paragraphs look is judged after (`looks.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lxml import etree
+
+from narrator.errors import ImportFailed, Problem
+from narrator.importers.book import Book, Choices, names
+from narrator.importers.chapters import OFFICE
+from narrator.importers.readers import markup
+from narrator.importers.readers.looks import judge
+from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.properties import facts_of, guessed, taken
+from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES, SIGNS, RtfToken, tokens
+from narrator.importers.readers.rtfwriter import RtfWriter, whole
+from narrator.importers.readers.styles import LANG, NONE, Properties, named
+from narrator.importers.readers.xhtml import INCOMPLETE
+
+_DEEPEST = 2_000
+"""Groups within each other."""
+
+_SKIPPED = names(
+    "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
+    "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
+)
+_READ = names("shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result")
+"""Groups marked as such that may be passed over, which hold words."""
+_ASIDE = dict.fromkeys(
+    names("header headerl headerr headerf footer footerl footerr footerf"),
+    "header or footer of a page",
+) | {"annotation": "comment"}
+_INFO = {"title": "title", "author": "creator", "subject": "subject", "doccomm": "description"}
+_FIELDS = {"TOC": "table of contents", "INDEX": "index", "PAGE": "page number",
+           "NUMPAGES": "page number"}  # fmt: skip
+_STAND_IN = re.compile(r"SPECIAL_IMAGE-.*REPLACE_ME")
+"""What Calibre writes for a picture that it cannot."""
+
+
+_UNSAID = Properties(size=12)
+"""Of words of which nothing is said."""
+
+
+@dataclass(slots=True)
+class _RtfField:
+    """A field of RTF: what it is, and what it shows."""
+
+    code: str = ""
+
+    @property
+    def kind(self) -> str:
+        return (self.code.split() or [""])[0].upper()
+
+
+@dataclass(frozen=True, slots=True)
+class _RtfGroup:
+    """What holds within a group, until it is closed."""
+
+    goal: str = "body"
+    """Where its words go: body, skip, fonts, styles, marker, code, or a fact's name."""
+    words: Properties = _UNSAID
+    block: Properties = NONE
+    style: int | None = None
+    font: int | None = None
+    skip: int = 1
+    """Characters that stand for each in Unicode."""
+    deleted: bool = False
+    formula: bool = False
+    field: _RtfField | None = None
+    shown: bool = False
+    """Whether it is what the field shows."""
+    cell: bool = False
+    """Whether its paragraphs are of a table."""
+    begun: int = 0
+    """Which side text it began, if it did."""
+
+
+@dataclass(slots=True)
+class _RtfStyle:
+    name: str = ""
+    base: int | None = None
+    level: int | None = None
+
+
+@dataclass(slots=True)
+class _RtfHead:
+    """What the head of a document says."""
+
+    encoding: str = "cp1252"
+    language: str | None = None
+    fonts: dict[int, str] = field(default_factory=dict)
+    """Encodings that are not the document's."""
+    styles: dict[int, _RtfStyle] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+def read_rtf(path: Path, choices: Choices) -> Book:
+    """The book in an RTF file. Raises ImportFailed, Slow."""
+    reader = _RtfReader(path)
+    for token in tokens(markup.read_data(path)):
+        reader.take(token)
+    return read_pages(path, reader.pages(), choices)
+
+
+class _RtfReader:
+    """Follows the groups of a document and gives their words to a writer."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.said = _RtfHead()
+        self.writer = RtfWriter()
+        self.group = _RtfGroup()
+        self.stack: list[_RtfGroup] = []
+        self.first = False
+        """Whether the next word may say what a group holds."""
+        self.starred = False
+        self.pending = bytearray()
+        self.skip = 0
+        self.unbalanced = False
+        self.property = ""
+        """Name of a picture's property, whose value follows."""
+
+    def pages(self) -> Pages:
+        """What was read, once all is."""
+        self._flush()
+        body = self.writer.finished()
+        most = self.writer.languages.most_common(1)
+        main = (most[0][0] if most else None) or self.said.language
+        root = etree.Element("html")
+        root.append(body)
+        if main:
+            root.set(LANG, main)
+        first = judge(body, self.writer.looks)
+        facts = self.said.facts
+        found = facts_of(
+            *(" ".join(facts.get(fact, "").split()) for fact in
+              ("title", "creator", "language", "description", "subject"))
+        )  # fmt: skip
+        remarks = guessed(first)
+        if self.stack or self.unbalanced:
+            remarks.append(
+                "The file's braces do not match, as if it were cut off; compare its end."
+            )
+        return Pages(
+            [SourcePage("document", root), *self.writer.asides()],
+            taken(found, first),
+            rules=OFFICE,
+            characters=self.writer.characters,
+            remarks=remarks,
+        )
+
+    def take(self, token: RtfToken) -> None:
+        """Follow one token."""
+        if token.kind in ("text", "code"):
+            self._bytes(token)
+            self.first = self.starred = False
+            return
+        self._flush()
+        if token.kind == "open":
+            if len(self.stack) >= _DEEPEST:
+                what = f"not RTF, or broken: groups more than {_DEEPEST} deep"
+                raise ImportFailed(Problem(self.path, None, what))
+            self.stack.append(self.group)
+            self.group = replace(self.group, begun=0)
+            self.first, self.skip = True, 0
+        elif token.kind == "close":
+            self._close()
+        elif token.word == "*":
+            self.starred = True
+        else:
+            self._word(token)
+
+    def _close(self) -> None:
+        self.first = self.starred = False
+        self.skip = 0
+        if not self.stack:
+            self.unbalanced = True
+            return
+        closed, self.group = self.group, self.stack.pop()
+        if closed.begun:
+            self.writer.end_aside()
+
+    # -- text --------------------------------------------------------------------------------------
+
+    def _bytes(self, token: RtfToken) -> None:
+        data = token.data
+        if self.skip:
+            dropped = min(self.skip, len(data))
+            self.skip -= dropped
+            data = data[dropped:]
+        self.pending += data
+
+    def _flush(self) -> None:
+        if self.pending:
+            encoding = self.said.fonts.get(self.group.font or 0, self.said.encoding)
+            text = bytes(self.pending).decode(encoding, "replace")
+            self.pending.clear()
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        group, goal = self.group, self.group.goal
+        if goal == "skip":
+            return
+        if goal == "body":
+            self.writer.say(text, self._words(), self._why_left(text))
+        elif goal == "marker":
+            self.writer.mark(text)
+        elif goal == "code" and group.field is not None:
+            group.field.code = (group.field.code + text)[:500]
+        elif goal == "styles":
+            self._name_style(text)
+        elif goal == "sn":
+            self.property = text.strip()
+        elif goal == "sv" and self.property == "wzDescription":
+            self.writer.show(text)
+        elif goal in _INFO.values():
+            facts = self.said.facts
+            facts[goal] = (facts.get(goal, "") + whole(text))[:5_000]
+
+    def _words(self) -> Properties:
+        """The properties of words: no language where it is the document's."""
+        words = self.group.words
+        shown = self.group.field if self.group.shown else None
+        if shown is not None and shown.kind == "HYPERLINK":
+            words = replace(words, link=True)
+        return replace(words, language=None) if words.language == self.said.language else words
+
+    def _why_left(self, text: str) -> str:
+        group = self.group
+        if _STAND_IN.search(text):
+            return "picture"
+        if group.deleted:
+            return "deleted by a tracked change"
+        if group.words.hidden:
+            return "hidden"
+        if group.formula:
+            return INCOMPLETE
+        return _FIELDS.get(group.field.kind, "") if group.field and group.shown else ""
+
+    def _name_style(self, text: str) -> None:
+        style = self.said.styles.setdefault(self.group.style or 0, _RtfStyle())
+        style.level = self.group.block.level
+        style.name = (style.name + text).strip().removesuffix(";")[:200]
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def _word(self, token: RtfToken) -> None:
+        word, number = token.word, token.number
+        first, starred, self.first, self.starred = self.first, self.starred, False, False
+        if (first or starred) and self._begins(word, starred):
+            return
+        if word == "u":
+            code = (number or 0) % 65_536
+            self._say(chr(code))
+            self.skip = self.group.skip
+        elif word in SIGNS:
+            self._sign(SIGNS[word])
+        elif (change := _CHANGES.get(word)) is not None:
+            self.group = change(self.group, number)
+        elif word in _DOCUMENT:
+            _DOCUMENT[word](self.said, self.group, number)
+        elif self.group.goal == "body":
+            self._end(word)
+
+    def _sign(self, sign: str) -> None:
+        if self.skip:
+            self.skip -= 1
+        else:
+            self._say(sign)
+
+    def _begins(self, word: str, starred: bool) -> bool:
+        """Whether a word says what a group holds, and so ends what it is."""
+        group = self.group
+        goal = _GOALS.get(word)
+        if group.goal == "skip":
+            self._resume(word)
+            return True
+        if goal is not None:
+            self.group = replace(group, goal=goal)
+        elif word in _INFO and group.goal == "info":
+            self.group = replace(group, goal=_INFO[word])
+        elif word == "field":
+            self.group = replace(group, field=_RtfField(), shown=False)
+        elif word == "fldrslt":
+            self.group = replace(group, shown=True)
+        elif word in ("footnote", "annotation") or word in _ASIDE:
+            self._aside(word)
+        elif word in ("moMath", "mmath"):
+            self.group = replace(group, formula=True)
+        elif word in ("upr", *_SKIPPED) or (starred and word not in _READ and word != "cs"):
+            self.group = replace(group, goal="skip")
+        elif word not in _READ:
+            return False
+        return True
+
+    def _resume(self, word: str) -> None:
+        """Read what holds words within a group that is passed over: those in Unicode, and what is
+        said of a picture."""
+        if word == "ud":
+            goal = next((g.goal for g in reversed(self.stack) if g.goal != "skip"), "body")
+            self.group = replace(self.group, goal=goal)
+        elif word in ("sn", "sv"):
+            self.group = replace(self.group, goal=word)
+
+    def _aside(self, word: str) -> None:
+        """Begin a note, or what stands beside the text."""
+        if self.group.goal != "body":
+            self.group = replace(self.group, goal="skip")
+            return
+        if word == "footnote":
+            self.writer.begin_note()
+        else:
+            self.writer.begin_aside(_ASIDE[word])
+        self.group = replace(self.group, begun=1, cell=False, block=NONE, style=None)
+
+    def _end(self, word: str) -> None:
+        """What ends a line, a paragraph, a cell, a page."""
+        if word in ("line", "lbr"):
+            self.writer.break_line()
+        elif word in ("par", "sect", "cell", "nestcell", "row"):
+            block = self._block()
+            if word == "row":
+                self.writer.end_row()
+            else:
+                self.writer.end_paragraph(block, self.group.cell, word == "cell")
+            if word == "sect":
+                self.writer.page = True
+        elif word == "page":
+            self.writer.break_page()
+        elif word == "sbknone":
+            self.writer.page = False
+
+    def _block(self) -> Properties:
+        """What holds for a paragraph: its own properties, and its style's level and role."""
+        style, depth = self.said.styles.get(self.group.style or 0), 0
+        block = self.group.block
+        while style is not None and depth < 20:
+            said = named(style.name, NONE)
+            level = style.level if style.level is not None else said.level
+            block = block.over(Properties(level=level, role=said.role))
+            style, depth = self.said.styles.get(style.base or 0) if style.base else None, depth + 1
+        return block
+
+
+# -- what words mean -------------------------------------------------------------------------------
+
+_GOALS = {
+    "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
+    "pntext": "marker", "fldinst": "code",
+}  # fmt: skip
+_Change = Callable[[_RtfGroup, int | None], _RtfGroup]
+
+
+def _on(number: int | None) -> bool:
+    return number != 0
+
+
+def _plain(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=_UNSAID, font=None, deleted=False)
+
+
+def _pard(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, block=NONE, style=None, cell=False)
+
+
+def _bold(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, bold=_on(number)))
+
+
+def _italic(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, italic=_on(number)))
+
+
+def _underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, underline=_on(number)))
+
+
+def _not_underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, underline=False))
+
+
+def _hidden(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, hidden=_on(number)))
+
+
+def _sized(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, size=(number or 24) / 2))
+
+
+def _speaks(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, words=replace(group.words, language=LANGUAGES.get(number or 0)))
+
+
+def _aligned(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, block=replace(group.block, centred=False))
+
+
+def _centred(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, block=replace(group.block, centred=True))
+
+
+def _begins_page(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, block=replace(group.block, page=_on(number)))
+
+
+def _spaced(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, block=replace(group.block, space=(number or 0) / 20))
+
+
+def _levelled(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    level = number + 1 if number is not None and 0 <= number < 9 else None
+    return replace(group, block=replace(group.block, level=level))
+
+
+def _char_style(group: _RtfGroup, number: int | None) -> _RtfGroup:
+    return replace(group, goal="skip") if group.goal == "styles" else group
+
+
+_CHANGES: Mapping[str, _Change] = {
+    "plain": _plain,
+    "pard": _pard,
+    "b": _bold,
+    "i": _italic,
+    **dict.fromkeys(names("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _underlined),
+    "ulnone": _not_underlined,
+    "v": _hidden,
+    "fs": _sized,
+    "lang": _speaks,
+    **dict.fromkeys(names("ql qr qj"), _aligned),
+    "qc": _centred,
+    "pagebb": _begins_page,
+    "sb": _spaced,
+    "outlinelevel": _levelled,
+    **dict.fromkeys(names("cs ds ts"), _char_style),
+    "deleted": lambda group, number: replace(group, deleted=_on(number)),
+    "f": lambda group, number: replace(group, font=number),
+    "uc": lambda group, number: replace(group, skip=min(max(number or 0, 0), 10)),
+    "s": lambda group, number: replace(group, style=number),
+    "intbl": lambda group, number: replace(group, cell=True),
+}
+"""What a word changes for the rest of its group."""
+
+
+def _code_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    said.encoding = _encoding(number) or said.encoding
+
+
+def _encoding(number: int | None) -> str | None:
+    """Python's name of a code page of Windows."""
+    special = {10000: "mac-roman", 65001: "utf-8", 936: "gbk", 1361: "johab", 20866: "koi8-r"}
+    name = special.get(number or 0, f"cp{number}")
+    try:
+        b"".decode(name)
+    except LookupError:
+        return None
+    return name
+
+
+def _charset(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    if group.goal == "fonts" and number in CODE_PAGES:
+        said.fonts[group.font or 0] = CODE_PAGES[number]
+
+
+def _font_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    if group.goal == "fonts" and (name := _encoding(number)):
+        said.fonts[group.font or 0] = name
+
+
+def _language(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    said.language = LANGUAGES.get(number or 0, said.language)
+
+
+def _based(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    if group.goal == "styles":
+        said.styles.setdefault(group.style or 0, _RtfStyle()).base = number
+
+
+def _mac(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    said.encoding = "mac-roman"
+
+
+def _dos(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
+    said.encoding = "cp437"
+
+
+_DOCUMENT: Mapping[str, Callable[[_RtfHead, _RtfGroup, int | None], None]] = {
+    "ansicpg": _code_page,
+    "mac": _mac,
+    "pc": _dos,
+    "deflang": _language,
+    "fcharset": _charset,
+    "cpg": _font_page,
+    "sbasedon": _based,
+}
+"""What a word says of the whole document."""
