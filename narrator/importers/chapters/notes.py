@@ -16,7 +16,7 @@ from narrator.importers.chapters.outline import Division
 from narrator.importers.prose import StyledSpan, tidy
 
 _HEAD = re.compile(
-    r"\[\^[^\]\s]+\]:\s*|[⁰¹²³⁴-⁹]{1,3}\s*|\[?footnote\s*[^:\]]{0,8}[:\]]\s*|"
+    r"\[\^[^\]\s]+\]:\s*|[↑↩^][\ufe0e\ufe0f]?\s*(?:\d+\.\d+\s+)*|[⁰¹²³⁴-⁹]{1,3}\s*|\[?footnote\s*[^:\]]{0,8}[:\]]\s*|"
     r"(?:[\[({]?\s*(?:\d{1,3}|\d{4}(?=\s*[\])}.:])|[a-z](?=[\].)])|[*†‡§¶#]{1,4}))"
     r"\s*[\])}.:]*\s+",
     re.IGNORECASE,

@@ -6,21 +6,17 @@ Pictures are left where they are, but for the cover.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lxml import etree
 
-from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
     Book,
     Choices,
-    CoverImage,
     count_characters,
     file_name,
     names,
@@ -29,14 +25,19 @@ from narrator.importers.encoding import NoText, decode
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.cover import cover_of
+from narrator.importers.readers.fb2facts import (
+    cover_in,
+    facts_of_book,
+    href_of,
+    said_in,
+    without_pictures,
+)
 from narrator.importers.readers.fb2repair import balanced, without_strays
-from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry, genre_of
+from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.xhtml import LEFT, SOURCE
 
 _TYPE = "{http://www.idpf.org/2007/ops}type"
-_BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
@@ -49,7 +50,6 @@ _BLOCK = {
     "p": "p", "v": "p", "text-author": "p", "date": "p", "cite": "blockquote", "poem": "div",
     "table": "table", "tr": "tr", "td": "td", "th": "th", "annotation": "div",
 }  # fmt: skip
-_COVER_LIMIT = 32_000_000
 
 
 def read_fictionbook(path: Path, choices: Choices) -> Book:
@@ -71,21 +71,19 @@ def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
 
 def _read(path: Path, data: bytes, choices: Choices) -> Book:
     try:
-        text, remarks = _text(data, choices.encoding)
-        pictures = _Pictures(text)
-        text = _BINARY.sub("", text)
-        text, root, told = _root(text)
+        whole, remarks = _text(data, choices.encoding)
+        text, root, told = _root(without_pictures(whole))
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     remarks += told
     book = _FictionBook(root, file_name(path))
     book.read()
-    cover, told = pictures.cover(root)
+    cover, told = cover_in(whole, root)
     return read_pages(
         path,
         Pages(
             book.pages,
-            _facts(root),
+            facts_of_book(root),
             book.contents,
             characters=_count(text),
             cover=cover,
@@ -177,6 +175,9 @@ class _FictionBook:
     def read(self) -> None:
         bodies = [element for element in self.root if _name(element) == "body"]
         bodies.sort(key=_is_notes)
+        for number, section in enumerate(self.root.iter("{*}section")):
+            if not section.get("id"):
+                section.set("id", f"section-{number}")
         sources = [(_is_notes(body), part) for body in bodies for part in _parts(body)]
         for number, (is_note, part) in enumerate(sources):
             for one in (e for element in part for e in element.iter("{*}*")):
@@ -205,9 +206,9 @@ class _FictionBook:
             return
         inside = tuple(entry for child in element for entry in self._entries(child, page))
         title = next((child for child in element if _name(child) == "title"), None)
-        said = "" if title is None else _joined(title)
+        said = "" if title is None else said_in(title)
         if said:
-            yield TocEntry(said, page, _key(element), inside)
+            yield TocEntry(said, page, element.get("id", ""), inside)
         else:
             yield from inside
 
@@ -233,7 +234,7 @@ class _FictionBook:
         """An element of blocks, as XHTML; `depth` is that of the sections around it."""
         name = _name(element)
         if name == "section":
-            made = self._made(parent, "section", element, id=_key(element))
+            made = self._made(parent, "section", element)
             self._blocks(element, made, depth + 1)
         elif name == "title":
             self._title(element, parent, depth)
@@ -257,11 +258,9 @@ class _FictionBook:
             self._span(element, parent)
         _append(parent, element.tail)
 
-    def _made(
-        self, parent: etree._Element, name: str, element: etree._Element, id: str = ""
-    ) -> etree._Element:
+    def _made(self, parent: etree._Element, name: str, element: etree._Element) -> etree._Element:
         made = etree.SubElement(parent, name)
-        if key := id or element.get("id"):
+        if key := element.get("id"):
             made.set("id", key)
         return made
 
@@ -316,7 +315,7 @@ class _FictionBook:
             self._spans(element, made)
 
     def _link(self, element: etree._Element, parent: etree._Element) -> None:
-        target = _href(element)
+        target = href_of(element)
         key = target.removeprefix("#")
         made = self._made(parent, "a", element)
         is_note = target.startswith("#") and (element.get("type") == "note" or key in self.notes)
@@ -353,11 +352,6 @@ def _parts(body: etree._Element) -> Iterator[list[etree._Element]]:
         yield between
 
 
-def _key(section: etree._Element) -> str:
-    """The id of a section, or one by its place."""
-    return section.get("id") or f"at-{section.getroottree().getpath(section)}"
-
-
 def _append(parent: etree._Element, text: str | None) -> None:
     """Add text at the end of an element."""
     if not text:
@@ -368,91 +362,5 @@ def _append(parent: etree._Element, text: str | None) -> None:
         parent.text = (parent.text or "") + text
 
 
-def _joined(title: etree._Element) -> str:
-    return " ".join(filter(None, (_said(line) for line in title if isinstance(line.tag, str))))
-
-
 def _name(element: etree._Element) -> str:
     return str(element.tag).rpartition("}")[2].lower()
-
-
-def _href(element: etree._Element) -> str:
-    """The `href` of a link, whatever its prefix."""
-    hrefs = (str(value) for key, value in element.attrib.items() if str(key).endswith("href"))
-    return next(hrefs, "").strip()
-
-
-# -- facts -----------------------------------------------------------------------------------------
-
-
-def _facts(root: etree._Element) -> Metadata:
-    about = next(root.iter("{*}title-info"), None)
-    printed = next(root.iter("{*}publish-info"), None)
-    language = (_first(about, "lang") or "").replace("_", "-")
-    dates = [] if about is None else list(about.iterchildren("{*}date"))
-    said = next((date.get("value") or _said(date) for date in dates), None)
-    isbn = _first(printed, "isbn")
-    series = _sequence(about) or _sequence(printed)
-    genres = [] if about is None else map(_said, about.iterchildren("{*}genre"))
-    return Metadata(
-        title=_first(about, "book-title") or _first(printed, "book-name"),
-        authors=tuple(_authors(about)),
-        language=language if LANGUAGE.fullmatch(language) else None,
-        identifiers={"isbn": isbn} if isbn else {},
-        publisher=_first(printed, "publisher"),
-        date=(said or "").partition("T")[0] or _first(printed, "year"),
-        description=_first(about, "annotation"),
-        genre=genre_of(genres),
-        series=series[0] if series else None,
-        series_part=series[1] if series else None,
-    )
-
-
-def _first(around: etree._Element | None, name: str) -> str | None:
-    found = [] if around is None else [_said(e) for e in around.iterchildren(f"{{*}}{name}")]
-    return next(filter(None, found), None)
-
-
-def _authors(about: etree._Element | None) -> Iterable[str]:
-    for author in [] if about is None else about.iterchildren("{*}author"):
-        parts = (_first(author, name) for name in ("first-name", "middle-name", "last-name"))
-        if named := " ".join(filter(None, parts)) or _first(author, "nickname"):
-            yield named
-
-
-def _sequence(around: etree._Element | None) -> tuple[str, str | None] | None:
-    for one in [] if around is None else around.iterchildren("{*}sequence"):
-        if name := " ".join(seen(one.get("name", "")).split()):
-            return name, one.get("number") or None
-    return None
-
-
-def _said(element: etree._Element) -> str:
-    return " ".join(seen(" ".join(element.itertext())).split())
-
-
-class _Pictures:
-    """The pictures that a file holds, of which only the cover is wanted."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def cover(self, root: etree._Element) -> tuple[CoverImage | None, list[str]]:
-        page = next(root.iter("{*}coverpage"), None)
-        shown = [] if page is None else [_href(image) for image in page.iter("{*}image")]
-        key = next((name.removeprefix("#") for name in shown if name.startswith("#")), None)
-        if key is None:
-            return None, []
-        for found in _BINARY.finditer(self.text):
-            if re.search(rf"\bid\s*=\s*[\"']{re.escape(key)}[\"']", found[1]):
-                return _made_of(key, found[2])
-        return None, [f"The book names a cover, {key}, that it does not hold."]
-
-
-def _made_of(name: str, written: str) -> tuple[CoverImage | None, list[str]]:
-    try:
-        data = base64.b64decode("".join(written[:_COVER_LIMIT].split()), validate=False)
-    except (binascii.Error, ValueError):
-        return None, [f"The cover ({name}) is broken, so it is left out."]
-    cover, told = cover_of(data, name)
-    return cover, [told] if told else []

@@ -37,6 +37,7 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          _MENU),
         (r"skip-?(link|nav|to[\w-]*)s?|screen-reader-text|sr-only|visually-?hidden|mw-jump-link",
          _MENU),
+        (r"vector-(dropdown|page-toolbar|header[\w-]*|menu[\w-]*)", _MENU),
         (r"bread-?crumbs?(-[\w-]+)?|pagination|post-navigation|nav-?links|site-(header|footer)|"
          r"navbar|navbox|navigation-?(bar|menu)?|menu(-[\w-]+)?", _MENU),
         (r"entry-(meta|footer)|post-(meta|footer)|posted-on|post-?date", _ASIDE),
@@ -54,9 +55,11 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _WORD_COMMENT = re.compile(r"mso-element:\s*comment|mso-comment-", re.IGNORECASE)
 _GOOGLE_COMMENT = re.compile(r"#?cmnt(_ref)?\d+")
 _OFFICE_TITLES = names("header footer")
+_HIDDEN = _NAMED[2:3]
 _INLINE = names("h1 h2 h3 h4 h5 h6 a em i b strong")
 """What may be called `comment` or `share` and still be words of the text."""
-_LINE_END = re.compile(r"[\s.…·]*\d*$")
+_NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
+_LINE_CHARACTERS = 300
 _HEADINGS = tuple(f"{{*}}h{level}" for level in range(1, 7))
 _TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
@@ -117,7 +120,7 @@ class _Page:
             return found
         said = f"{element.get('class', '')} {element.get('id', '')}"
         if name in _INLINE:
-            return next((why for pattern, why in _NAMED[2:3] if pattern.search(said)), None)
+            return next((why for pattern, why in _HIDDEN if pattern.search(said)), None)
         return next((why for pattern, why in _NAMED if pattern.search(said)), None)
 
     def keep_main(self) -> None:
@@ -180,17 +183,10 @@ class _Page:
                 self.leave(element, "title page")
 
     def leave_contents(self) -> None:
-        """Lines that are links to headings of the page, in their words: too few to be told else."""
-        headings: dict[str, str] = {}
-        for heading in self.body.iter(*_HEADINGS):
-            for one in heading.iter("{*}*"):
-                for key in filter(None, (one.get("id"), one.get("name"))):
-                    headings[key] = _text(heading)
-        for line in self.body.iter("{*}p", "{*}li") if headings else ():
-            links = list(line.iter("{*}a"))
-            said = headings.get(links[0].get("href", "")[1:]) if links else None
-            if said and _LINE_END.sub("", _text(line)) == said:
-                self.leave(line, "table of contents")
+        """Lines that are links into the page, with numbers of chapters or pages beside them."""
+        lines = [e for e in self.body.iter("{*}p", "{*}li", "{*}tr") if _is_of_contents(e)]
+        for line in lines if len(lines) > 1 else ():
+            self.leave(line, "table of contents")
 
     def leave_of_archives(self) -> None:
         """What the Archive of Our Own writes around a story: its facts, notes of its author."""
@@ -225,8 +221,20 @@ def _box_of(link: etree._Element) -> etree._Element:
     return link if is_reference or box is None or name_of(box) != "div" else box
 
 
-def _text(element: etree._Element) -> str:
-    return " ".join("".join(element.itertext()).split())
+def _is_of_contents(line: etree._Element) -> bool:
+    """Whether a line is one of a table of contents."""
+    links = list(line.iter("{*}a"))
+    if not links or not all(link.get("href", "#").startswith("#") for link in links):
+        return False
+    said = ["".join(link.itertext()) for link in links if link.get("href")]
+    if not any(sum(map(str.isalpha, text)) > 1 for text in said):
+        return False
+    rest = "".join(line.itertext())
+    if len(rest) > _LINE_CHARACTERS:
+        return False
+    for text in said:
+        rest = rest.replace(text, "", 1)
+    return _NUMBERS.fullmatch(rest) is not None
 
 
 def _is_rule(image: etree._Element) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -132,6 +133,10 @@ class _Site:
     def _text(self, name: str, data: bytes) -> str:
         """The text of a page: as it declares, or in the encoding that fits. Raises BadMarkup."""
         if self.choices.encoding is None:
+            if b"\0" not in data and not data.isascii():
+                # Whatever it declares: no other text reads as UTF-8 by chance.
+                with suppress(UnicodeDecodeError):
+                    return data.decode("utf-8-sig")
             try:
                 text, told = markup.text_of(data)
             except markup.BadMarkup:

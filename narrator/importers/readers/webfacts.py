@@ -25,13 +25,13 @@ _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 def facts_of(root: etree._Element) -> Metadata:
     """The facts of a page."""
     said = _Said(root)
-    heading = _first_heading(root)
     title = said.first("citation_title", "dc.title", "dcterms.title", "og:title")
-    title = _title(title or _text(next(root.iter("{*}title"), None)), heading) or _titled(root)
+    title = title or _text(next(root.iter("{*}title"), None))
     authors = said.every("citation_author", "dc.creator", "dcterms.creator", "book:author")
     authors = authors or said.every("author", "article:author") or _bylines(root)
-    if found := _GUTENBERG.fullmatch(title or ""):
+    if found := _GUTENBERG.fullmatch(title):
         title, authors = found["title"], authors or tuple(filter(None, [found["author"]]))
+    title = _title(title, _first_heading(root)) or _titled(root)
     isbn = said.first("citation_isbn", "book:isbn")
     return Metadata(
         title=title,
@@ -79,8 +79,11 @@ def _language(root: etree._Element, said: _Said) -> str | None:
 
 def _title(said: str, heading: str) -> str | None:
     """A title, without what sites write beside it where the first heading says it alone."""
-    inside = heading and heading.casefold() in said.casefold() and not matter.is_chapter(heading)
-    return (heading if inside else said) or None
+    place = said.casefold().find(heading.casefold())
+    if not heading or place < 0 or matter.is_chapter(heading):
+        return said or None
+    inside = said[place : place + len(heading)]
+    return inside if inside.casefold() == heading.casefold() else heading
 
 
 def _first_heading(root: etree._Element) -> str:

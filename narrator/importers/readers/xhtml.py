@@ -387,8 +387,8 @@ class _BodyWalker:
 
     def _row(self, row: etree._Element) -> None:
         self.flush()
-        if row in self.notes:
-            self.leave(row, "note")
+        if why := row.get(LEFT) or ("note" if row in self.notes else None):
+            self.leave(row, why)
             return
         self._anchor(row)
         self.rows += 1
@@ -593,7 +593,7 @@ class _BodyWalker:
 
     def leave(self, element: etree._Element, why: str) -> None:
         """Set the words of `element` aside."""
-        if why == "note" and sum(one in self.notes for one in element.iterdescendants("{*}*")) > 1:
+        if why == "note" and self._holds_notes(element):
             self._leave_notes(element)
             return
         text = seen(" ".join(_runs(element)))
@@ -610,6 +610,11 @@ class _BodyWalker:
             self._add(block)
         else:
             self.anchors += block.anchors
+
+    def _holds_notes(self, element: etree._Element) -> bool:
+        """Whether an element is no note, but holds several, or has a heading above one."""
+        held = sum(one in self.notes for one in element.iterdescendants("{*}*"))
+        return held > 1 or (held == 1 and element not in self.notes and _holds_heading(element))
 
     def _leave_notes(self, element: etree._Element) -> None:
         """Set aside what holds several notes, each by itself."""
