@@ -27,8 +27,8 @@ from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.odt import read_odt
 from narrator.importers.readers.pdf import read_pdf
-from narrator.importers.readers.subtitles import read_subtitles
 from narrator.importers.readers.rtf import read_rtf
+from narrator.importers.readers.subtitles import read_subtitles
 from narrator.importers.readers.text import read_plain_text
 
 

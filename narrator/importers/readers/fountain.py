@@ -221,7 +221,9 @@ class _Screenplay:
         elif found := _SYNOPSIS.fullmatch(text):
             yield [self._item("left", self._left(found["text"], "synopsis"), row)]
         elif found := _SECTION.fullmatch(text):
-            yield [self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))]
+            yield [
+                self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))
+            ]
         elif found := _CENTRED.fullmatch(text):
             yield [self._item("centred", self._runs(found["text"].strip()), row)]
         elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):

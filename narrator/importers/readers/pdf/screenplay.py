@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from narrator.importers.readers.pdf.lines import Run, TextLine
+from narrator.importers.readers.pdf.lines import CELL, Run, TextLine
 from narrator.importers.readers.script import (
     ScriptItem,
     ScriptRun,
@@ -61,8 +61,10 @@ def margins_of(lines: Sequence[TextLine]) -> Margins | None:
     slugs = [line for line in lines if _is_slug(line.text)]
     if len(slugs) < 2:
         return None
-    action = _usual(line.x0 for line in slugs if not line.gaps)
-    action = _usual(line.x0 for line in lines if not line.gaps) if action is None else action
+    action = _usual(line.x0 for line in slugs if CELL not in line.text)
+    action = (
+        _usual(line.x0 for line in lines if CELL not in line.text) if action is None else action
+    )
     names = Counter(
         _grain(above.x0)
         for above, below in pairwise(lines)
@@ -162,7 +164,7 @@ class _Script:
                 return
             yield from self._ended()
             self.cue, self.source = _runs(line), self._source(line)
-        elif line.gaps and _is_shouted(text):
+        elif CELL in text and _is_shouted(text):
             yield from self._ended()
             self.beside.append(self._source(line))
             yield ScriptItem("told", _runs(line), self._source(line))
