@@ -225,9 +225,11 @@ _ODDITIES = 3
 def _print_odd(book: ImportedBook, written: Written) -> None:
     """What to look at, the gravest first, and where all of it stands."""
     from narrator.importers import doubts_of
+    from narrator.importers.doubts import MEND
 
-    odd = [*doubts_of(book), *book.remarks]
-    said = [one if one.endswith(".") else f"{one}." for one in map(cut, odd[:_ODDITIES])]
+    doubts = [doubt.removesuffix(f" {MEND}") for doubt in doubts_of(book)]
+    odd = [*doubts[:-1], *(f"{doubt} {MEND}" for doubt in doubts[-1:]), *book.remarks]
+    said = [one if one[-1] in ".?" else f"{one}." for one in map(cut, odd[:_ODDITIES])]
     if (more := len(odd) - len(said)) > 0:
         said.append(f"{more} more.")
     report = near(written.report) if written.report else ""

@@ -23,7 +23,7 @@ _TINY, _TINY_SHARE = 20, 60
 _MANY = 200
 """Numbers above are years."""
 _SHOWN = 3
-_MEND = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
+MEND = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
 _BARE = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
 
 
@@ -66,7 +66,7 @@ def doubts(chapters: Sequence[Shape]) -> list[str]:
         said.append(f"much shorter than the others: {_several(tiny)}; are they chapters?")
     if gaps := list(_uncounted(chapters)):
         said.append(f"chapter numbers do not run on: {_several(gaps)}")
-    return [f"{what}. {_MEND}" for what in said]
+    return [f"{what}{'' if what.endswith('?') else '.'} {MEND}" for what in said]
 
 
 def _several(items: Sequence[str]) -> str:

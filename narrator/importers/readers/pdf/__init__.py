@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,7 @@ from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
 from narrator.importers.readers.pdf.repeated import leave_repeated
-from narrator.importers.readers.pdf.screenplay import Margins, items_of, margins_of
-from narrator.importers.readers.script import document_of_script, facts_of, left
+from narrator.importers.readers.pdf.screenplay import margins_of, screenplay_of
 
 _PAGES = 10_000
 _CHARACTERS = 40_000_000
@@ -169,7 +167,11 @@ def _pages(
     leave_contents(lines)
     kept = [line for page in lines for line in page if line.left is None]
     if (margins := margins_of(kept)) is not None:
-        return _screenplay(name, lines, margins, facts, reading)
+        root, facts, told = screenplay_of(lines, margins, name, facts)
+        page, told = SourcePage(name, root), [*reading.remarks(), *told]
+        return Pages(
+            [page], facts, rules=SCRIPT, is_script=True, characters=reading.characters, remarks=told
+        )
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
@@ -177,31 +179,6 @@ def _pages(
     pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
-
-
-def _screenplay(
-    name: str,
-    lines: Sequence[list[TextLine]],
-    margins: Margins,
-    facts: Metadata,
-    reading: _Tally,
-) -> Pages:
-    """What the pages of a screenplay are: a script, and what stands around its text."""
-    said = [line for page in lines for line in page]
-    aside = [left(o.text, o.left, f"{name}, page {o.page + 1}") for o in said if o.left is not None]
-    items, odd = items_of([line for line in said if line.left is None], margins, name)
-    root, remarks = document_of_script([*aside, *items])
-    front = takewhile(lambda item: item.kind == "left", items)
-    page = facts_of([row for item in front for row in ("".join(r.text for r in item.runs), "")])
-    facts = replace(facts, title=page.title or facts.title, authors=page.authors or facts.authors)
-    return Pages(
-        [SourcePage(name, root)],
-        facts,
-        rules=SCRIPT,
-        is_script=True,
-        characters=reading.characters,
-        remarks=[*reading.remarks(), *odd, *remarks],
-    )
 
 
 def _demote(parts: Sequence[Passage], facts: Metadata) -> None:

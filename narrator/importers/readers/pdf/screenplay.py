@@ -8,14 +8,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 
+from lxml import etree
+
+from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine
 from narrator.importers.readers.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
+    document_of_script,
+    facts_of,
     left,
     text_of,
 )
@@ -88,16 +93,19 @@ def margins_of(lines: Sequence[TextLine]) -> Margins | None:
     return Margins(action, speech, name, leading)
 
 
-def items_of(
-    lines: Sequence[TextLine], margins: Margins, name: str
-) -> tuple[list[ScriptItem], list[str]]:
-    """The elements of a screenplay, in order, and remarks on what to look at."""
-    script = _Script(lines, margins, name)
+def screenplay_of(
+    pages: Sequence[Sequence[TextLine]], margins: Margins, name: str, facts: Metadata
+) -> tuple[etree._Element, Metadata, list[str]]:
+    """The document of a screenplay, its facts with those of its title page, and what to look at."""
+    said = [line for page in pages for line in page]
+    script = _Script([line for line in said if line.left is None], margins, name)
     items = list(script.items())
-    if not script.beside:
-        return items, []
-    what = f"Two speak side by side (first: {script.beside[0]}; {len(script.beside)} in all)"
-    return items, [f"{what}; the narrator reads that as it stands: part it in the text."]
+    aside = [left(line.text, line.left, script.source_of(line)) for line in said if line.left]
+    root, remarks = document_of_script([*aside, *items])
+    front = takewhile(lambda item: item.kind == "left", items)
+    page = facts_of([row for item in front for row in ("".join(r.text for r in item.runs), "")])
+    facts = replace(facts, title=page.title or facts.title, authors=page.authors or facts.authors)
+    return root, facts, [*script.remarks(), *remarks]
 
 
 def _is_slug(text: str) -> bool:
@@ -133,10 +141,15 @@ class _Script:
         self.beside: list[str] = []
         """Where two names stand side by side."""
 
+    def remarks(self) -> Iterator[str]:
+        if self.beside:
+            what = f"Two speak side by side (first: {self.beside[0]}; {len(self.beside)} in all)"
+            yield f"{what}; the narrator reads that as it stands: part it in the text."
+
     def items(self) -> Iterator[ScriptItem]:
         begun = next((n for n, line in enumerate(self.lines) if self._begins(line)), 0)
         for line in self.lines[:begun]:
-            yield left(line.text, "title page", self._source(line))
+            yield left(line.text, "title page", self.source_of(line))
         above: TextLine | None = None
         for line in self.lines[begun:]:
             yield from self._line(line, above)
@@ -151,31 +164,31 @@ class _Script:
         apart = above is None or self._is_apart(above, line)
         text = line.text.strip()
         if _MORE.fullmatch(text):
-            yield left(text, _PAGE_END, self._source(line))
+            yield left(text, _PAGE_END, self.source_of(line))
         elif self._is_transition(line):
             yield from self._ended()
-            yield left(text, "transition", self._source(line))
+            yield left(text, "transition", self.source_of(line))
         elif numbered := (_SLUG.fullmatch(text) if _is_slug(text) else _NUMBERED.fullmatch(text)):
             yield from self._ended()
-            yield ScriptItem("scene", list(_scene(numbered)), self._source(line))
+            yield ScriptItem("scene", list(_scene(numbered)), self.source_of(line))
         elif self._is_cue(line):
             if self._goes_on(text):
                 self.parts[-1][1].append(ScriptRun(f" {text}", left=_PAGE_END))
                 return
             yield from self._ended()
-            self.cue, self.source = _runs(line), self._source(line)
+            self.cue, self.source = _runs(line), self.source_of(line)
         elif CELL in text and _is_shouted(text):
             yield from self._ended()
-            self.beside.append(self._source(line))
-            yield ScriptItem("told", _runs(line), self._source(line))
+            self.beside.append(self.source_of(line))
+            yield ScriptItem("told", _runs(line), self.source_of(line))
         elif line.x0 > self.margins.name + _NEAR:
             yield from self._ended()
-            yield ScriptItem("centred", _runs(line), self._source(line))
+            yield ScriptItem("centred", _runs(line), self.source_of(line))
         elif self.cue and line.x0 > (self.margins.action + self.margins.speech) / 2:
             self._say(line, apart and above is not None and above.page == line.page)
         else:
             yield from self._ended(but_told=not apart)
-            self.source = self.source if self.told else self._source(line)
+            self.source = self.source if self.told else self.source_of(line)
             _add(self.told, _runs(line))
 
     def _is_apart(self, above: TextLine, line: TextLine) -> bool:
@@ -222,7 +235,7 @@ class _Script:
             yield ScriptItem("told", self.told, self.source)
             self.told = []
 
-    def _source(self, line: TextLine) -> str:
+    def source_of(self, line: TextLine) -> str:
         return f"{self.name}, page {line.page + 1}"
 
 
