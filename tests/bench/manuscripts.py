@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,27 +161,35 @@ def text(path: Path, book: Novel) -> None:
 
 
 def pdf(path: Path, pages: int) -> int:
-    """Pages of thirty-five lines; how many words they have."""
+    """Pages of thirty-five lines, a chapter on each ten; how many words they have."""
     rng = random.Random(2)
     contents, count = [], 0
-    for page in range(pages):
-        lines = []
-        for row in range(35):
-            words = rng.choices(_WORDS, k=10)
-            ended = row % 7 == 6
-            lines.append(f"{' '.join(words)}{'.' if ended else ''}")
-            count += 10
-        if page % 10 == 0:
-            shown = [f"/F2 20 Tf 72 720 Td (Chapter {page // 10 + 1}) Tj /F1 11 Tf 0 -50 Td"]
-        else:
-            shown = ["/F1 11 Tf 72 700 Td"]
-        for row, line in enumerate(lines):
-            indent = 18 if row % 7 == 0 else 0
-            shown.append(f"{indent} -16 Td ({line}) Tj {-indent} 0 Td")
-        shown.append(f"ET BT /F1 9 Tf 300 40 Td ({page + 1}) Tj")
-        contents.append(f"BT {' '.join(shown)} ET")
+    for first in range(0, pages, _CHAPTER_PAGES):
+        rows: list[tuple[int, str]] = []
+        while len(rows) < 35 * min(_CHAPTER_PAGES, pages - first) - 12:
+            said = " ".join(rng.choices(_WORDS, k=70)).capitalize()
+            lines = textwrap.wrap(f"{said}.", 80, initial_indent="   ")
+            rows += [(18 * (not number), line.strip()) for number, line in enumerate(lines)]
+            count += 70
+        for begin in range(0, len(rows), 35):
+            heading = f"Chapter {first // _CHAPTER_PAGES + 1}" if begin == 0 else ""
+            contents.append(_page(rows[begin : begin + 35], heading, len(contents) + 1))
     path.write_bytes(_pdf(contents))
     return count
+
+
+_CHAPTER_PAGES = 10
+
+
+def _page(rows: Sequence[tuple[int, str]], heading: str, number: int) -> str:
+    """The operators of a page with these rows, each with its indent."""
+    shown = ["/F1 11 Tf 72 700 Td"]
+    if heading:
+        shown = [f"/F2 20 Tf 72 720 Td ({heading}) Tj /F1 11 Tf 0 -50 Td"]
+    for indent, line in rows:
+        shown.append(f"{indent} -16 Td ({line}) Tj {-indent} 0 Td")
+    shown.append(f"ET BT /F1 9 Tf 300 40 Td ({number}) Tj")
+    return f"BT {' '.join(shown)} ET"
 
 
 def _pdf(contents: Sequence[str]) -> bytes:
@@ -257,7 +266,7 @@ def measured(words: int, pages: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "pages.pdf"
         count = pdf(source, pages)
-        row = Row("pdf", round(source.stat().st_size / 1e6, 2), count, -(-pages // 10))
+        row = Row("pdf", round(source.stat().st_size / 1e6, 2), count, -(-pages // _CHAPTER_PAGES))
         yield imported(row, source, Path(folder))
 
 
