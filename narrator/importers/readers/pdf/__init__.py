@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters.outline import letters
+from narrator.importers.counting import counted
 from narrator.importers.matter import BookContext, is_title_page_line
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, read_pages
@@ -32,6 +34,7 @@ _PAGES = 10_000
 _CHARACTERS = 40_000_000
 _BOOKMARKS = 5_000
 _TITLE_LINES = 6
+_BY = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
 _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
@@ -167,10 +170,25 @@ def _pages(
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
+    facts = _with_title(parts, facts)
     _demote(parts, facts)
     pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
+
+
+def _with_title(parts: Sequence[Passage], facts: Metadata) -> Metadata:
+    """The facts with the title that is printed, the only one in the largest type and above all
+    others, where the file does not say it."""
+    headings = [part for part in parts if part.kind == "heading"]
+    largest = [part for part in headings if part.level == 1]
+    if facts.title or len(largest) != 1 or len(headings) < 2 or headings[0] is not largest[0]:
+        return facts
+    text = " ".join(largest[0].text.split())
+    below = parts[parts.index(largest[0]) + 1 :][:2]
+    by = next(filter(None, (_BY.fullmatch(part.text.strip()) for part in below)), None)
+    authors = facts.authors or ((by[1],) if by else ())
+    return facts if counted(text) else replace(facts, title=text, authors=authors)
 
 
 def _demote(parts: Sequence[Passage], facts: Metadata) -> None:

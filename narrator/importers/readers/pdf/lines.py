@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from narrator.importers.readers.pdf.characters import Glyph, PageText, Piece, is_leftward
+from narrator.importers.readers.pdf.characters import Box, Face, Glyph, PageText, Piece, is_leftward
 
 _SAME_BASE = 0.15
 """Ems by which the bases of one line may differ."""
@@ -87,6 +87,9 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
         lines += [_line(row, number, column) for row in _rows(pieces)]
     for initial in initials:
         _give(initial, lines)
+    for line in lines:
+        if _is_outside(line, page.box):
+            line.left = "outside of the page"
     turned = (piece for piece in page.pieces if not piece.glyphs[0].face.is_upright)
     for piece in turned:
         line = _line([piece], number, 0)
@@ -95,9 +98,16 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
     return lines
 
 
+def _is_outside(line: TextLine, box: Box) -> bool:
+    """Whether a line cannot be seen, as marks of printers beside the page cannot."""
+    left, foot, right, top = box
+    middle = (line.x0 + line.x1) / 2
+    return not (left <= middle <= right and foot - line.size <= line.base <= top)
+
+
 def is_cjk(text: str) -> bool:
     """Whether a character is of a script that has no spaces."""
-    return bool(_CJK.match(text))
+    return text >= "\u2e80" and bool(_CJK.match(text))
 
 
 # -- columns ---------------------------------------------------------------------------------------
@@ -231,7 +241,7 @@ def _is_beside(piece: Piece, row: Sequence[Piece]) -> bool:
 
 def _line(row: Sequence[Piece], page: int, column: int) -> TextLine:
     letters = "".join(piece.text for piece in row)
-    leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
+    leftward = not letters.isascii() and 2 * sum(map(is_leftward, letters)) > len(letters)
     ordered = sorted(row, key=lambda one: -one.x1 if leftward else one.x0)
     gaps = _gaps(ordered)
     runs: list[Run] = []
@@ -265,28 +275,34 @@ def _gaps(row: Sequence[Piece]) -> list[float]:
 
 
 def _runs(piece: Piece, spaced: bool) -> Iterator[Run]:
-    last = ""
-    for glyph in _spelled(piece.glyphs):
-        between = glyph.spaced if last else spaced
-        if between and last and is_cjk(last) and is_cjk(glyph.text):
-            between = False
-        text = f" {glyph.text}" if between else glyph.text
-        yield Run(text, glyph.face.em, glyph.face.strong, piece.raised)
-        last = glyph.text
+    """The characters of a piece, those of one look together."""
+    said: list[str] = []
+    last: Glyph | None = None
+    for glyph, between in zip(piece.glyphs, (spaced, *_spaces(piece.glyphs)), strict=True):
+        if last is not None and _style(last.face) != _style(glyph.face):
+            yield Run("".join(said), *_style(last.face), piece.raised)
+            said = []
+        if between and not (last is not None and is_cjk(last.text) and is_cjk(glyph.text)):
+            said.append(" ")
+        said.append(glyph.text)
+        last = glyph
+    if last is not None:
+        yield Run("".join(said), *_style(last.face), piece.raised)
 
 
-def _spelled(glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """Letters with the spaces before them, but for those that set apart `C H A P T E R`."""
+def _style(face: Face) -> tuple[bool, bool]:
+    return face.em, face.strong
+
+
+def _spaces(glyphs: Sequence[Glyph]) -> list[bool]:
+    """Whether spaces stand between characters, but for those that set apart `C H A P T E R`."""
     gaps = [glyph.x0 - last.x1 for last, glyph in pairwise(glyphs)]
     spaced = sum(glyph.spaced for glyph in glyphs[1:])
     if spaced + 1 >= _SPACED_LETTERS and spaced > len(glyphs) * 0.7:
         usual = median(gaps)
-        apart = [gap > usual * 1.6 for gap in gaps]
-    else:
-        near = zip(gaps, glyphs, glyphs[1:], strict=False)
-        apart = [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
-    rest = zip(glyphs[1:], apart, strict=True)
-    return [glyphs[0], *(glyph._replace(spaced=is_apart) for glyph, is_apart in rest)]
+        return [gap > usual * 1.6 for gap in gaps]
+    near = zip(gaps, glyphs, glyphs[1:], strict=False)
+    return [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
 
 
 def _merged(runs: Iterable[Run]) -> list[Run]:
