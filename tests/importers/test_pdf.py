@@ -342,7 +342,9 @@ def test_columns_by_groff() -> None:
         ("III. Waterloo Station, Some Fellow-Trav-ellers, and a Girl with Brown Hair", 297),
         ("VI. Mr. Garnet’s Narrative—Has to Do with a Reunion", 292),
     ]
-    assert left_out(book) == {}
+    assert (book.title, book.authors) == ("Two Columns of Fowls", ("P. G. Wodehouse",))
+    notes = {"reference to a note": 1, "note": 8}
+    assert left_out(book) == notes | {"title page": 7, "page number": 1}
 
 
 @pytest.mark.parametrize("name", ["footnotes-typst", "columns-groff"])

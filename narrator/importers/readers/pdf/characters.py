@@ -65,7 +65,7 @@ class Glyph(NamedTuple):
 
 
 @dataclass(slots=True)
-class Piece:
+class Snippet:
     """Characters side by side, without a wide gap."""
 
     base: float
@@ -94,7 +94,7 @@ Box = tuple[float, float, float, float]
 class PageText:
     """The characters of a page."""
 
-    pieces: list[Piece]
+    pieces: list[Snippet]
     box: Box
     """What is seen of it."""
     turn: int
@@ -189,7 +189,7 @@ def _is_raised(raw: Any, index: int, base: float, face: Face) -> bool:
     return bool(found) and face.is_upright and bottom.value - base > face.size * _RAISED
 
 
-def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Piece]:
+def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Snippet]:
     held: list[Glyph] = []
     height = 0.0
     for glyph, base in glyphs:
@@ -203,11 +203,11 @@ def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Piece]:
         yield _piece(height, held)
 
 
-def _piece(base: float, glyphs: list[Glyph]) -> Piece:
+def _piece(base: float, glyphs: list[Glyph]) -> Snippet:
     """A soft hyphen at the end is one that is seen."""
     if glyphs[-1].text in _DASHES:
         glyphs[-1] = glyphs[-1]._replace(text="-")
-    return Piece(base, glyphs)
+    return Snippet(base, glyphs)
 
 
 def _goes_on(last: Glyph, glyph: Glyph, rise: float) -> bool:
