@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 400, 600
+WIDTH, HEIGHT = 600, 600
 FONTS = ("Courier", "Courier-Bold", "Courier-Oblique")
 
 
@@ -21,7 +21,8 @@ class Shown(NamedTuple):
     font: int = 0
     mode: int = 0
     """How it is drawn: 3 is invisible."""
-    turned: bool = False
+    turned: int = 0
+    """Degrees, against the clock."""
 
 
 def column(
@@ -44,6 +45,7 @@ def build_pdf(
     catalog: str = "/Lang (en)",
     outline: Sequence[tuple[str, int]] = (),
     trailer: str = "",
+    page: str = "",
 ) -> Path:
     """A PDF at `path`; `outline` has titles and numbers of pages, from 0."""
     objects: list[bytes] = []
@@ -65,7 +67,7 @@ def build_pdf(
         kids.append(
             add(
                 f"<< /Type /Page /Parent {tree_at} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] "
-                f"/Contents {stream} 0 R /Resources << /Font << {named} >> >> >>"
+                f"/Contents {stream} 0 R {page} /Resources << /Font << {named} >> >> >>"
             )
         )
     refs = " ".join(f"{kid} 0 R" for kid in kids)
@@ -87,8 +89,14 @@ def build_pdf(
 
 def _drawn(one: Shown) -> str:
     text = one.text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-    turn = "0 1 -1 0" if one.turned else "1 0 0 1"
-    place = f"{turn} {one.x} {one.y} Tm"
+    x, y = one.x, one.y
+    turn, x, y = {
+        0: ("1 0 0 1", x, y),
+        90: ("0 1 -1 0", HEIGHT - y, x),
+        180: ("-1 0 0 -1", WIDTH - x, HEIGHT - y),
+        270: ("0 -1 1 0", y, WIDTH - x),
+    }[one.turned]
+    place = f"{turn} {x} {y} Tm"
     return f"BT /F{one.font} {one.size} Tf {one.mode} Tr {place} ({text}) Tj ET"
 
 

@@ -179,9 +179,22 @@ def test_a_line_that_comes_again_in_the_text_stays(tmp_path: Path) -> None:
 
 
 def test_text_on_its_side_is_left_out(tmp_path: Path) -> None:
-    side = Shown(380, 100, "arXiv:1234", turned=True)
+    side = Shown(380, 100, "arXiv:1234", turned=90)
     book = imported(tmp_path, [HEADING, *column(PROSE), side])
     assert left_out(book) == {"text turned on its side": 2}
+
+
+def test_text_beside_the_page_is_left_out(tmp_path: Path) -> None:
+    book = imported(tmp_path, [HEADING, *column(PROSE), Shown(100, -40, "cut here")])
+    assert left_out(book) == {"outside of the page": 2}
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(tmp_path: Path, turn: int) -> None:
+    upright = [HEADING, *column(PROSE), *column(SENTENCES[1], 300)]
+    pages = [[line._replace(turned=turn) for line in upright]]
+    book = import_book(build_pdf(tmp_path / "b.pdf", pages, page=f"/Rotate {turn}"))
+    assert paragraphs(book)[1:] == [PROSE, SENTENCES[1]]
 
 
 # -- notes and columns -----------------------------------------------------------------------------
@@ -313,14 +326,25 @@ def of_chapters(book: Book) -> list[tuple[str, int]]:
 
 def test_a_book_by_typst_with_heads_and_long_notes() -> None:
     book = import_book(REAL / "footnotes-typst.pdf")
-    assert of_chapters(book) == []
-    assert left_out(book) == {}
+    assert of_chapters(book) == [
+        ("I. A Letter with a Postscript", 474),
+        ("III. Waterloo Station, Some Fellow-Trav-ellers, and a Girl with Brown Hair", 297),
+        ("VI. Mr. Garnet’s Narrative—Has to Do with a Reunion", 292),
+    ]
+    notes = {"reference to a note": 3, "note": 20 + 35 + 4 + 3}
+    assert left_out(book) == notes | {"running head or foot": 3 * 5 + 3 * 4}
 
 
 def test_columns_by_groff() -> None:
     book = import_book(REAL / "columns-groff.pdf")
-    assert of_chapters(book) == []
-    assert left_out(book) == {}
+    assert of_chapters(book) == [
+        ("I. A Letter with a Postscript", 474),
+        ("III. Waterloo Station, Some Fellow-Trav-ellers, and a Girl with Brown Hair", 297),
+        ("VI. Mr. Garnet’s Narrative—Has to Do with a Reunion", 292),
+    ]
+    assert (book.title, book.authors) == ("Two Columns of Fowls", ("P. G. Wodehouse",))
+    notes = {"reference to a note": 1, "note": 8}
+    assert left_out(book) == notes | {"title page": 7, "page number": 1}
 
 
 @pytest.mark.parametrize("name", ["footnotes-typst", "columns-groff"])

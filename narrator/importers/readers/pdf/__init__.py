@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.chapters.outline import letters
+from narrator.importers.counting import counted
 from narrator.importers.matter import BookContext, is_title_page_line
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
-from narrator.importers.readers.pdf.layout import Passage, habits_of, parts_of
+from narrator.importers.readers.pdf.layout import Portion, habits_of, parts_of
 from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
@@ -34,6 +36,8 @@ _PAGES = 10_000
 _CHARACTERS = 40_000_000
 _BOOKMARKS = 5_000
 _TITLE_LINES = 6
+_BY = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
+_NAME = re.compile(r"(?:[^\W\d_a-z][\w.’'-]*\s+){1,4}[^\W\d_a-z][\w’'-]+")
 _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
@@ -50,7 +54,7 @@ def read_pdf(path: Path, choices: Choices) -> Book:
     """The book in a PDF. Raises ImportFailed, Slow."""
     document = _opened(path)
     try:
-        reading = _Tally(path)
+        reading = _Reckoning(path)
         lines = [reading.lines(document, number) for number in range(_count(path, document))]
         facts = _facts(document)
         bookmarks = list(_bookmarks(document))
@@ -85,7 +89,7 @@ def _count(path: Path, document: Any) -> int:
     return count
 
 
-class _Tally:
+class _Reckoning:
     """What is counted while the pages of a PDF are read."""
 
     def __init__(self, path: Path) -> None:
@@ -160,7 +164,7 @@ def _pages(
     lines: Sequence[list[TextLine]],
     facts: Metadata,
     bookmarks: Sequence[Bookmark],
-    reading: _Tally,
+    reading: _Reckoning,
 ) -> Pages:
     name = file_name(path)
     leave_repeated(lines)
@@ -175,13 +179,36 @@ def _pages(
     habits = habits_of(kept)
     find_notes(lines, habits.size)
     parts = parts_of(lines, habits)
+    facts = _with_title(parts, facts)
     _demote(parts, facts)
     pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
 
 
-def _demote(parts: Sequence[Passage], facts: Metadata) -> None:
+def _with_title(parts: Sequence[Portion], facts: Metadata) -> Metadata:
+    """The facts with the title that is printed, the only one in the largest type and above all
+    others, where the file does not say it."""
+    headings = [part for part in parts if part.kind == "heading"]
+    largest = [part for part in headings if part.level == 1]
+    if facts.title or len(largest) != 1 or len(headings) < 2 or headings[0] is not largest[0]:
+        return facts
+    text = " ".join(largest[0].text.split())
+    authors = facts.authors or tuple(_authors(parts[parts.index(largest[0]) + 1 :]))
+    return facts if counted(text) else replace(facts, title=text, authors=authors)
+
+
+def _authors(below: Sequence[Portion]) -> Iterator[str]:
+    """Who wrote the book, by the line under its title: `by Jane Doe`, or a name above a heading."""
+    for part, following in pairwise(below[:3]):
+        text = " ".join(part.text.split())
+        by = _BY.fullmatch(text)
+        if by or (following.kind == "heading" and _NAME.fullmatch(text)):
+            yield by[1] if by else text
+            return
+
+
+def _demote(parts: Sequence[Portion], facts: Metadata) -> None:
     """Make text of the large lines of a title page that name an author or a year."""
     context = BookContext(facts.title or "", facts.authors)
     headings = [part for part in parts if part.kind == "heading"]

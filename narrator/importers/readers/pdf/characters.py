@@ -34,6 +34,7 @@ _HYPHEN = 2
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
+_LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _MARKS = "0123456789"
 _RAISED = 0.2
 """Ems above the line, where raised figures begin."""
@@ -64,41 +65,40 @@ class Glyph(NamedTuple):
 
 
 @dataclass(slots=True)
-class Piece:
+class Snippet:
     """Characters side by side, without a wide gap."""
 
     base: float
     """Height of the line that they stand on, from the foot of the page."""
-    glyphs: list[Glyph] = field(default_factory=list)
+    glyphs: list[Glyph]
     raised: bool = False
     """Whether they stand above the line beside them, as marks of notes do."""
+    x0: float = field(init=False)
+    x1: float = field(init=False)
+    size: float = field(init=False)
+    """That of its middle: neither an initial nor a mark of a note changes it."""
+    text: str = field(init=False)
 
-    @property
-    def x0(self) -> float:
-        return min(glyph.x0 for glyph in self.glyphs)
+    def __post_init__(self) -> None:
+        self.x0 = min(glyph.x0 for glyph in self.glyphs)
+        self.x1 = max(glyph.x1 for glyph in self.glyphs)
+        self.size = sorted(glyph.face.size for glyph in self.glyphs)[len(self.glyphs) // 2]
+        self.text = "".join([f" {g.text}" if g.spaced else g.text for g in self.glyphs])
 
-    @property
-    def x1(self) -> float:
-        return max(glyph.x1 for glyph in self.glyphs)
 
-    @property
-    def size(self) -> float:
-        """That of its middle: neither an initial nor a mark of a note changes it."""
-        sizes = sorted(glyph.face.size for glyph in self.glyphs)
-        return sizes[len(sizes) // 2]
-
-    @property
-    def text(self) -> str:
-        return "".join(f"{' ' * glyph.spaced}{glyph.text}" for glyph in self.glyphs)
+Box = tuple[float, float, float, float]
+"""Left, foot, right, top."""
 
 
 @dataclass(slots=True)
 class PageText:
     """The characters of a page."""
 
-    pieces: list[Piece]
-    width: float
-    height: float
+    pieces: list[Snippet]
+    box: Box
+    """What is seen of it."""
+    turn: int
+    """Degrees, clockwise, by which it is shown turned; all places are as it is shown."""
     characters: int = 0
     """Visible ones."""
     unmapped: int = 0
@@ -109,25 +109,16 @@ class PageText:
 
 def read_page(page: Any) -> PageText:
     """The characters of a `pypdfium2.PdfPage`, in the order of the file."""
-    left, bottom, right, top = page.get_bbox()
-    text = PageText([], right - left, top - bottom)
+    turn = page.get_rotation()
+    text = PageText([], _turned(page.get_bbox(), turn), turn)
     textpage = page.get_textpage()
     try:
-        for piece in _pieces(_glyphs(textpage.raw, text)):
-            _end(piece)
-            text.pieces.append(piece)
+        text.pieces += _pieces(_glyphs(textpage.raw, text))
     finally:
         textpage.close()
     for piece in text.pieces:
         text.characters += count_characters(piece.text)
     return text
-
-
-def _end(piece: Piece) -> None:
-    """A soft hyphen at the end is one that is seen."""
-    last = piece.glyphs[-1]
-    if last.text in _DASHES:
-        piece.glyphs[-1] = last._replace(text="-")
 
 
 def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
@@ -157,22 +148,36 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
         if address != at:
             at = address
             if at not in faces:
-                faces[at] = _face(raw, index, owner)
+                faces[at] = _face(raw, index, owner, text.turn)
             face = faces[at]
             pdfium.FPDFText_GetCharOrigin(raw, index, x, y)
-            base = y.value
+            _, base, _, _ = _turned((x.value, y.value, x.value, y.value), text.turn)
         pdfium.FPDFText_GetLooseCharBox(raw, index, box)
+        begin, stop = box.left, box.right
+        if text.turn:
+            place = (box.left, box.bottom, box.right, box.top)
+            begin, _, stop, _ = _turned(place, text.turn)
         unmapped = code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900
         text.unmapped += unmapped
         text.hidden += not face.is_shown
         shown = "-" if code == _HYPHEN else "\ufffd" if unmapped else chr(code)
         shown = _LIGATURES.get(shown, shown)
         own, foot = face, base
-        if shown in _MARKS and _is_raised(raw, index, base, face):
+        if shown in _MARKS and not text.turn and _is_raised(raw, index, base, face):
             own, foot = face._replace(size=face.size * 0.6), base + face.size * 0.35
-        spaced = spaced or (guessed and abs(box.left - end) > face.size * _LEAST_SPACE)
-        yield Glyph(shown, box.left, box.right, own, spaced), foot
-        spaced, guessed, end = False, False, box.right
+        spaced = spaced or (guessed and abs(begin - end) > face.size * _LEAST_SPACE)
+        yield Glyph(shown, begin, stop, own, spaced), foot
+        spaced, guessed, end = False, False, stop
+
+
+def _turned(box: Box, turn: int) -> Box:
+    """Where a box is on a page that is shown turned; from a corner of its own."""
+    left, foot, right, top = box
+    if turn == 90:
+        return foot, -right, top, -left
+    if turn == 180:
+        return -right, -top, -left, -foot
+    return (-top, left, -foot, right) if turn == 270 else box
 
 
 def _is_raised(raw: Any, index: int, base: float, face: Face) -> bool:
@@ -184,26 +189,34 @@ def _is_raised(raw: Any, index: int, base: float, face: Face) -> bool:
     return bool(found) and face.is_upright and bottom.value - base > face.size * _RAISED
 
 
-def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Piece]:
-    piece: Piece | None = None
+def _pieces(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Snippet]:
+    held: list[Glyph] = []
+    height = 0.0
     for glyph, base in glyphs:
-        if piece is None or not _goes_on(piece, glyph, base):
-            if piece is not None:
-                yield piece
-            piece = Piece(base)
-        piece.glyphs.append(glyph)
-    if piece is not None:
-        yield piece
+        if held and not _goes_on(held[-1], glyph, base - height):
+            yield _piece(height, held)
+            held = []
+        if not held:
+            height = base
+        held.append(glyph)
+    if held:
+        yield _piece(height, held)
 
 
-def _goes_on(piece: Piece, glyph: Glyph, base: float) -> bool:
-    last = piece.glyphs[-1]
+def _piece(base: float, glyphs: list[Glyph]) -> Snippet:
+    """A soft hyphen at the end is one that is seen."""
+    if glyphs[-1].text in _DASHES:
+        glyphs[-1] = glyphs[-1]._replace(text="-")
+    return Snippet(base, glyphs)
+
+
+def _goes_on(last: Glyph, glyph: Glyph, rise: float) -> bool:
     size = max(last.face.size, glyph.face.size)
     if last.face.is_upright != glyph.face.is_upright:
         return False
     if not glyph.face.is_upright:
         return True
-    if abs(base - piece.base) > size * 0.08:
+    if abs(rise) > size * 0.08:
         return False
     if is_leftward(glyph.text) or is_leftward(last.text):
         return max(glyph.x0 - last.x1, last.x0 - glyph.x1) < size * _WIDE
@@ -213,20 +226,23 @@ def _goes_on(piece: Piece, glyph: Glyph, base: float) -> bool:
 
 def is_leftward(text: str) -> bool:
     """Whether a character is of Hebrew, Arabic or another script from right to left."""
-    return any("\u0590" <= one <= "\u08ff" or "\ufb1d" <= one <= "\ufefc" for one in text)
+    return text >= "\u0590" and any(
+        "\u0590" <= one <= "\u08ff" or "\ufb1d" <= one <= "\ufefc" for one in text
+    )
 
 
 # -- looks -----------------------------------------------------------------------------------------
 
 
-def _face(raw: Any, index: int, owner: Any) -> Face:
+def _face(raw: Any, index: int, owner: Any, turn: int) -> Face:
     import pypdfium2.raw as pdfium
 
     matrix = pdfium.FS_MATRIX()
     turned, scale, slanted = 0.0, 1.0, False
     if pdfium.FPDFText_GetMatrix(raw, index, matrix):
         scale = math.hypot(matrix.c, matrix.d)
-        turned = abs(math.atan2(matrix.b, matrix.a))
+        away = math.atan2(matrix.b, matrix.a) - math.radians(turn)
+        turned = abs(math.remainder(away, math.tau))
         slanted = not matrix.b and matrix.d > 0 and matrix.c / matrix.d > _SLANT
     size = abs(pdfium.FPDFText_GetFontSize(raw, index)) * scale
     em, strong = _style(pdfium.FPDFTextObj_GetFont(owner))

@@ -76,7 +76,7 @@ class Typesetting:
 
 
 @dataclass(slots=True)
-class Passage:
+class Portion:
     """A paragraph, a heading, a scene break, or lines that are left out for a reason."""
 
     kind: Literal["text", "heading", "scene", "left", "note"]
@@ -221,17 +221,17 @@ def _usual_indent(lines: Sequence[TextLine], frames: Frames, size: float) -> flo
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def parts_of(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> list[Passage]:
+def parts_of(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> list[Portion]:
     """The parts of a book in reading order."""
     parts = list(_join(pages, habits))
     _find_headings(parts, habits)
     return list(_with_scenes(parts, habits))
 
 
-def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[Passage]:
+def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[Portion]:
     """Lines joined to paragraphs; notes and what is left out follow the paragraph around them."""
-    part = Passage("text")
-    asides: list[Passage] = []
+    part = Portion("text")
+    asides: list[Portion] = []
     """Of the paragraph in hand."""
     for lines in pages:
         for line in lines:
@@ -241,7 +241,7 @@ def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[
             if part.lines and not _goes_on(part.lines[-1], line, habits):
                 yield part
                 yield from asides
-                part, asides = Passage("text"), []
+                part, asides = Portion("text"), []
             if not part.lines:
                 part.begins_page = _begins_page(line, pages, habits)
             part.lines.append(line)
@@ -250,7 +250,7 @@ def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[
     yield from asides
 
 
-def _add_aside(asides: list[Passage], line: TextLine) -> None:
+def _add_aside(asides: list[Portion], line: TextLine) -> None:
     kind: Literal["left", "note"] = "left" if line.left is not None else "note"
     last = asides[-1] if asides else None
     same = last is not None and last.kind == kind and (
@@ -259,7 +259,7 @@ def _add_aside(asides: list[Passage], line: TextLine) -> None:
     if last is not None and same and (kind == "note" or last.lines[0].page == line.page):
         last.lines.append(line)
     else:
-        asides.append(Passage(kind, [line]))
+        asides.append(Portion(kind, [line]))
 
 
 def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> bool:
@@ -323,9 +323,9 @@ def _is_short(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
 # -- headings --------------------------------------------------------------------------------------
 
 
-def _find_headings(parts: Sequence[Passage], habits: Typesetting) -> None:
+def _find_headings(parts: Sequence[Portion], habits: Typesetting) -> None:
     """Make headings of short parts in larger or heavier type, or that name chapters."""
-    found: list[tuple[Passage, float]] = []
+    found: list[tuple[Portion, float]] = []
     texts = [part for part in parts if part.kind == "text"]
     for place, part in enumerate(texts):
         above = texts[place - 1] if place else None
@@ -338,7 +338,7 @@ def _find_headings(parts: Sequence[Passage], habits: Typesetting) -> None:
 
 
 def _rank(
-    part: Passage, above: Passage | None, below: Passage | None, habits: Typesetting
+    part: Portion, above: Portion | None, below: Portion | None, habits: Typesetting
 ) -> float:
     """How large a heading is, its size and a little more for bold; 0 for what is none."""
     text = part.text
@@ -364,7 +364,7 @@ def _rank(
 
 
 def _is_isolated(
-    part: Passage, above: Passage | None, below: Passage | None, habits: Typesetting
+    part: Portion, above: Portion | None, below: Portion | None, habits: Typesetting
 ) -> bool:
     """Whether there is room above a part, or its page begins with it, and some below."""
     return _room(above, part) > habits.between * 1.1 and (
@@ -372,7 +372,7 @@ def _is_isolated(
     )
 
 
-def _room(above: Passage | None, below: Passage | None) -> float:
+def _room(above: Portion | None, below: Portion | None) -> float:
     if above is None or below is None:
         return 1000.0
     last, first = above.lines[-1], below.lines[0]
@@ -408,20 +408,20 @@ def _levels(ranks: Sequence[float]) -> dict[float, int]:
 # -- scenes ----------------------------------------------------------------------------------------
 
 
-def _with_scenes(parts: Sequence[Passage], habits: Typesetting) -> Iterator[Passage]:
+def _with_scenes(parts: Sequence[Portion], habits: Typesetting) -> Iterator[Portion]:
     """Parts, with a scene break where much room is between two paragraphs of a page."""
-    above: Passage | None = None
+    above: Portion | None = None
     for part in parts:
         if part.kind == "text":
             if above is not None and _is_scene(above, part, habits):
-                yield Passage("scene")
+                yield Portion("scene")
             above = part
         elif part.kind == "heading":
             above = None
         yield part
 
 
-def _is_scene(above: Passage, below: Passage, habits: Typesetting) -> bool:
+def _is_scene(above: Portion, below: Portion, habits: Typesetting) -> bool:
     last, first = above.lines[-1], below.lines[0]
     body = all(abs(line.size - habits.size) <= habits.size * 0.06 for line in (last, first))
     if not body or last.page != first.page or last.column != first.column:

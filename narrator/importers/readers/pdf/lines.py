@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from narrator.importers.readers.pdf.characters import Glyph, PageText, Piece, is_leftward
+from narrator.importers.readers.pdf.characters import (
+    Box,
+    Face,
+    Glyph,
+    PageText,
+    Snippet,
+    is_leftward,
+)
 
 _SAME_BASE = 0.15
 """Ems by which the bases of one line may differ."""
@@ -87,6 +94,9 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
         lines += [_line(row, number, column) for row in _rows(pieces)]
     for initial in initials:
         _give(initial, lines)
+    for line in lines:
+        if _is_outside(line, page.box):
+            line.left = "outside of the page"
     turned = (piece for piece in page.pieces if not piece.glyphs[0].face.is_upright)
     for piece in turned:
         line = _line([piece], number, 0)
@@ -95,15 +105,22 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
     return lines
 
 
+def _is_outside(line: TextLine, box: Box) -> bool:
+    """Whether a line cannot be seen, as marks of printers beside the page cannot."""
+    left, foot, right, top = box
+    middle = (line.x0 + line.x1) / 2
+    return not (left <= middle <= right and foot - line.size <= line.base <= top)
+
+
 def is_cjk(text: str) -> bool:
     """Whether a character is of a script that has no spaces."""
-    return bool(_CJK.match(text))
+    return text >= "\u2e80" and bool(_CJK.match(text))
 
 
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _columns(pieces: Sequence[Piece], depth: int) -> Iterator[tuple[int, list[Piece]]]:
+def _columns(pieces: Sequence[Snippet], depth: int) -> Iterator[tuple[int, list[Snippet]]]:
     """Pieces in reading order of their columns, each with its number; what is as wide as two
     columns parts them."""
     strip = _gutter(pieces) if depth < _DEEPEST else None
@@ -112,11 +129,11 @@ def _columns(pieces: Sequence[Piece], depth: int) -> Iterator[tuple[int, list[Pi
             yield 0, list(pieces)
         return
     begin, end = strip
-    left: list[Piece] = []
-    right: list[Piece] = []
-    wide: list[Piece] = []
+    left: list[Snippet] = []
+    right: list[Snippet] = []
+    wide: list[Snippet] = []
 
-    def beside() -> Iterator[tuple[int, list[Piece]]]:
+    def beside() -> Iterator[tuple[int, list[Snippet]]]:
         if wide:
             yield 0, list(wide)
         for number, side in enumerate((left, right), 1):
@@ -137,7 +154,7 @@ def _columns(pieces: Sequence[Piece], depth: int) -> Iterator[tuple[int, list[Pi
     yield from beside()
 
 
-def _gutter(pieces: Sequence[Piece]) -> tuple[float, float] | None:
+def _gutter(pieces: Sequence[Snippet]) -> tuple[float, float] | None:
     """The white strip between two columns, if there is one."""
     if len(pieces) < 2 * _COLUMN_LINES:
         return None
@@ -195,9 +212,9 @@ def _parts(
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
+def _rows(pieces: Iterable[Snippet]) -> list[list[Snippet]]:
     """Pieces on one line each, from the top; raised and lowered ones with those beside them."""
-    rows: list[list[Piece]] = []
+    rows: list[list[Snippet]] = []
     for piece in sorted(pieces, key=lambda one: -one.base):
         if rows and rows[-1][0].base - piece.base < piece.size * _SAME_BASE:
             rows[-1].append(piece)
@@ -214,7 +231,7 @@ def _rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
     return [row for row in rows if row]
 
 
-def _is_beside(piece: Piece, row: Sequence[Piece]) -> bool:
+def _is_beside(piece: Snippet, row: Sequence[Snippet]) -> bool:
     """Whether a small piece stands right beside larger ones, a little above or below them."""
     sizes = [other.size for other in row if not other.raised]
     size = max(sizes, default=0.0)
@@ -229,9 +246,9 @@ def _is_beside(piece: Piece, row: Sequence[Piece]) -> bool:
     )
 
 
-def _line(row: Sequence[Piece], page: int, column: int) -> TextLine:
+def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
     letters = "".join(piece.text for piece in row)
-    leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
+    leftward = not letters.isascii() and 2 * sum(map(is_leftward, letters)) > len(letters)
     ordered = sorted(row, key=lambda one: -one.x1 if leftward else one.x0)
     gaps = _gaps(ordered)
     runs: list[Run] = []
@@ -253,7 +270,7 @@ def _line(row: Sequence[Piece], page: int, column: int) -> TextLine:
     )  # fmt: skip
 
 
-def _gaps(row: Sequence[Piece]) -> list[float]:
+def _gaps(row: Sequence[Snippet]) -> list[float]:
     """The spaces between the words of a line: in a loose one all are wide."""
     within = [
         glyph.x0 - last.x1
@@ -264,29 +281,35 @@ def _gaps(row: Sequence[Piece]) -> list[float]:
     return within + [abs(piece.x0 - last.x1) for last, piece in pairwise(row)]
 
 
-def _runs(piece: Piece, spaced: bool) -> Iterator[Run]:
-    last = ""
-    for glyph in _spelled(piece.glyphs):
-        between = glyph.spaced if last else spaced
-        if between and last and is_cjk(last) and is_cjk(glyph.text):
-            between = False
-        text = f" {glyph.text}" if between else glyph.text
-        yield Run(text, glyph.face.em, glyph.face.strong, piece.raised)
-        last = glyph.text
+def _runs(piece: Snippet, spaced: bool) -> Iterator[Run]:
+    """The characters of a piece, those of one look together."""
+    said: list[str] = []
+    last: Glyph | None = None
+    for glyph, between in zip(piece.glyphs, (spaced, *_spaces(piece.glyphs)), strict=True):
+        if last is not None and _style(last.face) != _style(glyph.face):
+            yield Run("".join(said), *_style(last.face), piece.raised)
+            said = []
+        if between and not (last is not None and is_cjk(last.text) and is_cjk(glyph.text)):
+            said.append(" ")
+        said.append(glyph.text)
+        last = glyph
+    if last is not None:
+        yield Run("".join(said), *_style(last.face), piece.raised)
 
 
-def _spelled(glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """Letters with the spaces before them, but for those that set apart `C H A P T E R`."""
+def _style(face: Face) -> tuple[bool, bool]:
+    return face.em, face.strong
+
+
+def _spaces(glyphs: Sequence[Glyph]) -> list[bool]:
+    """Whether spaces stand between characters, but for those that set apart `C H A P T E R`."""
     gaps = [glyph.x0 - last.x1 for last, glyph in pairwise(glyphs)]
     spaced = sum(glyph.spaced for glyph in glyphs[1:])
     if spaced + 1 >= _SPACED_LETTERS and spaced > len(glyphs) * 0.7:
         usual = median(gaps)
-        apart = [gap > usual * 1.6 for gap in gaps]
-    else:
-        near = zip(gaps, glyphs, glyphs[1:], strict=False)
-        apart = [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
-    rest = zip(glyphs[1:], apart, strict=True)
-    return [glyphs[0], *(glyph._replace(spaced=is_apart) for glyph, is_apart in rest)]
+        return [gap > usual * 1.6 for gap in gaps]
+    near = zip(gaps, glyphs, glyphs[1:], strict=False)
+    return [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
 
 
 def _merged(runs: Iterable[Run]) -> list[Run]:
@@ -307,7 +330,7 @@ def _look(run: Run) -> tuple[bool, bool, bool]:
 # -- initials --------------------------------------------------------------------------------------
 
 
-def _initials(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
+def _initials(pieces: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
     """Large letters with lines beside them, and the rest."""
     sizes = [piece.size for piece in pieces]
     usual = median(sizes) if sizes else 0.0
@@ -322,7 +345,7 @@ def _initials(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
     return initials, [piece for piece in pieces if id(piece) not in held]
 
 
-def _lines_beside(initial: Piece, pieces: Iterable[Piece]) -> set[float]:
+def _lines_beside(initial: Snippet, pieces: Iterable[Snippet]) -> set[float]:
     top = initial.base + initial.size * 0.9
     return {
         round(piece.base)
@@ -334,7 +357,7 @@ def _lines_beside(initial: Piece, pieces: Iterable[Piece]) -> set[float]:
     }
 
 
-def _give(initial: Piece, lines: list[TextLine]) -> None:
+def _give(initial: Snippet, lines: list[TextLine]) -> None:
     """Put an initial before the first of the lines beside it."""
     top = initial.base + initial.size * 0.9
     beside = [

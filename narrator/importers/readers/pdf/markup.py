@@ -17,7 +17,7 @@ from narrator.importers import hyphens
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
-from narrator.importers.readers.pdf.layout import Passage
+from narrator.importers.readers.pdf.layout import Portion
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine, is_cjk
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
@@ -36,7 +36,7 @@ class Bookmark(NamedTuple):
 
 
 def documents_of(
-    parts: Sequence[Passage], name: str, bookmarks: Sequence[Bookmark], is_hyphenated: bool
+    parts: Sequence[Portion], name: str, bookmarks: Sequence[Bookmark], is_hyphenated: bool
 ) -> tuple[list[SourcePage], list[TocEntry]]:
     """Documents, and the entries of a table of contents that point into them."""
     pointed = dict(_pointed(parts, bookmarks))
@@ -86,12 +86,12 @@ def _nested(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
     return top
 
 
-def _page(parts: Sequence[Passage]) -> int:
+def _page(parts: Sequence[Portion]) -> int:
     return next((part.lines[0].page for part in parts if part.lines), 0)
 
 
-def _documents(parts: Sequence[Passage]) -> Iterator[list[Passage]]:
-    group: list[Passage] = []
+def _documents(parts: Sequence[Portion]) -> Iterator[list[Portion]]:
+    group: list[Portion] = []
     for part in parts:
         if part.begins_page and group:
             yield group
@@ -105,7 +105,7 @@ def _documents(parts: Sequence[Passage]) -> Iterator[list[Passage]]:
 
 
 def _pointed(
-    parts: Sequence[Passage], bookmarks: Sequence[Bookmark]
+    parts: Sequence[Portion], bookmarks: Sequence[Bookmark]
 ) -> Iterator[tuple[int, list[int]]]:
     """Parts, by id, and the numbers of the bookmarks that point to them."""
     shown = [part for part in parts if part.kind in ("text", "heading")]
@@ -121,7 +121,7 @@ def _pointed(
     yield from found.items()
 
 
-def _titled(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
+def _titled(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
     """The part that says a bookmark's title, alone or with those below it; they are headings."""
     wanted = _letters(mark.title)
     for place, part in enumerate(parts):
@@ -139,13 +139,13 @@ def _titled(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
     )
 
 
-def _head(parts: Sequence[Passage], mark: Bookmark) -> None:
+def _head(parts: Sequence[Portion], mark: Bookmark) -> None:
     level = next((part.level for part in parts if part.kind == "heading"), min(6, mark.level + 1))
     for part in parts:
         part.kind, part.level = "heading", level
 
 
-def _below(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
+def _below(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
     """The first part at or below the height that a bookmark points to."""
     if mark.height is None:
         return parts[0] if parts else None
@@ -153,7 +153,7 @@ def _below(parts: Sequence[Passage], mark: Bookmark) -> Passage | None:
     return next(lower, None)
 
 
-def _after(parts: Sequence[Passage], page: int) -> Passage | None:
+def _after(parts: Sequence[Portion], page: int) -> Portion | None:
     return next((part for part in parts if part.lines[0].page > page), None)
 
 
@@ -164,7 +164,7 @@ def _letters(text: str) -> str:
 # -- elements --------------------------------------------------------------------------------------
 
 
-def _element(body: etree._Element, part: Passage, is_hyphenated: bool) -> etree._Element:
+def _element(body: etree._Element, part: Portion, is_hyphenated: bool) -> etree._Element:
     """An element of a part, at the end of the body."""
     if part.kind == "scene":
         return etree.SubElement(body, "hr")
@@ -189,11 +189,11 @@ def _element(body: etree._Element, part: Passage, is_hyphenated: bool) -> etree.
     return element
 
 
-def _is_row(part: Passage) -> bool:
+def _is_row(part: Portion) -> bool:
     return part.kind == "text" and len(part.lines) == 1 and CELL in part.text.strip()
 
 
-def _row(body: etree._Element, part: Passage) -> etree._Element:
+def _row(body: etree._Element, part: Portion) -> etree._Element:
     """A row of a table, in one that the body ends with, or in a new one."""
     table = body[-1] if len(body) and body[-1].tag == "table" else etree.SubElement(body, "table")
     row = etree.SubElement(table, "tr")

@@ -98,7 +98,8 @@ def _without_figures(text: str) -> str:
 
 
 def _numbered(lines: Sequence[TextLine], often: int) -> Iterator[TextLine]:
-    """Lines that begin or end with the number of their page, at a height where others do."""
+    """Lines that begin or end with the number of their page, at a height where others do, or that
+    are nothing else."""
     found: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
         for number in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
@@ -109,6 +110,10 @@ def _numbered(lines: Sequence[TextLine], often: int) -> Iterator[TextLine]:
     for group in found.values():
         if len({line.page for line in group}) >= often:
             yield from group
+    for line in lines:
+        figures = line.text.strip(" -–—[]()|")
+        if line.page and figures == str(line.page + 1):
+            yield line
 
 
 def _is_head(lines: Sequence[TextLine]) -> bool:
