@@ -45,7 +45,7 @@ _LOCAL = {
 
 
 @dataclass(slots=True)
-class _Item:
+class _FeedItem:
     """An episode or a chapter, as a feed has it."""
 
     title: str = ""
@@ -63,9 +63,9 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _Feed:
+class _SeriesFeed:
     facts: Metadata
-    items: list[_Item]
+    items: list[_FeedItem]
 
 
 def read_feed(path: Path, choices: Choices) -> Book:
@@ -99,19 +99,21 @@ def read_feed(path: Path, choices: Choices) -> Book:
 # -- kinds of feeds --------------------------------------------------------------------------------
 
 
-def _of_xml(text: str) -> _Feed:
+def _of_xml(text: str) -> _SeriesFeed:
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup:
         root = markup.mended_xml(markup.safe(text))
     markup.check_depth(root)
     if _name(root) == "feed":
-        return _Feed(_facts(root, root), [_of_entry(entry) for entry in root.iter("{*}entry")])
+        return _SeriesFeed(
+            _facts(root, root), [_of_entry(entry) for entry in root.iter("{*}entry")]
+        )
     channel = next(root.iter("{*}channel"), None)
     if channel is None:
         raise markup.BadMarkup(f"no feed, but <{_name(root)}>")
     items = [_of_item(item) for item in root.iter("{*}item") if _is_post(item)]
-    return _Feed(_facts(channel, root), items)
+    return _SeriesFeed(_facts(channel, root), items)
 
 
 def _is_post(item: etree._Element) -> bool:
@@ -119,10 +121,10 @@ def _is_post(item: etree._Element) -> bool:
     return _first(item, "post_type") in (None, "post", "page")
 
 
-def _of_item(element: etree._Element) -> _Item:
+def _of_item(element: etree._Element) -> _FeedItem:
     """An item of RSS."""
     title = _first(element, "title") or ""
-    item = _Item(_plain(title) if _TAGGED.search(title) else title)
+    item = _FeedItem(_plain(title) if _TAGGED.search(title) else title)
     encoded = element.find(_CONTENT)
     if encoded is not None and (written := "".join(encoded.itertext()).strip()):
         item.content, item.shape = written, "html"
@@ -136,10 +138,10 @@ def _of_item(element: etree._Element) -> _Item:
     return item
 
 
-def _of_entry(element: etree._Element) -> _Item:
+def _of_entry(element: etree._Element) -> _FeedItem:
     """An entry of Atom."""
     title, content = element.find("{*}title"), element.find("{*}content")
-    item = _Item(_title_of_atom(title))
+    item = _FeedItem(_title_of_atom(title))
     if content is not None:
         if source := content.get("src"):
             item.links.append(source)
@@ -163,7 +165,7 @@ def _title_of_atom(title: etree._Element | None) -> str:
     return _plain(said) if title is not None and title.get("type") == "html" else said
 
 
-def _of_json(text: str) -> _Feed:
+def _of_json(text: str) -> _SeriesFeed:
     try:
         feed = json.loads(text.lstrip())
     except (ValueError, RecursionError) as error:
@@ -179,12 +181,12 @@ def _of_json(text: str) -> _Feed:
         language=language if LANGUAGE.fullmatch(language) else None,
         description=_string(feed.get("description")) or None,
     )
-    return _Feed(facts, items)
+    return _SeriesFeed(facts, items)
 
 
-def _of_object(one: dict[str, Any]) -> _Item:
+def _of_object(one: dict[str, Any]) -> _FeedItem:
     """An item of a JSON Feed."""
-    item = _Item(_string(one.get("title")))
+    item = _FeedItem(_string(one.get("title")))
     marked, plain = one.get("content_html"), one.get("content_text")
     if isinstance(marked, str) and marked.strip():
         item.content, item.shape = marked, "html"
@@ -224,7 +226,7 @@ def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
 _SAVE = "save the pages beside the feed, name these files in its links, or import the pages alone"
 
 
-def _fill(item: _Item, path: Path, choices: Choices) -> None:
+def _fill(item: _FeedItem, path: Path, choices: Choices) -> None:
     """Give an item its text: its own, that of a file beside the feed, or its summary."""
     if item.content is not None:
         return
@@ -252,7 +254,7 @@ def _beside(path: Path, link: str) -> Path | None:
     return found if inside and found.suffix.lower() in _LOCAL else None
 
 
-def _page(item: _Item) -> etree._Element:
+def _page(item: _FeedItem) -> etree._Element:
     """An item as XHTML, its title above it. Raises BadMarkup."""
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
@@ -266,7 +268,7 @@ def _page(item: _Item) -> etree._Element:
     return root
 
 
-def _body_of(item: _Item) -> etree._Element:
+def _body_of(item: _FeedItem) -> etree._Element:
     if item.shape == "element":
         content = deepcopy(item.content)
         content.tail = None
@@ -290,7 +292,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 # -- order and remarks -----------------------------------------------------------------------------
 
 
-def _ordered(items: Sequence[_Item], remarks: list[str]) -> list[_Item]:
+def _ordered(items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
     """Items as they are read: by date, or by their numbers."""
     placed = list(enumerate(items))
     if all(item.date is not None for item in items):
@@ -305,7 +307,7 @@ def _ordered(items: Sequence[_Item], remarks: list[str]) -> list[_Item]:
     return list(items)
 
 
-def _remarks(items: Sequence[_Item], kept: Sequence[_Item]) -> Iterator[str]:
+def _remarks(items: Sequence[_FeedItem], kept: Sequence[_FeedItem]) -> Iterator[str]:
     lost = [item.title or "?" for item in items if item.content is None]
     if lost:
         named = ", ".join(f"“{title}”" for title in lost[:_SHOWN])

@@ -105,7 +105,7 @@ def _books(
         except ImportFailed as error:
             if path.suffix.lower() in _OWN:
                 raise
-            problem = error
+            problem = problem or error
             name = path.relative_to(folder).as_posix()
             remarks.append(f"{name} is not read: {str(error).removeprefix(f'{path}: ')}")
         else:

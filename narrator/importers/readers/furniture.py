@@ -11,6 +11,7 @@ import re
 
 from lxml import etree
 
+from narrator.importers import matter
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
 from narrator.importers.readers.sheets import name_of
@@ -20,6 +21,7 @@ _MENU = "menu or tool of a web page"
 _ASIDE = "beside the text of a web page"
 _OUTSIDE = "outside of the text of a web page"
 _COMMENT = "comment"
+_LISTED = "table of contents"
 _TAGS = {
     "form": _MENU, "button": _MENU, "select": _MENU, "textarea": _MENU, "dialog": _MENU,
     "noscript": "for browsers without scripts", "aside": _ASIDE, "footer": _ASIDE,
@@ -46,7 +48,7 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"noprint|ws-noexport|mw-editsection|printfooter|catlinks|mw-navigation|mw-panel|"
          r"headertemplate|wst-header|ws-header|license(container)?", _OUTSIDE),
         (r"MsoCommentText|MsoCommentReference|msocomtxt|msocomanch\w*", _COMMENT),
-        (r"MsoToc\d|MsoToc(Heading)?", "table of contents"),
+        (r"MsoToc\d|MsoToc(Heading)?", _LISTED),
         (r"MsoHeader|MsoFooter", "header or footer of a page"),
     )
 )  # fmt: skip
@@ -71,18 +73,18 @@ _CONTENTS = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.IGNO
 def leave_furniture(root: etree._Element, path: str) -> None:
     """Mark what is not the text of a page."""
     body = next(root.iter("{*}body"), root)
-    page = _Page(body, path)
+    page = _WebPage(body, path)
     page.leave_of_programs()
     page.leave_notes()
     page.leave_titles()
-    page.leave_contents()
     page.leave_of_archives()
     page.leave_named()
+    page.leave_contents()
     page.keep_main()
     page.leave_notice()
 
 
-class _Page:
+class _WebPage:
     """The body of a page, whose furniture is marked."""
 
     def __init__(self, body: etree._Element, path: str) -> None:
@@ -157,7 +159,7 @@ class _Page:
             elif name == "div" and element.get("title") in _OFFICE_TITLES:
                 self.leave(element, "header or footer of a page")
             elif name == "div" and _CONTENTS.fullmatch(element.get("id", "")):
-                self.leave(element, "table of contents")
+                self.leave(element, _LISTED)
             elif is_word and name == "del":
                 self.leave(element, "deleted text")
 
@@ -186,7 +188,11 @@ class _Page:
         """Lines that are links into the page, with numbers of chapters or pages beside them."""
         lines = [e for e in self.body.iter("{*}p", "{*}li", "{*}tr") if _is_of_contents(e)]
         for line in lines if len(lines) > 1 else ():
-            self.leave(line, "table of contents")
+            self.leave(line, _LISTED)
+        if any(one.get(LEFT) == _LISTED for one in self.body.iter("{*}*")):
+            for heading in self.body.iter(*_HEADINGS):
+                if matter.kind_of_title("".join(heading.itertext())) == "toc":
+                    self.leave(heading, _LISTED)
 
     def leave_of_archives(self) -> None:
         """What the Archive of Our Own writes around a story: its facts, notes of its author."""

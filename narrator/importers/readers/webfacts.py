@@ -15,7 +15,7 @@ from narrator.importers import matter
 from narrator.importers.readers.package import LANGUAGE, Metadata
 
 _GUTENBERG = re.compile(
-    r"(?:The )?Project Gutenberg(?:['’]s| eBook of(?: The)?:?| Etext of)\s+(?P<title>.+?)"
+    r"(?:The )?Project Gutenberg(?:['’]s| eBook of:?| Etext of)\s+(?P<title>.+?)"
     r"(?:,? by (?P<author>[^,]+?)\.?)?",
     re.IGNORECASE,
 )
@@ -24,7 +24,7 @@ _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 def facts_of(root: etree._Element) -> Metadata:
     """The facts of a page."""
-    said = _Said(root)
+    said = _MetaTags(root)
     title = said.first("citation_title", "dc.title", "dcterms.title", "og:title")
     title = title or _text(next(root.iter("{*}title"), None))
     authors = said.every("citation_author", "dc.creator", "dcterms.creator", "book:author")
@@ -46,7 +46,7 @@ def facts_of(root: etree._Element) -> Metadata:
     )  # fmt: skip
 
 
-class _Said:
+class _MetaTags:
     """The `meta` elements of a page."""
 
     def __init__(self, root: etree._Element) -> None:
@@ -68,13 +68,19 @@ class _Said:
         return next(iter(self.every(*names)), None)
 
 
-def _language(root: etree._Element, said: _Said) -> str | None:
+def _language(root: etree._Element, said: _MetaTags) -> str | None:
     body = next(root.iter("{*}body"), root)
     tags = [one.get(key) for one in (root, body) for key in ("lang", _LANG)]
     tags += [said.first("dc.language", "dcterms.language", "language", "content-language")]
     tags += [said.first("og:locale")]
-    known = (tag.strip().replace("_", "-") for tag in tags if tag)
+    known = (_tag(tag.strip().replace("_", "-")) for tag in tags if tag)
     return next((tag for tag in known if LANGUAGE.fullmatch(tag) and tag != "und"), None)
+
+
+def _tag(said: str) -> str:
+    """`EN-GB`, as Word writes it, as it is usual."""
+    main, *rest = said.split("-")
+    return "-".join((main.lower(), *(p.upper() if len(p) == 2 else p for p in rest)))
 
 
 def _title(said: str, heading: str) -> str | None:
