@@ -106,7 +106,7 @@ class Archive:
             raise self.failed(f"broken, the archive is damaged: {short(error)}", name) from None
         except RuntimeError:
             raise self.failed("locked with a password; unlock the book first", name) from None
-        except NotImplementedError as error:
+        except (NotImplementedError, ValueError) as error:
             raise self.failed(f"packed in a way that cannot be read: {error}", name) from None
 
     def text(self, name: str) -> str:

@@ -40,6 +40,10 @@ _MARK = re.compile(r"(p|i)-(\d+)")
 _FAULTS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What mammoth raises where markup breaks its rules."""
 _STRUCK = 40
+_TAGS = 3_000_000
+"""Tags of one part. A novel has 100,000 to 500,000."""
+_ELEMENTS = 500_000
+"""Elements that mammoth is given, each of which takes a kilobyte or two."""
 
 
 def read_docx(path: Path, choices: Choices) -> Book:
@@ -86,6 +90,8 @@ class _WordParts:
     def xml(self, name: str) -> etree._Element:
         """A part, in the namespace that most have."""
         text = self.archive.safe(name).replace(_STRICT, W)
+        if text.count("<") > _TAGS:
+            raise self.archive.failed("has more elements than a book needs", name)
         try:
             root = markup.parse_xml(text)
             markup.check_depth(root)
@@ -119,6 +125,8 @@ def _pages(archive: Archive, parts: _WordParts) -> Pages:
     preparer.prepare(document)
     prepared = preparer.prepared
     language = facts.language or prepared.language or styles.default.language
+    if sum(1 for _ in document.iter()) > _ELEMENTS:
+        raise archive.failed("has more elements than a book needs", parts.main)
     root = _html(archive, _zipped(document, numbering), list(prepared.languages))
     said = judge(root[0], _found(root, prepared, language or ""))
     if language:

@@ -265,11 +265,18 @@ class _RtfReader:
         elif word in SIGNS:
             self._sign(SIGNS[word])
         elif (change := _CHANGES.get(word)) is not None:
+            self._mend(word)
             self.group = change(self.group, number)
         elif word in _DOCUMENT:
             _DOCUMENT[word](self.said, self.group, number)
         elif self.group.goal == "body":
             self._end(word)
+
+    def _mend(self, word: str) -> None:
+        """Go on with the text where it begins in a table that nothing has closed."""
+        head = self.group.goal in ("fonts", "styles", "info")
+        if (word == "pard" and head) or (word == "sectd" and self.group.goal == "skip"):
+            self.group, self.unbalanced = _RtfGroup(), True
 
     def _sign(self, sign: str) -> None:
         if self.skip:
@@ -428,6 +435,7 @@ def _char_style(group: _RtfGroup, number: int | None) -> _RtfGroup:
 _CHANGES: Mapping[str, _Change] = {
     "plain": _plain,
     "pard": _pard,
+    "sectd": lambda group, number: group,
     "b": _bold,
     "i": _italic,
     **dict.fromkeys(names("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _underlined),

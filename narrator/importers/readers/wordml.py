@@ -32,8 +32,18 @@ LEFT_STYLES = {
 """Styles of runs that are left out, and why."""
 _STYLE_OF = {why: style for style, why in LEFT_STYLES.items()}
 
-_UNKNOWN = names("fldSimple bdo dir ruby rubyBase rt del moveFrom sdt sdtContent subDoc oMathPara")
-"""Elements around runs and paragraphs that mammoth does not look into, or not as it should."""
+_AROUND = names(
+    "fldSimple bdo dir ruby rubyBase rt ins del moveFrom moveTo sdt sdtContent subDoc smartTag "
+    "customXml oMathPara"
+)
+"""Elements around runs and paragraphs, which say no more once they are followed."""
+_BARE = "bare"
+_NEEDLESS = names(
+    "proofErr bookmarkEnd lastRenderedPageBreak commentRangeStart commentRangeEnd "
+    "commentReference permStart permEnd sdtPr sdtEndPr rubyPr fldData annotationRef"
+)
+_OURS = re.compile(r"n-\d+")
+"""Names of the bookmarks of notes (`docx.py`)."""
 _FIELD = re.compile(r"\s*([A-Za-z]+)")
 _LISTS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -217,6 +227,7 @@ class Preparer:
                 page, self._page = page or not shown, bool(shown)
         if (section := _child(ppr, "sectPr")) is not None:
             self._page = value_of(_child(section, "type")) != "continuous"
+        _join_runs(paragraph)
         look = look_of(own, shown, page)
         if own.role == "toc" or within is not None:
             look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
@@ -323,6 +334,29 @@ class Preparer:
                 run.remove(child)
 
 
+def _join_runs(paragraph: etree._Element) -> None:
+    """Join runs of words that are alike, of which Word makes many, and drop empty ones."""
+    above: etree._Element | None = None
+    alike: tuple[tuple[object, ...], ...] | None = None
+    for run in list(paragraph):
+        if name_of(run) != "r":
+            above = None
+            continue
+        words = [child for child in run if name_of(child) != "rPr"]
+        if not words:
+            paragraph.remove(run)
+            continue
+        said = tuple(
+            (e.tag, *e.attrib.values()) for rpr in run[:1] if name_of(rpr) == "rPr" for e in rpr
+        )
+        plain = len(words) == 1 and name_of(words[0]) == "t"
+        if plain and above is not None and said == alike:
+            above.text = (above.text or "") + (words[0].text or "")
+            paragraph.remove(run)
+        else:
+            above, alike = (words[0] if plain else None), said
+
+
 def _runs_of(paragraph: etree._Element) -> Iterator[etree._Element]:
     """The runs of a paragraph, not those of paragraphs in it."""
     for child in paragraph:
@@ -366,14 +400,33 @@ def _unfold(root: etree._Element) -> None:
             run.set("left", "ruby annotation")
     for element in list(root.iter(f"{{{W}}}*", "{*}oMathPara")):
         name = name_of(element)
-        if name in _UNKNOWN and name_of(element.getparent()) not in ("rPr", "trPr", "pPr"):
-            element.tag = f"{{{W}}}smartTag"
+        if name in _AROUND and name_of(element.getparent()) not in ("rPr", "trPr", "pPr"):
+            element.tag = _BARE
         elif name == "delText":
             element.tag = f"{{{W}}}t"
         elif name == "sym":
             _write_sign(element)
+    _name_targets(root)
+    etree.strip_elements(root, *(f"{{{W}}}{name}" for name in _NEEDLESS), with_tail=False)
+    etree.strip_tags(root, _BARE)
     for box in list(root.iter(f"{{{W}}}txbxContent")):
         _lift(box)
+
+
+def _name_targets(root: etree._Element) -> None:
+    """Keep of the bookmarks those that links lead to, under names that are not ours."""
+    links = list(root.iter(f"{{{W}}}hyperlink"))
+    named = (value_of(link, "anchor") or "" for link in links)
+    anchors = {name for name in named if not _OURS.fullmatch(name)}
+    for link in links:
+        if (anchor := value_of(link, "anchor")) in anchors:
+            link.set(f"{{{W}}}anchor", f"b-{anchor}")
+    for mark in list(root.iter(f"{{{W}}}bookmarkStart")):
+        name = value_of(mark, "name") or ""
+        if name in anchors:
+            mark.set(f"{{{W}}}name", f"b-{name}")
+        elif not _OURS.fullmatch(name):
+            mark.tag = _BARE
 
 
 def _drop_properties(properties: etree._Element) -> None:
