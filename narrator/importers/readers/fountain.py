@@ -128,13 +128,14 @@ class _Screenplay:
     def _pieces(self, text: str) -> Iterator[str]:
         """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
         at = 0
-        last = text.rfind("*/")
+        last, last_note = text.rfind("*/"), text.rfind("]]")
         while opened := _OPENS.search(text, at):
             begin = opened.end()
             if opened[0] == "/*":
                 end, why = (text.find("*/", begin) if begin <= last else -1), _BONEYARD
             else:
-                end, why = text.find("]]", begin, begin + _LONGEST_NOTE), _NOTE
+                most = begin + _LONGEST_NOTE if begin <= last_note else begin
+                end, why = text.find("]]", begin, most), _NOTE
                 end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
             yield text[at : opened.start() if end >= 0 else begin]
             at = begin
@@ -221,7 +222,9 @@ class _Screenplay:
         elif found := _SYNOPSIS.fullmatch(text):
             yield [self._item("left", self._left(found["text"], "synopsis"), row)]
         elif found := _SECTION.fullmatch(text):
-            yield [self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))]
+            yield [
+                self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))
+            ]
         elif found := _CENTRED.fullmatch(text):
             yield [self._item("centred", self._runs(found["text"].strip()), row)]
         elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):
