@@ -128,13 +128,14 @@ class _Screenplay:
     def _pieces(self, text: str) -> Iterator[str]:
         """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
         at = 0
-        last = text.rfind("*/")
+        last, last_note = text.rfind("*/"), text.rfind("]]")
         while opened := _OPENS.search(text, at):
             begin = opened.end()
             if opened[0] == "/*":
                 end, why = (text.find("*/", begin) if begin <= last else -1), _BONEYARD
             else:
-                end, why = text.find("]]", begin, begin + _LONGEST_NOTE), _NOTE
+                most = begin + _LONGEST_NOTE if begin <= last_note else begin
+                end, why = text.find("]]", begin, most), _NOTE
                 end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
             yield text[at : opened.start() if end >= 0 else begin]
             at = begin
