@@ -237,7 +237,8 @@ class _FictionBook:
             made.set(LEFT, "note")
             self._block(element, made, _DEEPEST)
             return
-        _append(parent, element.tail)
+        if _name(element) != "body":
+            _append(parent, element.tail)
 
     def _block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """An element of blocks, as XHTML; `depth` is that of the sections around it."""
