@@ -79,6 +79,11 @@ def test_an_archive_is_told_by_its_members(
         (b"\\documentclass{book}\n\\begin{document}", "pandoc"),
         (b"<?xml version='1.0'?><TEI/>", "make EPUB or HTML of it"),
         (b"CONT\x02\0", "EPUB or AZW3"),
+        (b"bplist00\xd1", "save the page as its source"),
+        (
+            b"From: <Saved by Blink>\r\nContent-Type: multipart/related;\r\n",
+            "save the page as HTML",
+        ),
         (bytes(range(256)) * 9, "what can be imported: EPUB, Word"),
     ],
 )

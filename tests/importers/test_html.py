@@ -313,6 +313,15 @@ def test_what_holds_no_text_is_refused_in_a_line(tmp_path: Path, page: str) -> N
     assert "\n" not in str(failure.value)
 
 
+def test_a_damaged_name_in_an_archive_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "tide.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("é.html", "<p>Words.</p>")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff", 1))
+    with pytest.raises(ImportFailed, match="the archive is damaged"):
+        import_book(path)
+
+
 def test_damaged_pages_are_read_or_refused_in_a_line(tmp_path: Path) -> None:
     sources = (GOLDEN / "sea-door-word.htm", GOLDEN / "sea-door-google.html")
     for number in range(examples(50)):

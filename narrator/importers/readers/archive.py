@@ -102,7 +102,7 @@ class Archive:
             # No more than is promised: `ZipFile.read` unpacks all there is before it cuts it.
             with self._zip.open(info) as member:
                 return member.read(info.file_size)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeError) as error:
             raise self.failed(f"broken, the archive is damaged: {short(error)}", name) from None
         except RuntimeError:
             raise self.failed("locked with a password; unlock the book first", name) from None

@@ -52,6 +52,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"fLaC", "a recording, not a text; `narrator hear` holds recordings against their texts"),
     (b"OggS", "a recording, not a text; `narrator hear` holds recordings against their texts"),
     (b"RIFF", "a recording or a picture, not a text"),
+    (b"bplist00", "a web archive of Safari; save the page as its source (HTML)"),
     (b"SQLite format 3", "a database, not a text"),
     (b"\x7fELF", "a program, not a text"),
     (b"MZ\x90", "a program, not a text"),
@@ -233,6 +234,9 @@ _TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):
 _ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
 _FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
 _JSON_FEED = re.compile(r'\s*\{.{0,2000}?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL)
+_MHTML = re.compile(r"^Content-Type:\s*multipart/related;", re.MULTILINE | re.IGNORECASE)
+_MAIL = 2000
+"""Characters that the head of a mail or a web archive has."""
 
 
 def _of_text(path: Path, data: bytes) -> Kind | str:
@@ -259,6 +263,8 @@ def _of_signs(text: str) -> Kind | str | None:
         return "srt"
     if _JSON_FEED.match(text):
         return "feed"
+    if _MHTML.search(text, 0, _MAIL):
+        return "is a web archive (MHTML); save the page as HTML instead"
     found = _XML.match(text)
     root = next((r for r in _ROOTS if found and r.casefold() == found["root"].casefold()), None)
     if root is not None and not (root in ("document", "article") and _TAGS.search(text)):

@@ -31,34 +31,55 @@ _FACTS = (
     "translator sequence program-used src-url src-ocr id version history book-name publisher city "
     "year isbn output part output-document-class"
 ).split()
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
+_ASIDE = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _STRAY = re.compile(
-    rf"<(?!/?(?:\w+:)?(?:{'|'.join((*_RANKS, *_FACTS))})(?=[\s/>])[^<>]*>|[!?])|&(?!#?\w{{1,31}};)"
+    rf"<(?!/?(?:\w+:)?(?:{'|'.join((*_RANKS, *_FACTS))})(?=[\s/>])[^<>]*>)|"
+    r"&(?!(?:amp|lt|gt|quot|apos);)|(?<=\]\])>"
 )
-"""`<` and `&` that mean themselves, as they should not."""
+"""`<`, `&` and `>` that mean themselves, as they should not."""
+_ESCAPES = {"<": "&lt;", "&": "&amp;", ">": "&gt;"}
 _TAG = re.compile(r"<(?P<end>/?)(?:\w+:)?(?P<name>[A-Za-z][\w-]*)(?P<rest>[^<>]*)>")
+_ATTRIBUTE = re.compile(r"\s(?:\w+:)?([A-Za-z][A-Za-z-]*)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
-def without_strays(text: str) -> str:
-    """Text in which no sign stands for itself that cannot."""
-    return _STRAY.sub(lambda stray: "&lt;" if stray[0] == "<" else "&amp;", text)
-
-
-def balanced(text: str) -> str:
-    """Text whose tags are closed: where another begins that cannot stand in them, or at the end."""
+def well_formed(text: str) -> str:
+    """Text that is XML: what stands for itself is escaped, and tags are closed where others begin
+    that cannot stand in them, or at the end. No words are lost."""
+    text = _CDATA.sub(lambda found: _escaped(found[1]), _ASIDE.sub("", text))
+    text = _CONTROL.sub("", _REFERENCE.sub(_character, text))
+    text = _STRAY.sub(lambda stray: _ESCAPES[stray[0]], text)
     return "".join(_pieces(text))
+
+
+def _character(reference: re.Match[str]) -> str:
+    """What a numeric reference means, if it means a character."""
+    digits, base = (reference[1], 16) if reference[1] else (reference[2], 10)
+    code = int(digits, base) if len(digits) < 8 else 0
+    return _escaped(chr(code)) if 0 < code < 0x110000 else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _pieces(text: str) -> Iterator[str]:
     opened: list[str] = []
-    begin = 0
-    for tag in _TAG.finditer(text):
+    begin = max(0, text.find("<FictionBook"))
+    yield "<FictionBook>"
+    for tag in _TAG.finditer(text, begin):
         yield text[begin : tag.start()]
         begin, name = tag.end(), tag["name"]
+        if name == "FictionBook":
+            continue
         if not tag["end"]:
             while opened and not _may_hold(opened[-1], name):
                 yield f"</{opened.pop()}>"
-            yield f"<{name}{tag['rest']}>"
-            if not tag["rest"].endswith("/"):
+            closed = tag["rest"].endswith("/")
+            yield f"<{name}{_attributes(tag['rest'])}{'/' if closed else ''}>"
+            if not closed:
                 opened.append(name)
         elif name in opened:
             while (last := opened.pop()) != name:
@@ -66,6 +87,13 @@ def _pieces(text: str) -> Iterator[str]:
             yield f"</{name}>"
     yield text[begin:]
     yield from (f"</{name}>" for name in reversed(opened))
+    yield "</FictionBook>"
+
+
+def _attributes(written: str) -> str:
+    """Those that can be read, each once, without prefixes: their names say enough."""
+    found = {name: value for name, value in _ATTRIBUTE.findall(written) if name != "xmlns"}
+    return "".join(f" {name}={value}" for name, value in found.items())
 
 
 def _may_hold(outer: str, inner: str) -> bool:

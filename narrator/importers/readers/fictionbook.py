@@ -32,7 +32,7 @@ from narrator.importers.readers.fb2facts import (
     said_in,
     without_pictures,
 )
-from narrator.importers.readers.fb2repair import balanced, without_strays
+from narrator.importers.readers.fb2repair import well_formed
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.xhtml import LEFT, SOURCE
@@ -42,6 +42,8 @@ _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
 _NOTES = names("notes comments footnotes endnotes note comment")
+_DEEPEST = 99
+"""The depth that notes have, whose titles are no headings."""
 _INLINE = {
     "strong": "strong", "emphasis": "em", "strikethrough": "span", "sub": "sub", "sup": "sup",
     "code": "code", "style": "span",
@@ -117,8 +119,8 @@ def _root(text: str) -> tuple[str, etree._Element, list[str]]:
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup as error:
-        text = without_strays(markup.safe(text))
-        root = markup.mended_xml(balanced(text))
+        text = well_formed(markup.safe(text))
+        root = markup.xml_of(text)
         told = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
     if _name(root) != "fictionbook":
@@ -192,6 +194,7 @@ class _FictionBook:
             section += _name(part[0]) == "section" and not is_note
             body.set(SOURCE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
             page = f"p{number}"
+            _append(body, None if is_note or number else self._beginning())
             for element in part:
                 if is_note:
                     self._note(element, body)
@@ -199,6 +202,11 @@ class _FictionBook:
                     self._block(element, body, 1)
                     self.contents += self._entries(element, page)
             self.pages.append(SourcePage(page, root))
+
+    def _beginning(self) -> str:
+        """What stands in bodies before their first elements, where nothing should."""
+        bodies = (element for element in self.root if _name(element) == "body")
+        return " ".join(body.text or "" for body in bodies if not _is_notes(body))
 
     def _entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
         """The titles of a section and those in it, as a table of contents."""
@@ -214,21 +222,23 @@ class _FictionBook:
 
     def _note(self, element: etree._Element, parent: etree._Element) -> None:
         """A note, or what holds notes."""
-        if _name(element) == "section" and not any(_name(e) == "section" for e in element):
+        holds = any(_name(child) == "section" for child in element)
+        if _name(element) == "section" and not holds:
             made = etree.SubElement(parent, "aside", id=element.get("id", ""))
             made.set(_TYPE, "footnote")
+            self._blocks(element, made, _DEEPEST)
+        elif _name(element) in ("section", "body"):
+            made = etree.SubElement(parent, "div")
+            _append(made, element.text)
             for child in element:
-                for one in child if _name(child) == "title" else [child]:
-                    self._block(one, made, 6)
-            return
-        made = etree.SubElement(parent, "div")
-        _append(made, element.text)
-        for child in element if _name(element) in ("section", "body") else []:
-            self._note(child, made)
-        if _name(element) not in ("section", "body"):
+                self._note(child, made)
+        else:
+            made = etree.SubElement(parent, "div")
             made.set(LEFT, "note")
-            self._block(element, made, 6)
-        _append(parent, element.tail)
+            self._block(element, made, _DEEPEST)
+            return
+        if _name(element) != "body":
+            _append(parent, element.tail)
 
     def _block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """An element of blocks, as XHTML; `depth` is that of the sections around it."""
@@ -273,7 +283,9 @@ class _FictionBook:
     def _title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """A heading, of the book where no section is around; in verse and notes a line."""
         around = _name(element.getparent()) if element.getparent() is not None else ""
-        if around in ("poem", "stanza", "cite", "epigraph"):
+        if depth == _DEEPEST:
+            made = self._made(parent, "p", element)
+        elif around in ("poem", "stanza", "cite", "epigraph"):
             made = etree.SubElement(etree.SubElement(parent, "p"), "strong")
         else:
             made = self._made(parent, f"h{min(6, max(1, depth - 1))}", element)
