@@ -9,7 +9,7 @@ is written, and reads the same with any cast. Takes no word away.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -39,6 +39,7 @@ _FENCED = re.compile(
 _DASHES = re.compile(r"[\s>]*-+\s*")
 _DEFINED = re.compile(r"^([\s>]*)\[(?=[^\]]*\]:)")
 _PUNCTUATION = re.compile(r"(?<!\\)([!-/:-@\[-`{-~])")
+_ENDLESS = re.compile(rf".{{1,{_LONGEST}}}(?=\s|$)|\S+", re.DOTALL)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\S)")
 
 
@@ -162,12 +163,18 @@ def _parted(markdown: str) -> str:
     if all(len(row) <= _LONGEST for row in markdown.split("\n")):
         return markdown
     return "\n".join(
-        row if len(row) <= _LONGEST else "\n\n".join(_gathered(_SENTENCE_ENDS.split(row)))
+        row if len(row) <= _LONGEST else "\n\n".join(_gathered(_sentences(row)))
         for row in markdown.split("\n")
     )
 
 
-def _gathered(sentences: Sequence[str]) -> list[str]:
+def _sentences(row: str) -> Iterator[str]:
+    """The sentences of an endless row; one that is endless itself is cut between words."""
+    for sentence in _SENTENCE_ENDS.split(row):
+        yield from _ENDLESS.findall(sentence)
+
+
+def _gathered(sentences: Iterable[str]) -> list[str]:
     gathered: list[str] = []
     for sentence in sentences:
         if gathered and len(gathered[-1]) < 1000:

@@ -36,6 +36,8 @@ def holding(folder: Path, names: dict[str, str]) -> bytes:
         (b"<!DOCTYPE html><title>a</title><p>b", "html"),
         (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", "html"),
         (b"<p>One paragraph.</p>\n<p>Another.</p>", "html"),
+        (b"<p>One paragraph.\n<P>Another.", "html"),
+        (b"<p><b>" + b"a " * 200_000 + b"</b></p>", "text"),
         (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", "vtt"),
         (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", "srt"),
         (SLUGS.encode(), "fountain"),

@@ -221,7 +221,10 @@ _HTML = re.compile(
     r"span|table|ul|ol|blockquote|center|font)\b[^<>]*>)",
     re.IGNORECASE,
 )
-_TAGS = re.compile(r"</(?:p|div|h[1-6]|body|html|article|section)>", re.IGNORECASE)
+_TAGS = re.compile(
+    r"</[a-z][a-z0-9]*\s*>|<(?:p|br|hr|div)\b[^<>]*>.*<(?:p|br|hr|div)\b", re.I | re.S
+)
+"""What shows that a text which begins as HTML is HTML."""
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
 _SRT = re.compile(rf"\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}")
 _SLUG = re.compile(
