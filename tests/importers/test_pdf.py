@@ -282,6 +282,12 @@ def test_recognised_text_under_pictures_is_read_and_told(tmp_path: Path) -> None
     assert any("OCR" in remark for remark in book.remarks)
 
 
+def test_a_page_with_more_words_than_any_is_told(tmp_path: Path) -> None:
+    flood = [Shown(50, 300 + n % 3, "a" * 30_000) for n in range(3)]
+    book = imported(tmp_path, [HEADING, *column(PROSE)], flood)
+    assert any(remark.endswith("were not read: 2.") for remark in book.remarks)
+
+
 def test_a_password_is_asked_for_in_words(tmp_path: Path) -> None:
     key = "/Filter /Standard /V 1 /R 2 /Length 40 /P -4"
     secret = f"/Encrypt << {key} /O <{'41' * 32}> /U <{'42' * 32}> >> /ID [<00> <00>]"

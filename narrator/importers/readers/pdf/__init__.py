@@ -22,7 +22,7 @@ from narrator.importers.counting import counted
 from narrator.importers.matter import BookContext, is_title_page_line
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, read_pages
-from narrator.importers.readers.pdf.characters import PageText, read_page
+from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
 from narrator.importers.readers.pdf.layout import Portion, habits_of, parts_of
 from narrator.importers.readers.pdf.lines import TextLine, lines_of
@@ -31,7 +31,7 @@ from narrator.importers.readers.pdf.notes import find_notes
 from narrator.importers.readers.pdf.repeated import leave_repeated
 
 _PAGES = 10_000
-_CHARACTERS = 40_000_000
+_CHARACTERS = 20_000_000
 _BOOKMARKS = 5_000
 _TITLE_LINES = 6
 _BY = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
@@ -108,7 +108,7 @@ class _Reckoning:
             return []
         try:
             text = read_page(page)
-        except pypdfium2.PdfiumError:
+        except (pypdfium2.PdfiumError, TooMuch):
             self.unreadable.append(number + 1)
             return []
         finally:
@@ -145,7 +145,7 @@ class _Reckoning:
 
     def remarks(self) -> Iterator[str]:
         if self.unreadable:
-            yield f"Pages that are damaged and were not read: {_listed(self.unreadable)}."
+            yield f"Pages that are damaged, or no pages of a book, and were not read: {_listed(self.unreadable)}."
         if self.empty:
             yield f"Pages without text, empty or pictures: {_listed(self.empty)}."
         if 2 * self.hidden > self.characters:

@@ -40,6 +40,8 @@ _COLUMN_CHARACTERS = 14
 _DEEPEST = 3
 _INITIAL = 1.7
 """Times the size of the text beside it."""
+_INITIALS = 20
+"""Of a page; with more, large letters are something else."""
 _SPACED_LETTERS = 5
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
 
@@ -334,13 +336,13 @@ def _initials(pieces: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
     """Large letters with lines beside them, and the rest."""
     sizes = [piece.size for piece in pieces]
     usual = median(sizes) if sizes else 0.0
-    initials = [
+    large = [
         piece
         for piece in pieces
-        if piece.size >= usual * _INITIAL
-        and re.fullmatch(r"\W*[^\W\d_]\W*", piece.text)
-        and len(_lines_beside(piece, pieces)) >= 2
+        if piece.size >= usual * _INITIAL and re.fullmatch(r"\W*[^\W\d_]\W*", piece.text)
     ]
+    few = large if len(large) <= _INITIALS else []
+    initials = [piece for piece in few if len(_lines_beside(piece, pieces)) >= 2]
     held = set(map(id, initials))
     return initials, [piece for piece in pieces if id(piece) not in held]
 
