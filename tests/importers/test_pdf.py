@@ -283,7 +283,7 @@ def test_recognised_text_under_pictures_is_read_and_told(tmp_path: Path) -> None
 
 
 def test_a_page_with_more_words_than_any_is_told(tmp_path: Path) -> None:
-    flood = [Shown(50, 300 + n % 3, "a" * 30_000) for n in range(3)]
+    flood = [Shown(50, 590 - n * 0.8, f"{n} {PROSE[:90]}", 1) for n in range(700)]
     book = imported(tmp_path, [HEADING, *column(PROSE)], flood)
     assert any(remark.endswith("were not read: 2.") for remark in book.remarks)
 

@@ -2,8 +2,9 @@
 
 A PDF says where characters stand, not what they are: paragraphs, headings, notes and running heads
 are found by room, type and what comes again. `characters` asks PDFium, `lines` knows a page,
-`repeated`, `contents` and `notes` set aside what is no text, `layout` makes paragraphs, `markup`
-writes them. Pictures of pages are refused: nobody has recognised their text.
+`repeated`, `contents` and `notes` set aside what is no text, `typesetting` says what is usual,
+`layout` makes paragraphs, `markup` writes them. Pictures of pages are refused: nobody has
+recognised their text.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, read_pages
 from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
-from narrator.importers.readers.pdf.layout import Portion, habits_of, parts_of
+from narrator.importers.readers.pdf.layout import Portion, parts_of
 from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
 from narrator.importers.readers.pdf.repeated import leave_repeated
+from narrator.importers.readers.pdf.typesetting import habits_of
 
 _PAGES = 10_000
 _CHARACTERS = 20_000_000
@@ -145,7 +147,8 @@ class _Reckoning:
 
     def remarks(self) -> Iterator[str]:
         if self.unreadable:
-            yield f"Pages that are damaged, or no pages of a book, and were not read: {_listed(self.unreadable)}."
+            which = _listed(self.unreadable)
+            yield f"Pages that are damaged, or no pages of a book, and were not read: {which}."
         if self.empty:
             yield f"Pages without text, empty or pictures: {_listed(self.empty)}."
         if 2 * self.hidden > self.characters:
