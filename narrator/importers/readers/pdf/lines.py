@@ -71,6 +71,8 @@ class TextLine:
     size: float
     column: int = 0
     """From the left, as far as it stands beside others; 0 for one as wide as the page."""
+    is_leftward: bool = False
+    """Whether it runs from right to left; then it begins and ends at places below 0."""
     initial: int = 0
     """1 where it begins with an initial, 2 where it stands beside one."""
     left: str | None = None
@@ -99,6 +101,8 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
     for line in lines:
         if _is_outside(line, page.box):
             line.left = "outside of the page"
+        if line.is_leftward:
+            line.x0, line.x1 = -line.x1, -line.x0
     turned = (piece for piece in page.pieces if not piece.glyphs[0].face.is_upright)
     for piece in turned:
         line = _line([piece], number, 0)
@@ -268,7 +272,7 @@ def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
     widest = max(flat, key=lambda piece: len(piece.glyphs))
     return TextLine(
         page, _merged(runs), min(piece.x0 for piece in row), max(piece.x1 for piece in row),
-        widest.base, widest.size, column,
+        widest.base, widest.size, column, leftward,
     )  # fmt: skip
 
 
