@@ -42,8 +42,8 @@ _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
 _RUBBISH = re.compile(
-    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi|html?)\b|^title$|"
-    r"^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
+    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi|html?)\b|"
+    r"^title$|^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
     r"libreoffice|latex|calibre|adobe|acrobat",
     re.IGNORECASE,
 )
