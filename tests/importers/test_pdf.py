@@ -125,6 +125,18 @@ def test_larger_lines_with_text_below_them_are_headings(tmp_path: Path) -> None:
     assert [chapter.source for chapter in book.chapters] == ["book.pdf, page 1"] * 2
 
 
+def test_a_title_below_a_smaller_number_is_one_heading_with_it(tmp_path: Path) -> None:
+    pages = [
+        [Shown(50, 560, f"Chapter {n}", 14), Shown(50, 535, title, 20), *column(TURNED[n])]
+        for n, title in ((1, "The Sea"), (2, "The Land"))
+    ]
+    book = imported(tmp_path, *pages)
+    assert [chapter.title for chapter in book.chapters] == [
+        "Chapter 1. The Sea",
+        "Chapter 2. The Land",
+    ]
+
+
 def test_numbered_chapters_on_pages_of_their_own_are_no_page_numbers(tmp_path: Path) -> None:
     pages = [[Shown(180, 540, f"Chapter {n}", 12, 1), *column(TURNED[n - 1])] for n in range(1, 6)]
     book = imported(tmp_path, *pages)
@@ -225,6 +237,13 @@ def test_notes_are_left_out_with_their_marks(tmp_path: Path) -> None:
 def test_notes_are_read_where_they_are_referred_to(tmp_path: Path) -> None:
     book = imported(tmp_path, noted(), column("And on it went."), notes="in-place")
     assert paragraphs(book)[1:] == [PROSE, NOTE, "And on it went."]
+
+
+def test_a_word_that_a_lines_end_parts_in_a_note_is_one(tmp_path: Path) -> None:
+    rows = noted()[:-1]
+    rows += [Shown(54, 100, "A note of the edi-", 8), Shown(50, 90, "tor, an editor.", 8)]
+    book = imported(tmp_path, rows, notes="in-place")
+    assert paragraphs(book)[2] == "A note of the editor, an editor."
 
 
 def test_raised_figures_after_figures_are_read(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from lxml import etree
 
 from narrator.importers import hyphens
 from narrator.importers.chapters.outline import letters
+from narrator.importers.prose import is_ordinal
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
@@ -49,8 +50,12 @@ def documents_of(
         path = path if all(path != page.path for page in pages[-1:]) else f"{path} (more)"
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
-        for part in group:
-            element = _element(body, part, is_hyphenated)
+        for above, part in zip((None, *group), group, strict=False):
+            together = above is not None and _is_title_of(above, part)
+            holder = body[-1] if together else body
+            if part.kind == "heading" and not together:
+                holder = etree.SubElement(body, "hgroup")
+            element = _element(holder, part, is_hyphenated)
             element.set(
                 xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
             )
@@ -66,6 +71,12 @@ def documents_of(
         if number in places
     ]
     return pages, _nested(numbered)
+
+
+def _is_title_of(above: Portion, part: Portion) -> bool:
+    """Whether a heading says the title of the one above, which only counts: `Chapter 1`."""
+    both = above.kind == part.kind == "heading" and above.lines[0].page == part.lines[0].page
+    return both and is_ordinal(above.text) and not is_ordinal(part.text)
 
 
 def _move_text(element: etree._Element) -> None:
