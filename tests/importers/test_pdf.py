@@ -125,6 +125,18 @@ def test_larger_lines_with_text_below_them_are_headings(tmp_path: Path) -> None:
     assert [chapter.source for chapter in book.chapters] == ["book.pdf, page 1"] * 2
 
 
+def test_a_title_below_a_smaller_number_is_one_heading_with_it(tmp_path: Path) -> None:
+    pages = [
+        [Shown(50, 560, f"Chapter {n}", 14), Shown(50, 535, title, 20), *column(TURNED[n])]
+        for n, title in ((1, "The Sea"), (2, "The Land"))
+    ]
+    book = imported(tmp_path, *pages)
+    assert [chapter.title for chapter in book.chapters] == [
+        "Chapter 1. The Sea",
+        "Chapter 2. The Land",
+    ]
+
+
 def test_numbered_chapters_on_pages_of_their_own_are_no_page_numbers(tmp_path: Path) -> None:
     pages = [[Shown(180, 540, f"Chapter {n}", 12, 1), *column(TURNED[n - 1])] for n in range(1, 6)]
     book = imported(tmp_path, *pages)
@@ -227,6 +239,13 @@ def test_notes_are_read_where_they_are_referred_to(tmp_path: Path) -> None:
     assert paragraphs(book)[1:] == [PROSE, NOTE, "And on it went."]
 
 
+def test_a_word_that_a_lines_end_parts_in_a_note_is_one(tmp_path: Path) -> None:
+    rows = noted()[:-1]
+    rows += [Shown(54, 100, "A note of the edi-", 8), Shown(50, 90, "tor, an editor.", 8)]
+    book = imported(tmp_path, rows, notes="in-place")
+    assert paragraphs(book)[2] == "A note of the editor, an editor."
+
+
 def test_raised_figures_after_figures_are_read(tmp_path: Path) -> None:
     power = [Shown(50, 300, "It was 10"), Shown(104, 304, "2", 6), Shown(114, 300, "miles.")]
     assert (
@@ -282,6 +301,12 @@ def test_recognised_text_under_pictures_is_read_and_told(tmp_path: Path) -> None
     assert any("OCR" in remark for remark in book.remarks)
 
 
+def test_a_page_with_more_words_than_any_is_told(tmp_path: Path) -> None:
+    flood = [Shown(50, 590 - n * 0.8, f"{n} {PROSE[:90]}", 1) for n in range(700)]
+    book = imported(tmp_path, [HEADING, *column(PROSE)], flood)
+    assert any(remark.endswith("were not read: 2.") for remark in book.remarks)
+
+
 def test_a_password_is_asked_for_in_words(tmp_path: Path) -> None:
     key = "/Filter /Standard /V 1 /R 2 /Length 40 /P -4"
     secret = f"/Encrypt << {key} /O <{'41' * 32}> /U <{'42' * 32}> >> /ID [<00> <00>]"
@@ -306,7 +331,7 @@ def outcome(path: Path) -> str:
 
 def test_damaged_files_are_imported_or_refused_in_one_line(tmp_path: Path) -> None:
     sound = build_pdf(tmp_path / "b.pdf", [noted(), headed(1)], outline=[("One", 0)]).read_bytes()
-    for seed in range(150):
+    for seed in range(120):
         chance = random.Random(seed)
         data = bytearray(sound[: chance.randrange(len(sound))] if seed % 3 == 0 else sound)
         for _ in range(chance.choice((1, 5, 50))):

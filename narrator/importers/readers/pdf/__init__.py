@@ -2,8 +2,9 @@
 
 A PDF says where characters stand, not what they are: paragraphs, headings, notes and running heads
 are found by room, type and what comes again. `characters` asks PDFium, `lines` knows a page,
-`repeated`, `contents` and `notes` set aside what is no text, `layout` makes paragraphs, `markup`
-writes them. Pictures of pages are refused: nobody has recognised their text.
+`repeated`, `contents` and `notes` set aside what is no text, `typesetting` says what is usual,
+`layout` makes paragraphs, `markup` writes them. Pictures of pages are refused: nobody has
+recognised their text.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from narrator.importers.counting import counted
 from narrator.importers.matter import BookContext, is_title_page_line
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.pdf.characters import PageText, read_page
+from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
-from narrator.importers.readers.pdf.layout import Portion, habits_of, parts_of
+from narrator.importers.readers.pdf.layout import Portion, parts_of
 from narrator.importers.readers.pdf.lines import TextLine, lines_of
 from narrator.importers.readers.pdf.markup import Bookmark, documents_of
 from narrator.importers.readers.pdf.notes import find_notes
 from narrator.importers.readers.pdf.repeated import leave_repeated
 from narrator.importers.readers.pdf.screenplay import margins_of, screenplay_of
+from narrator.importers.readers.pdf.typesetting import habits_of
 
 _PAGES = 10_000
-_CHARACTERS = 40_000_000
+_CHARACTERS = 20_000_000
 _BOOKMARKS = 5_000
 _TITLE_LINES = 6
 _BY = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
@@ -42,8 +44,8 @@ _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
 _RUBBISH = re.compile(
-    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi)\b|^title$|"
-    r"^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
+    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi|html?)\b|"
+    r"^title$|^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
     r"libreoffice|latex|calibre|adobe|acrobat",
     re.IGNORECASE,
 )
@@ -110,7 +112,7 @@ class _Reckoning:
             return []
         try:
             text = read_page(page)
-        except pypdfium2.PdfiumError:
+        except (pypdfium2.PdfiumError, TooMuch):
             self.unreadable.append(number + 1)
             return []
         finally:
@@ -147,7 +149,8 @@ class _Reckoning:
 
     def remarks(self) -> Iterator[str]:
         if self.unreadable:
-            yield f"Pages that are damaged and were not read: {_listed(self.unreadable)}."
+            which = _listed(self.unreadable)
+            yield f"Pages that are damaged, or no pages of a book, and were not read: {which}."
         if self.empty:
             yield f"Pages without text, empty or pictures: {_listed(self.empty)}."
         if 2 * self.hidden > self.characters:

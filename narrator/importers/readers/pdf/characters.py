@@ -31,6 +31,8 @@ _LEAST_SPACE = 0.12
 """Ems of a space that PDFium has guessed; it takes some kerning for one."""
 _HYPHEN = 2
 """What PDFium has for a hyphen at a line's end."""
+_CHARACTERS = 60_000
+"""Of a page. A newspaper's has 30,000."""
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
@@ -39,6 +41,10 @@ _MARKS = "0123456789"
 _RAISED = 0.2
 """Ems above the line, where raised figures begin."""
 _DASHES = "-\xad‐"
+
+
+class TooMuch(ValueError):
+    """A page has more characters than any of a book."""
 
 
 class Face(NamedTuple):
@@ -108,11 +114,13 @@ class PageText:
 
 
 def read_page(page: Any) -> PageText:
-    """The characters of a `pypdfium2.PdfPage`, in the order of the file."""
+    """The characters of a `pypdfium2.PdfPage`, in the order of the file. Raises TooMuch."""
     turn = page.get_rotation()
     text = PageText([], _turned(page.get_bbox(), turn), turn)
     textpage = page.get_textpage()
     try:
+        if textpage.count_chars() > _CHARACTERS:
+            raise TooMuch
         text.pieces += _pieces(_glyphs(textpage.raw, text))
     finally:
         textpage.close()

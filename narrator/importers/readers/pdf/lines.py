@@ -40,6 +40,8 @@ _COLUMN_CHARACTERS = 14
 _DEEPEST = 3
 _INITIAL = 1.7
 """Times the size of the text beside it."""
+_INITIALS = 20
+"""Of a page; with more, large letters are something else."""
 _SPACED_LETTERS = 5
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
 
@@ -69,6 +71,8 @@ class TextLine:
     size: float
     column: int = 0
     """From the left, as far as it stands beside others; 0 for one as wide as the page."""
+    is_leftward: bool = False
+    """Whether it runs from right to left; then it begins and ends at places below 0."""
     initial: int = 0
     """1 where it begins with an initial, 2 where it stands beside one."""
     left: str | None = None
@@ -97,6 +101,8 @@ def lines_of(page: PageText, number: int) -> list[TextLine]:
     for line in lines:
         if _is_outside(line, page.box):
             line.left = "outside of the page"
+        if line.is_leftward:
+            line.x0, line.x1 = -line.x1, -line.x0
     turned = (piece for piece in page.pieces if not piece.glyphs[0].face.is_upright)
     for piece in turned:
         line = _line([piece], number, 0)
@@ -266,7 +272,7 @@ def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
     widest = max(flat, key=lambda piece: len(piece.glyphs))
     return TextLine(
         page, _merged(runs), min(piece.x0 for piece in row), max(piece.x1 for piece in row),
-        widest.base, widest.size, column,
+        widest.base, widest.size, column, leftward,
     )  # fmt: skip
 
 
@@ -334,13 +340,13 @@ def _initials(pieces: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
     """Large letters with lines beside them, and the rest."""
     sizes = [piece.size for piece in pieces]
     usual = median(sizes) if sizes else 0.0
-    initials = [
+    large = [
         piece
         for piece in pieces
-        if piece.size >= usual * _INITIAL
-        and re.fullmatch(r"\W*[^\W\d_]\W*", piece.text)
-        and len(_lines_beside(piece, pieces)) >= 2
+        if piece.size >= usual * _INITIAL and re.fullmatch(r"\W*[^\W\d_]\W*", piece.text)
     ]
+    few = large if len(large) <= _INITIALS else []
+    initials = [piece for piece in few if len(_lines_beside(piece, pieces)) >= 2]
     held = set(map(id, initials))
     return initials, [piece for piece in pieces if id(piece) not in held]
 

@@ -5,7 +5,7 @@ A document ends where a page does and something new begins on the next.
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -14,6 +14,8 @@ from typing import NamedTuple
 from lxml import etree
 
 from narrator.importers import hyphens
+from narrator.importers.chapters.outline import letters
+from narrator.importers.prose import is_ordinal
 from narrator.importers.readers import xhtml
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
@@ -48,8 +50,12 @@ def documents_of(
         path = path if all(path != page.path for page in pages[-1:]) else f"{path} (more)"
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
-        for part in group:
-            element = _element(body, part, is_hyphenated)
+        for above, part in zip((None, *group), group, strict=False):
+            together = above is not None and _is_title_of(above, part)
+            holder = body[-1] if together else body
+            if part.kind == "heading" and not together:
+                holder = etree.SubElement(body, "hgroup")
+            element = _element(holder, part, is_hyphenated)
             element.set(
                 xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
             )
@@ -65,6 +71,12 @@ def documents_of(
         if number in places
     ]
     return pages, _nested(numbered)
+
+
+def _is_title_of(above: Portion, part: Portion) -> bool:
+    """Whether a heading says the title of the one above, which only counts: `Chapter 1`."""
+    both = above.kind == part.kind == "heading" and above.lines[0].page == part.lines[0].page
+    return both and is_ordinal(above.text) and not is_ordinal(part.text)
 
 
 def _move_text(element: etree._Element) -> None:
@@ -112,10 +124,13 @@ def _pointed(
     by_page = {
         page: list(group) for page, group in groupby(shown, key=lambda part: part.lines[0].page)
     }
+    pages = [part.lines[0].page for part in shown]
     found: dict[int, list[int]] = {}
     for number, mark in enumerate(bookmarks):
         near = by_page.get(mark.page, [])
-        part = _titled(near, mark) or _below(near, mark) or _after(shown, mark.page)
+        after = bisect_right(pages, mark.page)
+        following = shown[after] if after < len(shown) else None
+        part = _titled(near, mark) or _below(near, mark) or following
         if part is not None:
             found.setdefault(id(part), []).append(number)
     yield from found.items()
@@ -123,18 +138,18 @@ def _pointed(
 
 def _titled(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
     """The part that says a bookmark's title, alone or with those below it; they are headings."""
-    wanted = _letters(mark.title)
+    wanted = letters(mark.title)
     for place, part in enumerate(parts):
         said = ""
         for number, below in enumerate(parts[place : place + 3], 1):
             if len(below.text.split()) > _TITLE_WORDS:
                 break
-            said += _letters(below.text)
+            said += letters(below.text)
             if wanted and said == wanted:
                 _head(parts[place : place + number], mark)
                 return part
     return next(
-        (p for p in parts if p.kind == "heading" and (said := _letters(p.text)) and said in wanted),
+        (p for p in parts if p.kind == "heading" and (said := letters(p.text)) and said in wanted),
         None,
     )
 
@@ -151,14 +166,6 @@ def _below(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
         return parts[0] if parts else None
     lower = (p for p in parts if p.lines[0].base <= mark.height)
     return next(lower, None)
-
-
-def _after(parts: Sequence[Portion], page: int) -> Portion | None:
-    return next((part for part in parts if part.lines[0].page > page), None)
-
-
-def _letters(text: str) -> str:
-    return "".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 # -- elements --------------------------------------------------------------------------------------
