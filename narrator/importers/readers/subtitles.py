@@ -46,6 +46,9 @@ _ROLLED = 0.3
 _NAMED = 0.2
 """Of all rows begin with a name in ordinary letters, where those are speakers'."""
 
+_NAMED_ONE = 0.02
+"""Of all rows begin with one name of these, where it is a speaker's in any case."""
+
 _ENDED = re.compile(r".*[.?!…。！？♪][\"'”’»)\]]*", re.DOTALL)
 _DASH = re.compile(r"\s*(?:[-–‐‑‒][-–]?|—)\s*(?=[^\s\d\W]|[\[(\"“'‘¿¡♪])(?![a-zß-ÿ])")
 _CHEVRONS = re.compile(r"\s*>{2,}\s*")
@@ -150,15 +153,17 @@ class _Talk:
         rows = [line.text for cue in cues for line in cue.lines]
         names = Counter(found["name"] for row in rows if (found := _NAME.match(_bare(row))))
         usual = [name for name in names if not is_capitals(name) and _is_name(name)]
-        often = sum(names[name] for name in usual) >= _NAMED * len(rows)
-        self.usual = frozenset(name for name in usual if often or names[name] > 2)
+        named = sum(names[name] for name in usual)
+        often = named >= _NAMED * len(rows) and named > min(2, len(rows) - 1)
+        least = max(3, _NAMED_ONE * len(rows))
+        self.usual = frozenset(name for name in usual if often or names[name] >= least)
         """Names in ordinary letters that begin rows."""
         self.again: list[str] = []
         """Names that are written though they do not stand in the source."""
         pieces = [piece for cue in cues for piece in self._pieces(cue)]
         self.pieces = pieces
-        named = sum(piece.name is not None for piece in pieces)
-        self.goes_on = named >= _NAMED * len(pieces) or any(_CHEVRONS.match(row) for row in rows)
+        tagged = sum(piece.name is not None for piece in pieces)
+        self.goes_on = tagged >= _NAMED * len(pieces) or any(_CHEVRONS.match(row) for row in rows)
         """Whether who speaks goes on until somebody else is named."""
 
     def _pieces(self, cue: Cue) -> Iterator[_Piece]:
