@@ -60,8 +60,8 @@ _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
 _FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
 _ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
 _EMPHASIS = re.compile(
-    r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,2000}?)(?<![\s\\*])(?P=stars)(?!\*)|"
-    r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,2000}?)(?<![\s\\])_(?!\w)",
+    r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,500}?)(?<![\s\\*])(?P=stars)(?!\*)|"
+    r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,500}?)(?<![\s\\])_(?!\w)",
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([*_\\~@!.>#=\[\]/()-])")

@@ -296,20 +296,18 @@ def _add(element: etree._Element, run: ScriptRun) -> None:
     """Append words to an element, in elements for their style."""
     text = _NO_TEXT.sub("", run.text)
     if run.left is not None:
-        _styled(element, "span").text = text
-        element[-1].set(LEFT, run.left)
+        span = etree.SubElement(element, "span")
+        span.text = text
+        span.set(LEFT, run.left)
         return
     inside = element
     for name in ("em",) * run.em + ("strong",) * run.strong:
-        inside = _styled(inside, name)
+        inside = etree.SubElement(inside, name)
     for number, row in enumerate(text.split("\n")):
         if number:
             etree.SubElement(inside, "br")
-        if len(inside):
-            inside[-1].tail = (inside[-1].tail or "") + row
-        else:
+        last = next(inside.iterchildren(reversed=True), None)
+        if last is None:
             inside.text = (inside.text or "") + row
-
-
-def _styled(element: etree._Element, name: str) -> etree._Element:
-    return etree.SubElement(element, name)
+        else:
+            last.tail = (last.tail or "") + row
