@@ -125,6 +125,13 @@ def test_dashes_part_speakers_who_have_no_name(tmp_path: Path) -> None:
     assert book.speakers == ()
 
 
+def test_a_few_labels_name_no_one_else(tmp_path: Path) -> None:
+    said = ("You came.", "MAN: I had to.", "Why?", "You hate it.", "I do.", "You do not.")
+    book = imported(tmp_path, cues(*said))
+    assert rows(book)[:2] == ["You came.", "Man: I had to."]
+    assert rows(book)[2] == "Why? You hate it. I do. You do not."
+
+
 def test_tags_of_voices_name_who_speaks(tmp_path: Path) -> None:
     text = (
         "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Anna>Is <i>it</i>?\n<v Ben &amp; Co>No.</v>\n"

@@ -41,7 +41,7 @@ _LONGEST_NAME = 60
 _EXTENSION = re.compile(r"\([^()]*\)?")
 _WHERE = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
-    r"subtitles?|\d+s?|voice[ -]?over|off[ -]?(?:screen|camera))"
+    r"subtitles?|\d+s?|guest|external|host|presenter|voice[ -]?over|off[ -]?(?:screen|camera))"
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )

@@ -266,6 +266,8 @@ class _Subtitles:
         other = piece.is_other or piece.kind != at.first.kind or bool(piece.aside)
         if other or piece.name not in (None, at.speaker) or piece.kind == "sound":
             return True
+        if at.speaker and at.is_ended and piece.is_first and not (piece.name or self.goes_on):
+            return True
         long = at.words > _MOST_WORDS or (at.is_ended and at.words > _WORDS)
         return long or silence >= (_PAUSE if at.is_ended else _GAP)
 
@@ -338,6 +340,7 @@ def _parted(
 
 
 def _is_apart(text: str, begin: int, end: int) -> bool:
-    """Whether what is in round brackets is a sound: it stands alone, or is in capitals."""
-    before, after = text[:begin].strip(" -–—"), text[end:].strip()
-    return not (before or after) or text[begin:end].isupper()
+    """Whether what is in round brackets is a sound: between sentences, or in capitals."""
+    before, after = text[:begin].strip(" -–—"), text[end:].strip(" \"'“‘-–—")
+    between = (not before or _ENDED.fullmatch(before)) and not after[:1].islower()
+    return bool(between) or text[begin:end].isupper()
