@@ -139,6 +139,13 @@ def test_tags_of_voices_name_who_speaks(tmp_path: Path) -> None:
     assert rows(imported(tmp_path, text)) == ["Anna: Is *it*?", "Ben & Co: No."]
 
 
+def test_the_tag_of_a_voice_may_stand_above_its_words(tmp_path: Path) -> None:
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Anna>\nIs it?</v>\n<v Ben>\n"
+    book = imported(tmp_path, text)
+    assert rows(book) == ["Anna: Is it?"]
+    assert words(book, "nothing said") == 1
+
+
 # -- what is no speech -----------------------------------------------------------------------------
 
 

@@ -165,7 +165,7 @@ def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
                 inside_ruby = not ends
             elif name == "v":
                 voice = None if ends else _voice(found["rest"])
-                if line.text and not ends:
+                if (line.text or line.begins_voice) and not ends:
                     yield line
                     line = CueLine([], voice)
                 line.begins_voice = line.begins_voice or voice is not None
@@ -174,7 +174,7 @@ def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
                 line.runs.append(ScriptRun(" "))
             elif found["time"]:
                 line.runs.append(ScriptRun(f" {found['time']} ", left=TIMES))
-        if any(run.text.strip() for run in line.runs):
+        if line.begins_voice or any(run.text.strip() for run in line.runs):
             yield line
 
 

@@ -127,7 +127,7 @@ class _Screenplay:
 
     def _pieces(self, text: str) -> Iterator[str]:
         """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
-        at = 0
+        at = done = 0
         last, last_note = text.rfind("*/"), text.rfind("]]")
         while opened := _OPENS.search(text, at):
             begin = opened.end()
@@ -137,13 +137,13 @@ class _Screenplay:
                 most = begin + _LONGEST_NOTE if begin <= last_note else begin
                 end, why = text.find("]]", begin, most), _NOTE
                 end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
-            yield text[at : opened.start() if end >= 0 else begin]
             at = begin
             if end >= 0:
+                yield text[done : opened.start()]
                 self.cut.append((text[begin:end], why))
                 yield f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
-                at = end + 2
-        yield text[at:]
+                at = done = end + 2
+        yield text[done:]
 
     # -- the title page ----------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ FADE = re.compile(
     r"[.:]{0,3})"
 )
 """What a transition says, wherever it stands."""
-_SIZE_LIMIT = 8_000_000
+_SIZE_LIMIT = 4_000_000
 """Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
@@ -104,7 +104,7 @@ def read_script(path: Path, encoding: str | None) -> Decoded:
     """The text of a script. Raises ImportFailed."""
     decoded = read_text(path, encoding)
     if len(decoded.text) > _SIZE_LIMIT:
-        raise ImportFailed(Problem(path, None, "larger than 8 MB, which no script is"))
+        raise ImportFailed(Problem(path, None, "larger than 4 MB, which no script is"))
     return decoded
 
 
