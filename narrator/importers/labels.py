@@ -15,6 +15,7 @@ from typing import Literal
 
 from narrator.importers.book import names
 from narrator.importers.counting import ROMAN, counted
+from narrator.text.normalize.english_lists import SPELLED, WORDS_TOO
 
 Form = Literal["capitals", "apart", "mixed"]
 """How a name is told from what follows: by its capitals, by its style or markup, or not at all."""
@@ -290,7 +291,7 @@ def lowered_capitals(text: str, begins: bool = True) -> str:
     """Words of capitals in ordinary letters, all else as it is: `INT. HOUSE - DAY` is
     `Int. House - Day`, or where they begin nothing `(ON THE PHONE)` is `(on the phone)`.
 
-    What is only consonants is spelled out, and stays: `TV`, `BBC`.
+    What is spelled out stays: `TV`, `BBC`, `FBI`.
     """
     if not begins and not text.isupper():
         return text
@@ -299,7 +300,8 @@ def lowered_capitals(text: str, begins: bool = True) -> str:
         word = found[0]
         if re.fullmatch(r"\d+(?:ST|ND|RD|TH)", word):
             return word.lower()
-        if not re.search(r"[AEIOUYÀ-ÝА-ЯΑ-Ω]", word) or not word.isupper():
+        letters = re.search(r"[AEIOUYÀ-ÝА-ЯΑ-Ω]", word) and word not in SPELLED - WORDS_TOO
+        if not letters or not word.isupper():
             return word
         made = _lowered(word, found.start()) if begins else word.lower()
         return made if len(made) == len(word) else word

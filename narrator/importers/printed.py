@@ -115,7 +115,8 @@ class _Labeller:
         self.directions = directions
         self.told = _Speeches()
         texts = [look.said.text for look in dialogue.looks]
-        square = sum(len(_BRACKETS.findall(text)) for text in texts)
+        inside = (found for text in texts for found in _BRACKETS.findall(text))
+        square = sum(any(map(str.isalpha, found)) for found in inside)
         rounded = sum(text.count("(") for text in texts)
         in_brackets = square > 2 and 2 * square >= rounded
         self.habits = Habits(dialogue.is_play, in_brackets, dialogue.is_script)
@@ -306,7 +307,7 @@ class _OpenSpeech:
         return f"{self.name}{style}:"
 
 
-_BRACKETS = re.compile(r"\[[^\]]*[^\W\d_][^\]]*\]")
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
 
 def _cut(lines: Sequence[Line], start: int, stop: int) -> list[Line]:

@@ -237,8 +237,8 @@ def test_the_numbers_of_scenes_are_left_out(tmp_path: Path) -> None:
 
 
 def test_capitals_are_lowered_but_for_what_is_spelled() -> None:
-    said = lowered_capitals("INT./EXT. BBC TV CENTRE - 3RD FLOOR, O'HARA'S ROOM 12B")
-    assert said == "Int./Ext. BBC TV Centre - 3rd Floor, O'Hara's Room 12B"
+    said = lowered_capitals("INT./EXT. BBC TV CENTRE - 3RD FLOOR, O'HARA'S ROOM 12B, FBI HQ")
+    assert said == "Int./Ext. BBC TV Centre - 3rd Floor, O'Hara's Room 12B, FBI HQ"
 
 
 # -- chapters and facts ----------------------------------------------------------------------------

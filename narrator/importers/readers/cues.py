@@ -44,7 +44,7 @@ class CueLine:
 
 
 @dataclass(slots=True)
-class Cue:
+class SubtitleCue:
     """What is shown at a time; times are in seconds."""
 
     start: float
@@ -60,7 +60,7 @@ class Cue:
 class Cues:
     """A file of subtitles."""
 
-    cues: list[Cue] = field(default_factory=list)
+    cues: list[SubtitleCue] = field(default_factory=list)
     others: list[tuple[str, str, int]] = field(default_factory=list)
     """Texts that are none of a cue's, why they are left out, and their lines."""
     language: str | None = None
@@ -118,7 +118,7 @@ def _cue(rows: Sequence[str], at: int, head: str, made: Cues) -> int:
     while end < len(rows) and not _ends(rows, end):
         end += 1
     groups = found.groups()
-    cue = Cue(_seconds(groups[:4]), _seconds(groups[4:8]), f"{head} {rows[at]}", at + 1)
+    cue = SubtitleCue(_seconds(groups[:4]), _seconds(groups[4:8]), f"{head} {rows[at]}", at + 1)
     cue.lines = list(_lines(rows[at + 1 : end]))
     made.cues.append(cue)
     return end
@@ -165,7 +165,7 @@ def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
                 inside_ruby = not ends
             elif name == "v":
                 voice = None if ends else _voice(found["rest"])
-                if line.text and not ends:
+                if (line.text or line.begins_voice) and not ends:
                     yield line
                     line = CueLine([], voice)
                 line.begins_voice = line.begins_voice or voice is not None
@@ -174,7 +174,7 @@ def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
                 line.runs.append(ScriptRun(" "))
             elif found["time"]:
                 line.runs.append(ScriptRun(f" {found['time']} ", left=TIMES))
-        if any(run.text.strip() for run in line.runs):
+        if line.begins_voice or any(run.text.strip() for run in line.runs):
             yield line
 
 

@@ -60,8 +60,8 @@ _TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
 _FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
 _ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
 _EMPHASIS = re.compile(
-    r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,2000}?)(?<![\s\\*])(?P=stars)(?!\*)|"
-    r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,2000}?)(?<![\s\\])_(?!\w)",
+    r"(?<![\\*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>.{1,500}?)(?<![\s\\*])(?P=stars)(?!\*)|"
+    r"(?<![\\\w])_(?=[^\s_])(?P<lined>.{1,500}?)(?<![\s\\])_(?!\w)",
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([*_\\~@!.>#=\[\]/()-])")
@@ -87,7 +87,7 @@ def read_fountain(path: Path, choices: Choices) -> Book:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ScriptRow:
     """A line that has more than what is cut out of the text."""
 
     text: str
@@ -111,7 +111,7 @@ class _Screenplay:
         self.rows = list(self._rows(seen(text).replace(_OPEN, "").replace(_CLOSE, "")))
         self.at = 0
 
-    def _rows(self, text: str) -> Iterator[_Row]:
+    def _rows(self, text: str) -> Iterator[_ScriptRow]:
         """Lines; those that have nothing but what is cut out are none, for they part nothing."""
         number = 1
         for row in "".join(self._pieces(text)).split("\n"):
@@ -123,11 +123,11 @@ class _Screenplay:
                 for found in _CUT.finditer(row):
                     self.asides.append(left(*self.cut[int(found[1])], f"{self.name}:{here}"))
             else:
-                yield _Row(row, here)
+                yield _ScriptRow(row, here)
 
     def _pieces(self, text: str) -> Iterator[str]:
         """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
-        at = 0
+        at = done = 0
         last, last_note = text.rfind("*/"), text.rfind("]]")
         while opened := _OPENS.search(text, at):
             begin = opened.end()
@@ -137,13 +137,13 @@ class _Screenplay:
                 most = begin + _LONGEST_NOTE if begin <= last_note else begin
                 end, why = text.find("]]", begin, most), _NOTE
                 end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
-            yield text[at : opened.start() if end >= 0 else begin]
             at = begin
             if end >= 0:
+                yield text[done : opened.start()]
                 self.cut.append((text[begin:end], why))
                 yield f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
-                at = end + 2
-        yield text[at:]
+                at = done = end + 2
+        yield text[done:]
 
     # -- the title page ----------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class _Screenplay:
         ):
             yield self.asides.popleft()
 
-    def _single(self, row: _Row, is_free: bool) -> Iterator[list[ScriptItem]]:
+    def _single(self, row: _ScriptRow, is_free: bool) -> Iterator[list[ScriptItem]]:
         """The element that a line is by itself, if it is one; a page's end has no words."""
         text = row.bare
         if _PAGE_BREAK.fullmatch(text):
@@ -233,12 +233,12 @@ class _Screenplay:
             number = found.groupdict().get("number") or ""
             yield [self._item("scene", self._numbered(number, found["text"].strip()), row)]
 
-    def _transition(self, row: _Row, is_free: bool) -> re.Match[str] | None:
+    def _transition(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
         return _TRANSITION.fullmatch(row.bare) or FADE.fullmatch(row.bare)
 
-    def _scene(self, row: _Row, is_free: bool) -> re.Match[str] | None:
+    def _scene(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
         found = _SCENE.fullmatch(row.bare)
         shouted = bool(found) and _SCENE_NUMBER.sub("", row.bare).isupper()
         return found if found and (shouted or (is_free and not found["number"])) else None
@@ -247,7 +247,7 @@ class _Screenplay:
         """Whether the line below is not blank."""
         return self.at + 1 < len(self.rows) and bool(self.rows[self.at + 1].bare)
 
-    def _is_cue(self, row: _Row, is_free: bool) -> bool:
+    def _is_cue(self, row: _ScriptRow, is_free: bool) -> bool:
         """Whether a line is a speaker's name: forced, or capitals above a line."""
         if not self._is_followed():
             return False
@@ -255,7 +255,7 @@ class _Screenplay:
         shouted = name == name.upper() and any(map(str.isupper, name))
         return row.bare[0] == "@" or (is_free and shouted and not _FORCED.match(row.bare))
 
-    def _speech(self, row: _Row) -> ScriptItem:
+    def _speech(self, row: _ScriptRow) -> ScriptItem:
         self.at += 1
         cue = row.bare.removeprefix("@")
         is_dual = cue.endswith("^")
@@ -297,7 +297,7 @@ class _Screenplay:
                 return count if text.index(")") == len(text) - 1 else 0
         return 0
 
-    def _action(self, row: _Row) -> ScriptItem:
+    def _action(self, row: _ScriptRow) -> ScriptItem:
         """A paragraph that is told, or lyrics that nobody is named for."""
         is_sung = row.bare.startswith("~")
         rows = [row.bare]
@@ -309,7 +309,7 @@ class _Screenplay:
         said = [text if is_sung else text.removeprefix("!") for text in rows]
         return self._item(kind, self._runs(_joined(said)), row)
 
-    def _goes_on(self, row: _Row, is_sung: bool) -> bool:
+    def _goes_on(self, row: _ScriptRow, is_sung: bool) -> bool:
         bare = row.bare
         if not bare or bare.startswith("~") != is_sung:
             return False
@@ -321,10 +321,10 @@ class _Screenplay:
 
     # -- words -------------------------------------------------------------------------------------
 
-    def _item(self, kind: ItemKind, runs: Runs, row: _Row, level: int = 0) -> ScriptItem:
+    def _item(self, kind: ItemKind, runs: Runs, row: _ScriptRow, level: int = 0) -> ScriptItem:
         return ScriptItem(kind, runs, self._source(row), level)
 
-    def _source(self, row: _Row) -> str:
+    def _source(self, row: _ScriptRow) -> str:
         return f"{self.name}:{row.number}"
 
     def _left(self, text: str, why: str) -> list[ScriptRun]:

@@ -35,7 +35,7 @@ FADE = re.compile(
     r"[.:]{0,3})"
 )
 """What a transition says, wherever it stands."""
-_SIZE_LIMIT = 8_000_000
+_SIZE_LIMIT = 4_000_000
 """Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
@@ -43,7 +43,7 @@ _LONGEST_NAME = 60
 _EXTENSION = re.compile(r"\([^()]*\)?")
 _WHERE = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
-    r"subtitles?|\d+s?|voice[ -]?over|off[ -]?(?:screen|camera))"
+    r"subtitles?|\d+s?|guest|external|host|presenter|voice[ -]?over|off[ -]?(?:screen|camera))"
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )
@@ -129,7 +129,7 @@ def read_script(path: Path, encoding: str | None) -> Decoded:
     """The text of a script. Raises ImportFailed."""
     decoded = read_text(path, encoding)
     if len(decoded.text) > _SIZE_LIMIT:
-        raise ImportFailed(Problem(path, None, "larger than 8 MB, which no script is"))
+        raise ImportFailed(Problem(path, None, "larger than 4 MB, which no script is"))
     return decoded
 
 
@@ -321,20 +321,18 @@ def _add(element: etree._Element, run: ScriptRun) -> None:
     """Append words to an element, in elements for their style."""
     text = _NO_TEXT.sub("", run.text)
     if run.left is not None:
-        _styled(element, "span").text = text
-        element[-1].set(LEFT, run.left)
+        span = etree.SubElement(element, "span")
+        span.text = text
+        span.set(LEFT, run.left)
         return
     inside = element
     for name in ("em",) * run.em + ("strong",) * run.strong:
-        inside = _styled(inside, name)
+        inside = etree.SubElement(inside, name)
     for number, row in enumerate(text.split("\n")):
         if number:
             etree.SubElement(inside, "br")
-        if len(inside):
-            inside[-1].tail = (inside[-1].tail or "") + row
-        else:
+        last = next(inside.iterchildren(reversed=True), None)
+        if last is None:
             inside.text = (inside.text or "") + row
-
-
-def _styled(element: etree._Element, name: str) -> etree._Element:
-    return etree.SubElement(element, name)
+        else:
+            last.tail = (last.tail or "") + row

@@ -17,7 +17,7 @@ from typing import Literal
 from narrator.importers.book import Book, Choices, count_words, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.labels import is_capitals, may_name
-from narrator.importers.readers.cues import TIMES, Cue, CueLine, read_cues, words_of
+from narrator.importers.readers.cues import TIMES, CueLine, SubtitleCue, read_cues, words_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.script import (
@@ -46,6 +46,9 @@ _ROLLED = 0.3
 _NAMED = 0.2
 """Of all rows begin with a name in ordinary letters, where those are speakers'."""
 
+_NAMED_ONE = 0.02
+"""Of all rows begin with one name of these, where it is a speaker's in any case."""
+
 _ENDED = re.compile(r".*[.?!…。！？♪][\"'”’»)\]]*", re.DOTALL)
 _DASH = re.compile(r"\s*(?:[-–‐‑‒][-–]?|—)\s*(?=[^\s\d\W]|[\[(\"“'‘¿¡♪])(?![a-zß-ÿ])")
 _CHEVRONS = re.compile(r"\s*>{2,}\s*")
@@ -60,12 +63,12 @@ _NOTES = re.compile(r"[♪♫]+")
 
 
 @dataclass(slots=True)
-class _Piece:
+class _CuePiece:
     """Some words of a cue, of one speaker and one kind."""
 
     kind: Literal["said", "sound", "sung"]
     runs: list[ScriptRun]
-    cue: Cue
+    cue: SubtitleCue
     name: str | None = None
     """Who says it, where it is printed or tagged here."""
     aside: str = ""
@@ -77,10 +80,10 @@ class _Piece:
 
 
 @dataclass(slots=True)
-class _Paragraph:
+class _SpokenParagraph:
     """Pieces that are read as one."""
 
-    first: _Piece
+    first: _CuePiece
     speaker: str | None
     runs: list[ScriptRun] = field(default_factory=list)
     words: int = 0
@@ -97,7 +100,7 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
     found = read_cues(decoded.text)
     name = file_name(path)
     rolled = _unrolled(found.cues)
-    talk = _Talk(name, found.cues)
+    talk = _Subtitles(name, found.cues)
     items = [left(words_of(text), why, f"{name}:{row}") for text, why, row in found.others]
     items += talk.items()
     root, remarks = document_of_script(items)
@@ -117,7 +120,7 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
 # -- captions that roll up -------------------------------------------------------------------------
 
 
-def _unrolled(cues: Sequence[Cue]) -> int:
+def _unrolled(cues: Sequence[SubtitleCue]) -> int:
     """Leave the rows of cues that only repeat those of the cue above, where most do; returns how
     many these are."""
     shown = [[" ".join(line.text.split()) for line in cue.lines] for cue in cues]
@@ -142,26 +145,28 @@ def _repeated(above: Sequence[str], below: Sequence[str]) -> int:
 # -- who speaks ------------------------------------------------------------------------------------
 
 
-class _Talk:
+class _Subtitles:
     """The cues of a file, as what somebody says."""
 
-    def __init__(self, name: str, cues: Sequence[Cue]) -> None:
+    def __init__(self, name: str, cues: Sequence[SubtitleCue]) -> None:
         self.file = name
         rows = [line.text for cue in cues for line in cue.lines]
         names = Counter(found["name"] for row in rows if (found := _NAME.match(_bare(row))))
         usual = [name for name in names if not is_capitals(name) and _is_name(name)]
-        often = sum(names[name] for name in usual) >= _NAMED * len(rows)
-        self.usual = frozenset(name for name in usual if often or names[name] > 2)
+        named = sum(names[name] for name in usual)
+        often = named >= _NAMED * len(rows) and named > min(2, len(rows) - 1)
+        least = max(3, _NAMED_ONE * len(rows))
+        self.usual = frozenset(name for name in usual if often or names[name] >= least)
         """Names in ordinary letters that begin rows."""
         self.again: list[str] = []
         """Names that are written though they do not stand in the source."""
         pieces = [piece for cue in cues for piece in self._pieces(cue)]
         self.pieces = pieces
-        named = sum(piece.name is not None for piece in pieces)
-        self.goes_on = named >= _NAMED * len(pieces) or any(_CHEVRONS.match(row) for row in rows)
+        tagged = sum(piece.name is not None for piece in pieces)
+        self.goes_on = tagged >= _NAMED * len(pieces) or any(_CHEVRONS.match(row) for row in rows)
         """Whether who speaks goes on until somebody else is named."""
 
-    def _pieces(self, cue: Cue) -> Iterator[_Piece]:
+    def _pieces(self, cue: SubtitleCue) -> Iterator[_CuePiece]:
         """What is said in a cue, in its order."""
         first = True
         for line in cue.lines:
@@ -170,9 +175,9 @@ class _Talk:
                 first = False
                 yield piece
         if first:
-            yield _Piece("said", [], cue, is_first=True)
+            yield _CuePiece("said", [], cue, is_first=True)
 
-    def _of_line(self, cue: Cue, line: CueLine) -> Iterator[_Piece]:
+    def _of_line(self, cue: SubtitleCue, line: CueLine) -> Iterator[_CuePiece]:
         name = line.voice if line.begins_voice else None
         runs, is_other = line.runs, False
         for sign in (_CHEVRONS, _DASH):
@@ -186,13 +191,13 @@ class _Talk:
         is_sung = "♪" in line.text or "♫" in line.text
         begins = True
         for kind, part in _parted(runs, is_sung):
-            piece = _Piece(kind, part, cue)
+            piece = _CuePiece(kind, part, cue)
             if begins:
                 piece.name, piece.aside, piece.is_other = name, aside, is_other
                 begins = False
             yield piece
         if begins and (name or runs):
-            yield _Piece("said", runs, cue, name, aside, is_other)
+            yield _CuePiece("said", runs, cue, name, aside, is_other)
 
     def _name(self, text: str) -> re.Match[str] | None:
         """The label that a row begins with."""
@@ -216,7 +221,7 @@ class _Talk:
                 yield ScriptItem("break", [], source)
             yield from self._written(paragraph, source)
 
-    def _written(self, paragraph: _Paragraph, source: str) -> Iterator[ScriptItem]:
+    def _written(self, paragraph: _SpokenParagraph, source: str) -> Iterator[ScriptItem]:
         first = paragraph.first
         spoken = text_of(paragraph.runs)
         if not any(map(str.isalnum, spoken)):
@@ -233,14 +238,14 @@ class _Talk:
             cue = [ScriptRun(f"{paragraph.speaker} {first.aside}")]
             yield ScriptItem("speech", cue, source, parts=[SpeechPart(paragraph.runs)])
 
-    def _paragraphs(self) -> Iterator[_Paragraph]:
-        at: _Paragraph | None = None
-        above: _Piece | None = None
+    def _paragraphs(self) -> Iterator[_SpokenParagraph]:
+        at: _SpokenParagraph | None = None
+        above: _CuePiece | None = None
         for piece in self.pieces:
             if at is None or above is None or self._begins(at, above, piece):
                 if at is not None:
                     yield at
-                at = _Paragraph(piece, self._speaker(at, piece))
+                at = _SpokenParagraph(piece, self._speaker(at, piece))
                 at.is_scene = above is not None and piece.cue.start - above.cue.end >= _SCENE
             elif piece.name is not None:
                 at.runs.append(ScriptRun(f" {piece.name} {piece.aside} ", left="name, again"))
@@ -255,16 +260,18 @@ class _Talk:
         if at is not None:
             yield at
 
-    def _begins(self, at: _Paragraph, above: _Piece, piece: _Piece) -> bool:
+    def _begins(self, at: _SpokenParagraph, above: _CuePiece, piece: _CuePiece) -> bool:
         """Whether a paragraph begins with a piece."""
         silence = piece.cue.start - above.cue.end
         other = piece.is_other or piece.kind != at.first.kind or bool(piece.aside)
         if other or piece.name not in (None, at.speaker) or piece.kind == "sound":
             return True
+        if at.speaker and at.is_ended and piece.is_first and not (piece.name or self.goes_on):
+            return True
         long = at.words > _MOST_WORDS or (at.is_ended and at.words > _WORDS)
         return long or silence >= (_PAUSE if at.is_ended else _GAP)
 
-    def _speaker(self, above: _Paragraph | None, piece: _Piece) -> str | None:
+    def _speaker(self, above: _SpokenParagraph | None, piece: _CuePiece) -> str | None:
         """Who says what begins with a piece."""
         if piece.name is not None or above is None:
             return piece.name
@@ -333,6 +340,7 @@ def _parted(
 
 
 def _is_apart(text: str, begin: int, end: int) -> bool:
-    """Whether what is in round brackets is a sound: it stands alone, or is in capitals."""
-    before, after = text[:begin].strip(" -–—"), text[end:].strip()
-    return not (before or after) or text[begin:end].isupper()
+    """Whether what is in round brackets is a sound: between sentences, or in capitals."""
+    before, after = text[:begin].strip(" -–—"), text[end:].strip(" \"'“‘-–—")
+    between = (not before or _ENDED.fullmatch(before)) and not after[:1].islower()
+    return bool(between) or text[begin:end].isupper()
