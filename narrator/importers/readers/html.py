@@ -37,6 +37,10 @@ _LISTS = re.compile(r"(index|toc|contents|default|table[-_ ]?of[-_ ]?contents|na
 """Names of pages that may list the others."""
 _BESIDE = re.compile(r"[\s|·•←→↑«»<>\[\]()/:–—-]*")
 """What stands between links from page to page."""
+_LOOKS = re.compile(
+    r"</?(?:font|span|b|i|u|em|strong|big|small|center|nobr|tt|a)(?:\s[^<>]*)?>", re.IGNORECASE
+)
+"""Elements that change looks, and links."""
 _FEW = 12
 """Words that links from page to page have at most."""
 _Read = Callable[[str], bytes]
@@ -113,9 +117,14 @@ class _Site:
 
     def _root(self, name: str) -> etree._Element:
         """A page as elements with names in small letters."""
-        data = self._bytes(name)
         try:
-            root, _ = markup.document_of(self._text(name, data))
+            text = self._text(name, self._bytes(name))
+            try:
+                root, _ = markup.document_of(text)
+            except markup.TooDeep:
+                # Old pages open <font> in every paragraph and close none.
+                root, _ = markup.document_of(_LOOKS.sub("", text))
+                self.remarks.append(f"{name} opens elements and closes none: emphasis was dropped.")
         except markup.BadMarkup as error:
             what = str(error) if name == self.path.name else f"{name}: {error}"
             raise ImportFailed(Problem(self.path, None, what)) from None
