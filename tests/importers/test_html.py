@@ -118,6 +118,7 @@ def test_a_page_of_word_loses_its_comments_contents_and_deletions() -> None:
     assert (left["comment"], left["deleted text"], left["table of contents"]) == (5, 1, 6)
     assert "was *very* old “quoted” and stood open all night. *Why?*\n\n***\n" in said(book)
     assert (book.title, book.language) == ("The Sea Door", "en-GB")
+    assert book.authors == ("Ann Author",)
 
 
 def test_a_page_of_google_docs_has_its_emphasis_from_classes() -> None:

@@ -7,6 +7,7 @@ Opens no file that is not named, below the folder or in the archive, and nothing
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -41,6 +42,7 @@ _LOOKS = re.compile(
     r"</?(?:font|span|b|i|u|em|strong|big|small|center|nobr|tt|a)(?:\s[^<>]*)?>", re.IGNORECASE
 )
 """Elements that change looks, and links."""
+_OFFICE_AUTHOR = re.compile(r"<o:Author>([^<>\0-\x1f\ufffe\uffff]{1,200})</o:Author>")
 _FEW = 12
 """Words that links from page to page have at most."""
 _Read = Callable[[str], bytes]
@@ -128,6 +130,9 @@ class _Site:
         except markup.BadMarkup as error:
             what = str(error) if name == self.path.name else f"{name}: {error}"
             raise ImportFailed(Problem(self.path, None, what)) from None
+        if found := _OFFICE_AUTHOR.search(text):
+            # Word says it in a comment, which the tree has not.
+            etree.SubElement(root, "meta", name="author", content=html.unescape(found[1]))
         if any(map(str.isupper, str(root.tag).rpartition("}")[2])):
             _lower(root)
         return root
