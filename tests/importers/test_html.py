@@ -118,6 +118,7 @@ def test_a_page_of_word_loses_its_comments_contents_and_deletions() -> None:
     assert (left["comment"], left["deleted text"], left["table of contents"]) == (5, 1, 6)
     assert "was *very* old “quoted” and stood open all night. *Why?*\n\n***\n" in said(book)
     assert (book.title, book.language) == ("The Sea Door", "en-GB")
+    assert book.authors == ("Ann Author",)
 
 
 def test_a_page_of_google_docs_has_its_emphasis_from_classes() -> None:
@@ -245,6 +246,20 @@ def test_a_note_without_words_is_not_lost(tmp_path: Path) -> None:
     )
     book = imported(tmp_path, page, notes="end")
     assert book.characters == book.characters_kept + book.characters_left_out
+
+
+def test_each_of_several_notes_is_spoken_by_itself(tmp_path: Path) -> None:
+    refs = "".join(f'<a href="#fn{n}" id="r{n}"><sup>{n}</sup></a>' for n in (1, 2))
+    notes = "".join(f'<li id="fn{n}"><p>Note {n}.<a href="#r{n}">↩</a></p></li>' for n in (1, 2))
+    page = f'<h1>One</h1><p>Words{refs}.</p><section class="footnotes"><hr><ol>{notes}</ol>'
+    book = imported(tmp_path, f"{page}</section>", notes="end")
+    assert said(book) == "# One\n\nWords.\n\nNote 1.\n\nNote 2.\n"
+
+
+def test_a_page_that_closes_no_element_is_read_without_emphasis(tmp_path: Path) -> None:
+    book = imported(tmp_path, "<html><body>" + "<p><font size=2>Some words." * 200)
+    assert book.words_kept == 400
+    assert any("emphasis was dropped" in remark for remark in book.remarks)
 
 
 def test_capital_tags_are_read(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ _MANUSCRIPTS = tuple(dict.fromkeys((*_OWN, *SUFFIXES, ".doc", ".wpd", ".wps", ".
 _SHOWN = 3
 _ASIDE = re.compile(r"(readme|license|licence|copying|contributing|changelog)", re.IGNORECASE)
 """Files about a folder, not of its book."""
+_NO_BOOK = re.compile(r"build|.*(_files|\.files|\.fld|_fichiers|-Dateien)")
+"""Folders of what was made of a book, and of what browsers and Word keep beside a page."""
 _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGNORECASE)
 _MOST = 5000
 
@@ -135,7 +137,7 @@ def _files(folder: Path, remarks: list[str]) -> list[Path]:
                 path.suffix.lower() in _MANUSCRIPTS
                 and not path.name.endswith(ENDING)  # who says what in a text
                 and not any(part.startswith((".", "~$", "__MACOSX")) for part in parts)
-                and "build" not in parts[:-1]
+                and not any(_NO_BOOK.fullmatch(part) for part in parts[:-1])
                 and path.is_file()
             ):
                 (found if path.resolve().is_relative_to(whole) else outside).append(path)

@@ -7,6 +7,7 @@ Opens no file that is not named, below the folder or in the archive, and nothing
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -37,6 +38,11 @@ _LISTS = re.compile(r"(index|toc|contents|default|table[-_ ]?of[-_ ]?contents|na
 """Names of pages that may list the others."""
 _BESIDE = re.compile(r"[\s|·•←→↑«»<>\[\]()/:–—-]*")
 """What stands between links from page to page."""
+_LOOKS = re.compile(
+    r"</?(?:font|span|b|i|u|em|strong|big|small|center|nobr|tt|a)(?:\s[^<>]*)?>", re.IGNORECASE
+)
+"""Elements that change looks, and links."""
+_OFFICE_AUTHOR = re.compile(r"<o:Author>([^<>\0-\x1f\ufffe\uffff]{1,200})</o:Author>")
 _FEW = 12
 """Words that links from page to page have at most."""
 _Read = Callable[[str], bytes]
@@ -113,12 +119,20 @@ class _Site:
 
     def _root(self, name: str) -> etree._Element:
         """A page as elements with names in small letters."""
-        data = self._bytes(name)
         try:
-            root, _ = markup.document_of(self._text(name, data))
+            text = self._text(name, self._bytes(name))
+            try:
+                root, _ = markup.document_of(text)
+            except markup.TooDeep:
+                # Old pages open <font> in every paragraph and close none.
+                root, _ = markup.document_of(_LOOKS.sub("", text))
+                self.remarks.append(f"{name} opens elements and closes none: emphasis was dropped.")
         except markup.BadMarkup as error:
             what = str(error) if name == self.path.name else f"{name}: {error}"
             raise ImportFailed(Problem(self.path, None, what)) from None
+        if found := _OFFICE_AUTHOR.search(text):
+            # Word says it in a comment, which the tree has not.
+            etree.SubElement(root, "meta", name="author", content=html.unescape(found[1]))
         if any(map(str.isupper, str(root.tag).rpartition("}")[2])):
             _lower(root)
         return root

@@ -45,6 +45,10 @@ class BadMarkup(ValueError):
     """What is wrong with a document, in words."""
 
 
+class TooDeep(BadMarkup):
+    """A document whose elements are nested beyond reason."""
+
+
 def read_data(path: Path) -> bytes:
     """The bytes of a source. Raises ImportFailed."""
     try:
@@ -115,12 +119,12 @@ def document_of(text: str) -> tuple[etree._Element, bool]:
 
 
 def check_depth(root: etree._Element) -> None:
-    """Raises BadMarkup where elements are nested beyond reason."""
+    """Raises TooDeep where elements are nested beyond reason."""
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
         if depth > DEPTH_LIMIT:
-            raise BadMarkup(f"has elements nested more than {DEPTH_LIMIT} deep")
+            raise TooDeep(f"has elements nested more than {DEPTH_LIMIT} deep")
 
 
 def parse_xml(text: str) -> etree._Element:
