@@ -185,6 +185,8 @@ def _signs(root: etree._Element) -> Iterator[str]:
         yield " "
     elif name in ("drawing", "pict", "object"):
         yield from wordml.alts_of(root)
+    elif name in ("rPr", "pPr", "tblPr", "tcPr"):
+        return
     if name == "AlternateContent":
         chosen = wordml.chosen_of(root)
         yield from () if chosen is None else _signs(chosen)
