@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
@@ -67,7 +68,12 @@ _LANGUAGES = 40
 
 def name_of(element: etree._Element) -> str:
     """An element's name without its namespace; "" for what is none."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    return _bare_name(element.tag) if isinstance(element.tag, str) else ""
+
+
+@lru_cache(1_000)
+def _bare_name(tag: str) -> str:
+    return tag.rpartition("}")[2]
 
 
 def value_of(element: etree._Element | None, name: str = "val") -> str | None:
