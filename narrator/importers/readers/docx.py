@@ -40,8 +40,6 @@ _MARK = re.compile(r"(p|i)-(\d+)")
 _FAULTS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What mammoth raises where markup breaks its rules."""
 _STRUCK = 40
-_TAGS = 3_000_000
-"""Tags of one part. A novel has 100,000 to 500,000."""
 _ELEMENTS = 500_000
 """Elements that mammoth is given, each of which takes a kilobyte or two."""
 
@@ -89,18 +87,10 @@ class _WordParts:
 
     def xml(self, name: str) -> etree._Element:
         """A part, in the namespace that most have."""
-        text = self.archive.safe(name).replace(_STRICT, W)
-        if text.count("<") > _TAGS:
-            raise self.archive.failed("has more elements than a book needs", name)
         try:
-            root = markup.parse_xml(text)
-            markup.check_depth(root)
+            return markup.bounded_xml(self.archive.text(name), _STRICT, W)
         except markup.BadMarkup as error:
             raise self.archive.failed(str(error), name) from None
-        except (etree.XMLSyntaxError, ValueError) as error:
-            what = f"not well-formed XML: {markup.short(error)}"
-            raise self.archive.failed(what, name) from None
-        return root
 
     def first(self, kind: str) -> etree._Element | None:
         names = self.names(kind)
@@ -185,6 +175,8 @@ def _signs(root: etree._Element) -> Iterator[str]:
         yield " "
     elif name in ("drawing", "pict", "object"):
         yield from wordml.alts_of(root)
+    elif name in ("rPr", "pPr", "tblPr", "tcPr"):
+        return
     if name == "AlternateContent":
         chosen = wordml.chosen_of(root)
         yield from () if chosen is None else _signs(chosen)

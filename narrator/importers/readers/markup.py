@@ -18,6 +18,8 @@ from narrator.errors import ImportFailed, Problem
 
 DEPTH_LIMIT = 100
 """Elements inside each other. Books have 10 to 20."""
+TAG_LIMIT = 3_000_000
+"""Tags of one part of a word processor's file. A long novel has half a million."""
 SIZE_LIMIT = 64_000_000
 """Bytes of one file. The longest novels have 20 MB."""
 
@@ -125,6 +127,18 @@ def check_depth(root: etree._Element) -> None:
         depth += 1 if event == "start" else -1
         if depth > DEPTH_LIMIT:
             raise TooDeep(f"has elements nested more than {DEPTH_LIMIT} deep")
+
+
+def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
+    """A text as XML, of a size that a book's may have; `old` in it is read as `new`.
+
+    Raises BadMarkup where it is harmful, not well-formed, or larger.
+    """
+    if text.count("<") > TAG_LIMIT:
+        raise BadMarkup("has more elements than a book needs")
+    root = xml_of(text.replace(old, new) if old else text)
+    check_depth(root)
+    return root
 
 
 def parse_xml(text: str) -> etree._Element:

@@ -89,12 +89,10 @@ def _parts(archive: Archive) -> _OdtParts:
         found = archive.find(name)
         if found is None:
             return None
-        root = archive.xml(found)
         try:
-            markup.check_depth(root)
+            return markup.bounded_xml(archive.text(found))
         except markup.BadMarkup as error:
             raise archive.failed(str(error), found) from None
-        return root
 
     content = part("content.xml")
     if content is None:
@@ -104,11 +102,9 @@ def _parts(archive: Archive) -> _OdtParts:
 
 def _flat(path: Path) -> etree._Element:
     try:
-        root = markup.xml_of(markup.text_of(markup.read_data(path))[0])
-        markup.check_depth(root)
+        return markup.bounded_xml(markup.text_of(markup.read_data(path))[0])
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, f"not OpenDocument, or broken: {error}")) from None
-    return root
 
 
 def _pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:

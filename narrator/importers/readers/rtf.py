@@ -29,6 +29,11 @@ from narrator.importers.readers.xhtml import INCOMPLETE
 _DEEPEST = 2_000
 """Groups within each other."""
 
+_MOST = 1_000_000
+"""Paragraphs and runs of words. A long novel has 100,000."""
+_LONGEST = 20_000_000
+"""Characters. The longest novels have 10 million."""
+
 _SKIPPED = names(
     "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
     "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
@@ -165,6 +170,8 @@ class _RtfReader:
             self.first = self.starred = False
             return
         self._flush()
+        if self.writer.pieces > _MOST or self.writer.taken > _LONGEST:
+            raise ImportFailed(Problem(self.path, None, "has more text than a book needs"))
         if token.kind == "open":
             if len(self.stack) >= _DEEPEST:
                 what = f"not RTF, or broken: groups more than {_DEEPEST} deep"

@@ -61,6 +61,10 @@ class RtfWriter:
         """Letters in each; None where none is marked."""
         self.page = False
         """Whether the next paragraph begins a page."""
+        self.taken = 0
+        """Characters that were taken, visible or not."""
+        self.pieces = 0
+        """Paragraphs, and runs of words."""
         self._page_after = False
         self._notes = 0
         self._sinks = [_RtfText(etree.Element("body"))]
@@ -69,6 +73,7 @@ class RtfWriter:
     def say(self, text: str, words: Properties, left: str) -> None:
         """Add words to the paragraph in hand."""
         sink = self._sinks[-1]
+        self.taken += len(text)
         if sink.said != (words, left):
             self._flush(sink)
             sink.said = words, left
@@ -80,6 +85,7 @@ class RtfWriter:
         if not text:
             return
         words, left = sink.said
+        self.pieces += 1
         line = self._line(sink)
         letters = count_characters(text)
         self.characters += letters
@@ -175,6 +181,7 @@ class RtfWriter:
     def end_paragraph(self, block: Properties, in_cell: bool, ends_cell: bool) -> None:
         """End the paragraph in hand, which may be empty."""
         sink = self._sinks[-1]
+        self.pieces += 1
         self._flush(sink)
         line, marker = self._line(sink), whole(sink.marker).strip()
         page = self.page or bool(block.page)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
@@ -59,13 +60,20 @@ _PLAIN_MATH = {
     "sty",
     "rFonts",
 }
+_KNOWN = 5_000
+"""Kinds of runs that are kept in mind."""
 _LANGUAGES = 40
 """Languages that one document may mark."""
 
 
 def name_of(element: etree._Element) -> str:
     """An element's name without its namespace; "" for what is none."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    return _bare_name(element.tag) if isinstance(element.tag, str) else ""
+
+
+@lru_cache(1_000)
+def _bare_name(tag: str) -> str:
+    return tag.rpartition("}")[2]
 
 
 def value_of(element: etree._Element | None, name: str = "val") -> str | None:
@@ -132,6 +140,7 @@ class Styles:
     def __init__(self, root: etree._Element | None) -> None:
         self._styles: dict[str, etree._Element] = {}
         self._known: dict[str, Properties] = {}
+        self._paragraphs: dict[str, Properties] = {}
         self.default = Properties(size=10)  # Word's own, where a file says none
         self.normal = ""
         for style in () if root is None else root.iter(f"{{{W}}}style"):
@@ -145,6 +154,12 @@ class Styles:
             rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
             said = _run_properties(rpr).over(_paragraph_properties(ppr))
             self.default = said.over(self.default)
+
+    def paragraph(self, name: str) -> Properties:
+        """What holds for a paragraph of a style, the same object each time."""
+        if name not in self._paragraphs:
+            self._paragraphs[name] = self.of(name).over(self.default)
+        return self._paragraphs[name]
 
     def of(self, name: str | None, depth: int = 0) -> Properties:
         """What a style says, with all that it is based on."""
@@ -197,6 +212,7 @@ class Preparer:
         """Lists and levels whose paragraphs have neither numbers nor bullets."""
         self.prepared = Prepared()
         self._fields: list[_Field] = []
+        self._known: dict[tuple[bytes, int], tuple[Properties, str | None, bool]] = {}
         self._page = False
         """Whether the next paragraph begins a page."""
 
@@ -211,13 +227,13 @@ class Preparer:
         ppr = _child(paragraph, "pPr")
         direct = _paragraph_properties(ppr)
         style = value_of(_child(ppr, "pStyle")) or self.styles.normal
-        base = self.styles.of(style).over(self.styles.default)
+        base = self.styles.paragraph(style)
         own = direct.over(base)
         within = self._list()
         shown: list[tuple[int, Properties]] = []
         page = self._page or bool(own.page)
         self._page = False
-        for run in list(_runs_of(paragraph)):
+        for run in list(paragraph.iter(f"{{{W}}}r")):
             said = self._run(run, base)
             within = within or self._list()
             letters = len("".join(_text_of(run).split()))
@@ -265,19 +281,15 @@ class Preparer:
             paragraph.insert(0, made)
 
     def _run(self, run: etree._Element, base: Properties) -> Properties:
+        """Say of a run only what mammoth should make of it; what holds for its words."""
         rpr = _child(run, "rPr")
-        style = self.styles.of(value_of(_child(rpr, "rStyle")))
-        own = _run_properties(rpr).over(style)
-        said = own.over(base)
+        said, raised, struck = self._said(rpr, base)
         self._follow(run)
         why = run.get("left") or (HIDDEN if said.hidden else None)
         if any(f.shown and f.kind in ("PAGE", "NUMPAGES", "SECTIONPAGES") for f in self._fields):
             why = why or PAGE_NUMBER
-        linked = (
-            style.link
-            or any(f.kind == "HYPERLINK" for f in self._fields)
-            or (name_of(run.getparent()) == "hyperlink")
-        )
+        linked = said.link or any(f.kind == "HYPERLINK" for f in self._fields)
+        linked = linked or name_of(run.getparent()) == "hyperlink"
         made = etree.Element(f"{{{W}}}rPr")
         if why:
             etree.SubElement(made, f"{{{W}}}rStyle").set(f"{{{W}}}val", _STYLE_OF[why])
@@ -287,16 +299,31 @@ class Preparer:
             etree.SubElement(made, f"{{{W}}}i")
         if said.bold:
             etree.SubElement(made, f"{{{W}}}b")
-        if _is_on(rpr, "strike") or _is_on(rpr, "dstrike"):
-            self.prepared.struck += len("".join(_text_of(run).split())) if not why else 0
-        if (raised := _child(rpr, "vertAlign")) is not None:
-            made.append(raised)
+        if struck and not why:
+            self.prepared.struck += len("".join(_text_of(run).split()))
+        if raised:
+            etree.SubElement(made, f"{{{W}}}vertAlign").set(f"{{{W}}}val", raised)
         if rpr is not None:
             run.remove(rpr)
         if len(made):
             run.insert(0, made)
         self._draw(run)
         return NONE if why else said
+
+    def _said(
+        self, rpr: etree._Element | None, base: Properties
+    ) -> tuple[Properties, str | None, bool]:
+        """What holds for the words of a run, whether they are raised, and struck through."""
+        if rpr is None:
+            return base, None, False
+        key = etree.tostring(rpr, with_tail=False), id(base)
+        if key not in self._known:
+            if len(self._known) > _KNOWN:
+                self._known.clear()
+            own = _run_properties(rpr).over(self.styles.of(value_of(_child(rpr, "rStyle"))))
+            struck = bool(_is_on(rpr, "strike") or _is_on(rpr, "dstrike"))
+            self._known[key] = own.over(base), value_of(_child(rpr, "vertAlign")), struck
+        return self._known[key]
 
     def _speaks(self, language: str | None, run: etree._Element) -> bool:
         """Whether a run is to be marked with its language."""
@@ -355,16 +382,6 @@ def _join_runs(paragraph: etree._Element) -> None:
             paragraph.remove(run)
         else:
             above, alike = (words[0] if plain else None), said
-
-
-def _runs_of(paragraph: etree._Element) -> Iterator[etree._Element]:
-    """The runs of a paragraph, not those of paragraphs in it."""
-    for child in paragraph:
-        name = name_of(child)
-        if name == "r":
-            yield child
-        if name not in ("p", "pPr", "rPr", "t", "tbl", "txbxContent"):
-            yield from _runs_of(child)
 
 
 def _text_of(run: etree._Element) -> str:
