@@ -128,7 +128,6 @@ def _of_block(block: etree._Element) -> Properties:
 def _of_words(words: etree._Element, base: Properties) -> Properties:
     weight, slant = words.get(f"{_FO}font-weight"), words.get(f"{_FO}font-style")
     line, shown = words.get(f"{_STYLE}text-underline-style"), value_of(words, "display")
-    shouted = words.get(f"{_FO}text-transform")
     size = words.get(f"{_FO}font-size", "")
     points = _points(size)
     if points is None and re.fullmatch(r"\d{1,3}%", size):
@@ -139,7 +138,6 @@ def _of_words(words: etree._Element, base: Properties) -> Properties:
         bold=None if weight is None else weight not in ("normal", "100", "200", "300", "400"),
         italic=None if slant is None else slant != "normal",
         underline=None if line is None else line != "none",
-        capitals=None if shouted is None else shouted == "uppercase",
         hidden=None if shown is None else shown == "none",
         size=points,
         language=tag if LANGUAGE.fullmatch(tag) and language not in ("none", "zxx") else None,

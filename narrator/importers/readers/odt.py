@@ -57,6 +57,8 @@ _INLINE_LEFT = {
 _ROWS = names("table-header-rows table-rows table-row-group")
 _BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(_LISTS)
 _MATH = "http://www.w3.org/1998/Math/MathML"
+_ELEMENTS = 500_000
+"""Elements of a text. A long novel has 100,000."""
 _ASIDE = "header or footer of a page"
 
 
@@ -111,6 +113,8 @@ def _pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
     text = next(parts.content.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"), None)
     if text is None:
         raise ImportFailed(Problem(path, None, "has no text; is it another OpenDocument file?"))
+    if sum(1 for _ in text.iter()) > _ELEMENTS:
+        raise ImportFailed(Problem(path, None, "has more elements than a book needs"))
     styles = OdfStyles([parts.content, *([] if parts.styles is None else [parts.styles])])
     facts = _facts(parts.meta)
     language = facts.language or styles.default.language

@@ -44,7 +44,6 @@ class Properties:
     bold: bool | None = None
     italic: bool | None = None
     underline: bool | None = None
-    capitals: bool | None = None
     hidden: bool | None = None
     size: float | None = None
     language: str | None = None

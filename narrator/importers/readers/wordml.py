@@ -108,7 +108,6 @@ def _run_properties(rpr: etree._Element | None) -> Properties:
         bold=_is_on(rpr, "b"),
         italic=_is_on(rpr, "i"),
         underline=drawn,
-        capitals=_is_on(rpr, "caps"),
         hidden=_is_on(rpr, "vanish"),
         size=None if size is None else size / 2,
         language=language if language and _LANGUAGE.fullmatch(language) else None,
