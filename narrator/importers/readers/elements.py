@@ -1,0 +1,169 @@
+"""What XHTML says of its elements: names, types, classes, styles, and the text in them.
+
+Knows one element and what is around it, not blocks, and not how a document is walked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from narrator.importers.book import count_words, names
+from narrator.importers.readers.archive import types_of
+
+LEFT = "data-narrator-left"
+"""Attribute that readers of other formats give to what is left out: why."""
+SOURCE = "data-narrator-source"
+"""Attribute that they give to what begins at another place of the source: which, for people."""
+BLOCKS = names(
+    "address article aside blockquote body caption center dd details div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
+    "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
+)
+SILENT = names("script style head template")
+"""Elements whose text is not the book's."""
+SHOWN = names("img image")
+"""Pictures whose alternative text is the source's, as its words are."""
+PICTURES = names("svg img image object video audio canvas iframe math picture")
+_TEX = re.compile(r"[\\{}^_$]")
+_PLAIN_MATH = names("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
+_PAGE = names("pagebreak doc-pagebreak")
+PAGE_CLASS = re.compile(r"\b(page-?(num(ber)?|no|break)|pagenum\w*)\b", re.IGNORECASE)
+HEADING_TYPE = names("title subtitle ordinal fulltitle halftitle label covertitle")
+_HEADING_CLASS = re.compile(
+    r"\b((chapter|chap|ch|part|book|section)[-_]?(title|subtitle|num(ber)?|no|head(ing)?|name|label)|"
+    r"(heading|cn|ct|cst|pn|pt))\d?\b",
+    re.IGNORECASE,
+)
+_CAPTION_CLASS = re.compile(r"\b(fig)?caption\b", re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_CODE_CLASS = re.compile(
+    r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
+    re.IGNORECASE,
+)
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def name_of(element: etree._Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def level_of(element: etree._Element) -> int:
+    heading = re.fullmatch(r"h([1-6])", name_of(element))
+    return int(heading[1]) if heading else 0
+
+
+def language_of(element: etree._Element) -> str | None:
+    """What an element or the nearest around it says that it is in."""
+    for one in (element, *element.iterancestors()):
+        if language := one.get(LANG) or one.get("lang"):
+            return str(language).strip()
+    return None
+
+
+def texts_of(element: etree._Element) -> Iterator[str]:
+    """The text nodes in an element."""
+    return (piece for piece in _pieces(element) if piece)
+
+
+def runs_of(element: etree._Element) -> Iterator[str]:
+    """The text of an element, in pieces that blocks part."""
+    run: list[str] = []
+    for piece in (*_pieces(element), None):
+        if piece is None:
+            yield "".join(run)
+            run.clear()
+        else:
+            run.append(piece)
+
+
+def _pieces(element: etree._Element) -> Iterator[str | None]:
+    """Text nodes, and None at the borders of blocks."""
+    name = name_of(element)
+    if not name or name in SILENT:
+        return
+    border = name in BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
+    if border:
+        yield None
+    if name in SHOWN:
+        yield element.get("alt", "")
+    yield element.text or ""
+    for child in element:
+        yield from _pieces(child)
+        yield child.tail or ""
+    if border:
+        yield None
+
+
+def said_of_formula(element: etree._Element, alt: str) -> str | None:
+    """What is spoken for a formula: its alternative text in words, or a plain row of signs."""
+    notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
+    written = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
+    words = next((text.strip() for text in written if text.strip() and not _TEX.search(text)), None)
+    if words is not None:
+        return " ".join(words.split())
+    if name_of(element) != "math" or not is_plain_formula(element):
+        return None
+    leaves = (e for e in element.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext"))
+    signs = " ".join(" ".join("".join(leaf.itertext()).split()) for leaf in leaves)
+    return signs.strip() or None
+
+
+def is_code(element: etree._Element) -> bool:
+    """Whether lines as they stand are of a program, not of verse."""
+    inside = [child for child in element if name_of(child)]
+    whole = len(inside) == 1 and name_of(inside[0]) in ("code", "samp", "kbd")
+    return whole or any(
+        _CODE_CLASS.search(one.get("class", ""))
+        for one in (element, element.getparent())
+        if one is not None and name_of(one) != "body"
+    )
+
+
+def is_plain_formula(element: etree._Element) -> bool:
+    """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
+    inside = {name_of(e) for e in element.iter("{*}*")}
+    return inside <= _PLAIN_MATH and not inside & {"annotation", "annotation-xml"}
+
+
+def is_hidden(element: etree._Element) -> bool:
+    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style", "")))
+
+
+def is_page_mark(types: list[str], classes: str) -> bool:
+    return bool(_PAGE.intersection(types) or PAGE_CLASS.search(classes))
+
+
+def is_caption(element: etree._Element, name: str, classes: str) -> bool:
+    """Whether an element says what a picture beside it shows."""
+    if name != "figcaption" and not _CAPTION_CLASS.search(classes):
+        return False
+    parent = element.getparent()
+    return parent is not None and any(name_of(e) in PICTURES for e in parent.iter("{*}*"))
+
+
+def is_heading(name: str, types: list[str], classes: str) -> bool:
+    if re.fullmatch(r"h[1-6]", name):
+        return True
+    bare = {word.rpartition(":")[2] for word in types}
+    return name in ("p", "div") and bool(
+        HEADING_TYPE.intersection(bare) or (name == "p" and _HEADING_CLASS.search(classes))
+    )
+
+
+def is_subtitle(element: etree._Element) -> bool:
+    return "subtitle" in f"{types_of(element)} {element.get('class', '')}".lower()
+
+
+def is_lines(element: etree._Element) -> bool:
+    """Whether all children are short blocks without breaks: lines of verse, marked one by one."""
+    children = [child for child in element if name_of(child)]
+    return len(children) > 1 and all(
+        name_of(child) in ("div", "p")
+        and not any(name_of(e) in BLOCKS or name_of(e) == "br" for e in child.iterdescendants("{*}*"))
+        and count_words("".join(child.itertext())) <= 20
+        for child in children
+    )

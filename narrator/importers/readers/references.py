@@ -1,0 +1,133 @@
+"""Notes of an XHTML document: which links refer to one, and which elements hold it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from lxml import etree
+
+from narrator.importers.book import count_characters, count_words, names
+from narrator.importers.readers.archive import resolve, types_of
+from narrator.importers.readers.elements import BLOCKS, LEFT, level_of, name_of, texts_of
+
+_NOTE_REFERENCE = names("noteref doc-noteref annoref")
+_NOTE_REFERENCE_CLASS = re.compile(
+    r"\b(note-?ref|(foot|end)?note-?(ref(erence)?|call|link|anchor)|fn-?(ref|anchor|call)|"
+    r"fnanchor)\b",
+    re.IGNORECASE,
+)
+_NO_NOTES = names("body html ol ul dl")
+_NOTE_WORDS = 1000
+"""What a reference points to is a note only if it has no more words."""
+_NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
+_NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
+
+
+def note_targets(
+    root: etree._Element, path: str, called: set[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Document and id that each note reference in a document leads to.
+
+    `called` are the places of references so far: what leads to one of them leads back from a note.
+    """
+    body = next(root.iter("{*}body"), root)
+    for link in body.iter("{*}a"):
+        if not link.get("href") or not is_reference(link) or _is_within_left(link):
+            continue
+        target = resolve(path, link.get("href", ""))
+        if target not in called:
+            called.update((path, anchor) for anchor in _anchors_of(link))
+            yield target
+
+
+def _is_within_left(link: etree._Element) -> bool:
+    return any(one.get(LEFT) is not None for one in (link, *link.iterancestors()))
+
+
+def _anchors_of(link: etree._Element) -> Iterator[str]:
+    """The ids by which what leads back from a note means a reference."""
+    parent = link.getparent()
+    around = [parent] if parent is not None and name_of(parent) in ("sup", "span") else []
+    for element in (*around, *link.iter("{*}*")):
+        yield from filter(None, (element.get("id"), element.get("name")))
+
+
+def keys_of(path: str, element: etree._Element) -> Iterator[str]:
+    """What references call a note: the ids in it."""
+    ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
+    holder = element.getparent()
+    if holder is not None and name_of(holder) in ("li", "aside"):
+        ids.add(holder.get("id"))
+    return (f"{path}#{found}" for found in sorted(filter(None, ids)))
+
+
+def targets_of(path: str, element: etree._Element) -> Iterator[str]:
+    """The keys of the notes that a reference leads to."""
+    for link in element.iter("{*}a"):
+        target, fragment = resolve(path, link.get("href", ""))
+        yield f"{target or path}#{fragment}"
+
+
+def is_reference(link: etree._Element) -> bool:
+    """Whether a link leads to a note: its markup says so, or it is a raised or bracketed mark."""
+    types, classes = types_of(link).split(), link.get("class", "")
+    if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
+        return True
+    target, _, fragment = link.get("href", "").partition("#")
+    text = "".join(link.itertext()).strip()
+    if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
+        return False
+    parent = link.getparent()
+    raised = (parent is not None and name_of(parent) == "sup") or any(
+        True for _ in link.iter("{*}sup")
+    )
+    return raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
+
+
+def is_reference_around(element: etree._Element) -> bool:
+    """Whether a raised element holds a note reference and nothing else."""
+    links = list(element.iter("{*}a"))
+    if not links or not all(is_reference(link) for link in links):
+        return False
+    inside = sum(count_characters(text) for link in links for text in texts_of(link))
+    return sum(count_characters(text) for text in texts_of(element)) <= inside + 2 * len(links)
+
+
+def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
+    """The elements that hold the notes with these ids, each no larger than a note is."""
+    bodies: set[etree._Element] = set()
+    for element in body.iter("{*}*") if notes else ():
+        if element.get("id") not in notes and element.get("name") not in notes:
+            continue
+        holder = _note_holder(element)
+        if holder is None or level_of(holder) or name_of(holder) in _NO_NOTES:
+            continue
+        held = [holder]
+        if name_of(holder) == "dt":
+            # Number and text of a note, side by side.
+            held += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
+        words = sum(count_words("".join(part.itertext())) for part in held)
+        if words <= _NOTE_WORDS and not any(map(_holds_heading, held)):
+            bodies.update(held)
+    return bodies
+
+
+def _note_holder(element: etree._Element) -> etree._Element | None:
+    """The block that an element is or stands in, or the list item that this begins."""
+    holder: etree._Element | None = element
+    while holder is not None and name_of(holder) not in BLOCKS:
+        holder = holder.getparent()
+    itemised = holder is not None and name_of(holder) == "p" and _is_item(holder)
+    return holder.getparent() if holder is not None and itemised else holder
+
+
+def _is_item(paragraph: etree._Element) -> bool:
+    """Whether a paragraph is the beginning of a list item or a note's own element."""
+    parent = paragraph.getparent()
+    return parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+
+
+def _holds_heading(element: etree._Element) -> bool:
+    return any(level_of(e) for e in element.iter("{*}*"))
