@@ -15,6 +15,7 @@ from narrator.importers.readers.archive import types_of
 
 LEFT = "data-narrator-left"
 """Attribute that readers of other formats give to what is left out: why."""
+INCOMPLETE = "formula without alternative text, whose sentence is incomplete"
 SOURCE = "data-narrator-source"
 """Attribute that they give to what begins at another place of the source: which, for people."""
 BLOCKS = names(
@@ -163,7 +164,9 @@ def is_lines(element: etree._Element) -> bool:
     children = [child for child in element if name_of(child)]
     return len(children) > 1 and all(
         name_of(child) in ("div", "p")
-        and not any(name_of(e) in BLOCKS or name_of(e) == "br" for e in child.iterdescendants("{*}*"))
+        and not any(
+            name_of(e) in BLOCKS or name_of(e) == "br" for e in child.iterdescendants("{*}*")
+        )
         and count_words("".join(child.itertext())) <= 20
         for child in children
     )

@@ -2,7 +2,7 @@
 
 Menus, forms, comments, what browsers do not show; running heads, comments and tracked deletions of
 word processors; preface of an archive of stories, notice of a library. Marks elements with
-`xhtml.LEFT` and changes no word. What holds most of a page is never furniture.
+`elements.LEFT` and changes no word. What holds most of a page is never furniture.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from lxml import etree
 from narrator.importers import matter
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
+from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.references import note_targets
 from narrator.importers.readers.sheets import name_of
-from narrator.importers.readers.xhtml import LEFT, note_targets
 
 _MENU = "menu or tool of a web page"
 _ASIDE = "beside the text of a web page"

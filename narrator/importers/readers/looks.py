@@ -18,7 +18,7 @@ from narrator.importers import matter
 from narrator.importers.book import count_words
 from narrator.importers.headings import PART, Heading, is_title, read_heading
 from narrator.importers.prose import is_scene_break
-from narrator.importers.readers.xhtml import LEFT
+from narrator.importers.readers.elements import LEFT
 
 _CONTENTS = "table of contents"
 _LONGEST = 15

@@ -22,7 +22,8 @@ from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.languages import keep_foreign
 from narrator.importers.matter import BookContext, kind_of_type
 from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry
-from narrator.importers.readers.xhtml import Document, note_targets, read_document
+from narrator.importers.readers.references import note_targets
+from narrator.importers.readers.xhtml import Document, read_document
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -34,8 +35,8 @@ class SourcePage:
     path: str
     """Its name, by which links and the table of contents mean it, and which is told."""
     root: etree._Element
-    """XHTML, its elements in any namespace. What carries `xhtml.LEFT` is left out, for the reason
-    that the attribute says; `xhtml.SOURCE` says where an element and what follows it stands."""
+    """XHTML, its elements in any namespace. What carries `elements.LEFT` is left out, for what the
+    attribute says; `elements.SOURCE` says where an element and what follows it stands."""
     aside: str | None = None
     """Why it stands outside of the reading order, if it does."""
 

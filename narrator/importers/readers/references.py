@@ -109,7 +109,7 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
             # Number and text of a note, side by side.
             held += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
         words = sum(count_words("".join(part.itertext())) for part in held)
-        if words <= _NOTE_WORDS and not any(map(_holds_heading, held)):
+        if words <= _NOTE_WORDS and not any(map(holds_heading, held)):
             bodies.update(held)
     return bodies
 
@@ -126,8 +126,10 @@ def _note_holder(element: etree._Element) -> etree._Element | None:
 def _is_item(paragraph: etree._Element) -> bool:
     """Whether a paragraph is the beginning of a list item or a note's own element."""
     parent = paragraph.getparent()
-    return parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+    return (
+        parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+    )
 
 
-def _holds_heading(element: etree._Element) -> bool:
+def holds_heading(element: etree._Element) -> bool:
     return any(level_of(e) for e in element.iter("{*}*"))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 
 from lxml import etree
 
+from narrator.importers.readers.elements import LEFT
 from narrator.importers.readers.looks import ParagraphLook
-from narrator.importers.readers.xhtml import LEFT
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HEADING = re.compile(

@@ -17,9 +17,9 @@ from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
 from narrator.importers.book import names
+from narrator.importers.readers.elements import INCOMPLETE
 from narrator.importers.readers.looks import ParagraphLook
 from narrator.importers.readers.styles import NONE, Properties, look_of, named
-from narrator.importers.readers.xhtml import INCOMPLETE
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 DELETED = "deleted by a tracked change"

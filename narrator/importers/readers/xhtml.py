@@ -7,10 +7,9 @@ note, page number), not where chapters begin and end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
 
 from lxml import etree
 
@@ -21,12 +20,41 @@ from narrator.importers.book import Choices, count_characters, count_words, name
 from narrator.importers.matter import kind_of_type, reason
 from narrator.importers.prose import BREAK, StyledSpan, is_scene_break, paragraphs, plain
 from narrator.importers.readers import stage
-from narrator.importers.readers.archive import resolve, types_of
-
-LEFT = "data-narrator-left"
-"""Attribute that readers of other formats give to what is left out: why."""
-SOURCE = "data-narrator-source"
-"""Attribute that they give to what begins at another place of the source: which, for people."""
+from narrator.importers.readers.archive import types_of
+from narrator.importers.readers.elements import (
+    BLOCKS,
+    HEADING_TYPE,
+    INCOMPLETE,
+    LANG,
+    LEFT,
+    PAGE_CLASS,
+    PICTURES,
+    SHOWN,
+    SILENT,
+    SOURCE,
+    is_caption,
+    is_code,
+    is_heading,
+    is_hidden,
+    is_lines,
+    is_page_mark,
+    is_plain_formula,
+    is_subtitle,
+    language_of,
+    level_of,
+    name_of,
+    runs_of,
+    said_of_formula,
+    texts_of,
+)
+from narrator.importers.readers.references import (
+    holds_heading,
+    is_reference,
+    is_reference_around,
+    keys_of,
+    note_bodies,
+    targets_of,
+)
 
 _DEEPEST = 6
 """Quotations and lists inside each other; what is nested deeper is written at this depth."""
@@ -46,41 +74,15 @@ class Document:
     """Of the body, counted apart from the blocks."""
 
 
-_BLOCKS = names(
-    "address article aside blockquote body caption center dd details div dl dt fieldset "
-    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
-    "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
-)
 _SECTIONS = names("article aside body div main section")
-_SILENT = names("script style head template")
-"""Elements whose text is not the book's."""
-_SHOWN = names("img image")
-"""Pictures whose alternative text is the source's, as its words are."""
-_PICTURES = names("svg img image object video audio canvas iframe math picture")
 _EM = names("em i cite dfn var")
 _STRONG = names("strong b")
 
 _NOTE_BODY = names("footnote endnote rearnote note doc-footnote doc-endnote")
 _NOTE_CLASS = re.compile(r"\b(foot|end)notes?(-?(body|text|content))?\b", re.IGNORECASE)
-_NOTE_REFERENCE = names("noteref doc-noteref annoref")
-_NOTE_REFERENCE_CLASS = re.compile(
-    r"\b(note-?ref|(foot|end)?note-?(ref(erence)?|call|link|anchor)|fn-?(ref|anchor|call)|"
-    r"fnanchor)\b",
-    re.IGNORECASE,
-)
-_NO_NOTES = names("body html ol ul dl")
-_NOTE_WORDS = 1000
-"""What a reference points to is a note only if it has no more words."""
-_NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
-_NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
 _SENTENCE = 120
 """Characters of a paragraph by which it is found again."""
 _FORMULA_CLASS = re.compile(r"\b(math|formula|equation|tex|latex)\b", re.IGNORECASE)
-INCOMPLETE = "formula without alternative text, whose sentence is incomplete"
-_TEX = re.compile(r"[\\{}^_$]")
-_PLAIN_MATH = names("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
-_PAGE = names("pagebreak doc-pagebreak")
-_PAGE_CLASS = re.compile(r"\b(page-?(num(ber)?|no|break)|pagenum\w*)\b", re.IGNORECASE)
 _BREAK_CLASS = re.compile(
     r"(scene|section|thought|time|context|text|line|space)[-_]?(break|separator)|ornament|asterism|"
     r"separator|dinkus|fleuron|divider|\btb\b",
@@ -92,23 +94,11 @@ _SPACE_CLASS = re.compile(
     re.IGNORECASE,
 )
 _VERSE = re.compile(r"\b(poem|poetry|verse|stanza|line-?group|lg|song|lyrics?)\b", re.IGNORECASE)
-_HEADING_TYPE = names("title subtitle ordinal fulltitle halftitle label covertitle")
-_HEADING_CLASS = re.compile(
-    r"\b((chapter|chap|ch|part|book|section)[-_]?(title|subtitle|num(ber)?|no|head(ing)?|name|label)|"
-    r"(heading|cn|ct|cst|pn|pt))\d?\b",
-    re.IGNORECASE,
-)
 _NUMBER_CLASS = re.compile(r"\b((chapter|chap|ch)?[-_]?num(ber)?|label|ordinal)\b", re.IGNORECASE)
-_CAPTION_CLASS = re.compile(r"\b(fig)?caption\b", re.IGNORECASE)
 _BOILERPLATE = re.compile(r"\b(pg-boilerplate|pg-header|pg-footer|pgheader|pgfooter)\b")
-_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
 _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
-_CODE_CLASS = re.compile(
-    r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
-    re.IGNORECASE,
-)
 _PICTURE = "picture"
 _APART = 80
 """Characters at a paragraph's beginning that may be a name with what stands beside it."""
@@ -131,8 +121,8 @@ def read_document(
     """
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
-    language = body.get(_LANG) or root.get(_LANG) or root.get("lang")
-    reader = _BodyWalker(path, _note_bodies(body, notes), is_internal, known, choices)
+    language = body.get(LANG) or root.get(LANG) or root.get("lang")
+    reader = _BodyWalker(path, note_bodies(body, notes), is_internal, known, choices)
     reader.block(body)
     return Document(
         path,
@@ -140,40 +130,8 @@ def read_document(
         language,
         tuple(reader.blocks),
         tuple(reader.anchors),
-        sum(count_characters(text) for text in _texts(body)),
+        sum(count_characters(text) for text in texts_of(body)),
     )
-
-
-def note_targets(
-    root: etree._Element, path: str, called: set[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    """Document and id that each note reference in a document leads to.
-
-    `called` are the places of references so far: what leads to one of them leads back from a note.
-    """
-    body = next(root.iter("{*}body"), root)
-    for link in body.iter("{*}a"):
-        if not link.get("href") or not _is_note_reference(link) or _is_within_left(link):
-            continue
-        target = resolve(path, link.get("href", ""))
-        if target not in called:
-            called.update((path, anchor) for anchor in _anchors_of(link))
-            yield target
-
-
-def _is_within_left(link: etree._Element) -> bool:
-    return any(one.get(LEFT) is not None for one in (link, *link.iterancestors()))
-
-
-def _anchors_of(link: etree._Element) -> Iterator[str]:
-    """The ids by which what leads back from a note means a reference."""
-    parent = link.getparent()
-    around = [parent] if parent is not None and _name(parent) in ("sup", "span") else []
-    for element in (*around, *link.iter("{*}*")):
-        yield from filter(None, (element.get("id"), element.get("name")))
-
-
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class _BodyWalker:
@@ -222,7 +180,7 @@ class _BodyWalker:
         if not self.rows:
             self.flush()
         self.source = element.get(SOURCE) or self.source
-        name, types, classes = _name(element), types_of(element).split(), element.get("class", "")
+        name, types, classes = name_of(element), types_of(element).split(), element.get("class", "")
         if why := self._why_left(element, name, types, classes):
             self.leave(element, why)
             return
@@ -284,16 +242,16 @@ class _BodyWalker:
             return "header or footer of a page"
         if _BOILERPLATE.search(f"{classes} {element.get('id', '')}"):
             return "notice of Project Gutenberg"
-        if _is_page_mark(types, classes):
+        if is_page_mark(types, classes):
             return "page number"
-        if self.choices.pictures == "omit" and _is_caption(element, name, classes):
+        if self.choices.pictures == "omit" and is_caption(element, name, classes):
             return "caption of a picture"
-        if self.choices.code == "omit" and name == "pre" and _is_code(element):
+        if self.choices.code == "omit" and name == "pre" and is_code(element):
             return "code"
-        return "hidden" if _is_hidden(element) else None
+        return "hidden" if is_hidden(element) else None
 
     def _inside(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
-        if name == "hgroup" or _is_heading(name, types, classes):
+        if name == "hgroup" or is_heading(name, types, classes):
             self._heading(element, name)
         elif name == "blockquote":
             self._contained(Container("> ", "> "), partial(self.children, element))
@@ -305,7 +263,7 @@ class _BodyWalker:
             self.preformatted -= 1
         elif name == "table":
             self._table(element)
-        elif _VERSE.search(f"{classes} {' '.join(types)}") and _is_lines(element):
+        elif _VERSE.search(f"{classes} {' '.join(types)}") and is_lines(element):
             self._text(element.text)
             for child in element:
                 self._anchor(child)
@@ -323,15 +281,15 @@ class _BodyWalker:
             self.flush()
             self.strong -= self.heading is None
             return
-        levels = [_level(e) for e in element.iter("{*}*") if _level(e)]
+        levels = [level_of(e) for e in element.iter("{*}*") if level_of(e)]
         block = self.heading = Block("heading", self.source, level=min(levels, default=2))
         self.children(element)
         self.flush()
         self.heading = None
         above = self.blocks[-1] if self.blocks else None
-        if above is not None and above.kind == "heading" and _is_subtitle(element):
+        if above is not None and above.kind == "heading" and is_subtitle(element):
             above.take(block)
-        elif block.lines or any(_name(e) in _PICTURES for e in element.iter("{*}*")):
+        elif block.lines or any(name_of(e) in PICTURES for e in element.iter("{*}*")):
             self._add(block)
         self._add_left()
 
@@ -351,7 +309,7 @@ class _BodyWalker:
         ordered = ordered and "none" not in element.get("style", "")
         self._text(element.text)
         for child in element:
-            if _name(child) == "li":
+            if name_of(child) == "li":
                 marker = f"{number}. " if ordered else "- "
                 number += 1
                 item = Container(marker, " " * len(marker))
@@ -375,9 +333,9 @@ class _BodyWalker:
             return
         self._text(element.text)
         for part in element:
-            if _name(part) in ("tr", "tbody", "thead", "tfoot"):
-                rows_of_part = [part] if _name(part) == "tr" else list(part)
-                self._text(None if _name(part) == "tr" else part.text)
+            if name_of(part) in ("tr", "tbody", "thead", "tfoot"):
+                rows_of_part = [part] if name_of(part) == "tr" else list(part)
+                self._text(None if name_of(part) == "tr" else part.text)
                 for row in rows_of_part:
                     self._row(row)
                     self._text(row.tail if row is not part else None)
@@ -422,7 +380,7 @@ class _BodyWalker:
         ]
         if any(_BREAK_CLASS.search(words) or is_scene_break(words) for words in said):
             self._add(Block("scene", self.source))
-        elif not pictures and _name(element) == "p":
+        elif not pictures and name_of(element) == "p":
             inner = "".join(element.itertext())
             if "\xa0" in inner or next(element.iter("{*}br"), None) is not None:
                 self._add(Block("gap", self.source))
@@ -475,7 +433,7 @@ class _BodyWalker:
     # -- inside a paragraph ------------------------------------------------------------------------
 
     def children(self, element: etree._Element) -> None:
-        around, self.language = self.language, _language_of(element)
+        around, self.language = self.language, language_of(element)
         self._text(element.text)
         for child in element:
             self.node(child)
@@ -483,10 +441,10 @@ class _BodyWalker:
         self.language = around
 
     def node(self, element: etree._Element) -> None:
-        name = _name(element)
-        if not name or name in _SILENT:
+        name = name_of(element)
+        if not name or name in SILENT:
             return
-        if name in _BLOCKS:
+        if name in BLOCKS:
             self.block(element)
         elif name == "br":
             self.spans.append(BREAK)
@@ -494,7 +452,7 @@ class _BodyWalker:
         elif name == "hr":
             self.flush()
             self._anchor(element)
-            if not (_PAGE_CLASS.search(element.get("class", "")) or _is_hidden(element)):
+            if not (PAGE_CLASS.search(element.get("class", "")) or is_hidden(element)):
                 self._add(Block("scene", self.source))
             self.children(element)
         else:
@@ -505,19 +463,19 @@ class _BodyWalker:
         self._anchor(element)
         if why := element.get(LEFT):
             self.leave(element, why)
-        elif name in _PICTURES:
+        elif name in PICTURES:
             self._picture(element, name)
         elif name in ("rt", "rp", "rtc"):
             self.leave(element, "ruby annotation")
-        elif _is_page_mark(types, classes):
+        elif is_page_mark(types, classes):
             self.leave(element, "page number")
-        elif (name == "a" and _is_note_reference(element)) or (
-            name == "sup" and _is_reference_around(element)
+        elif (name == "a" and is_reference(element)) or (
+            name == "sup" and is_reference_around(element)
         ):
             self.leave(element, "reference to a note")
         elif _NOTE_BODY.intersection(types):
             self.leave(element, "note")
-        elif _is_hidden(element):
+        elif is_hidden(element):
             self.leave(element, "hidden")
         else:
             self._styled(element, name, types, classes)
@@ -549,7 +507,7 @@ class _BodyWalker:
         self.em -= em
         self.strong -= strong
         self.links -= link
-        number = _HEADING_TYPE.intersection(types) - {"title"} or _NUMBER_CLASS.search(classes)
+        number = HEADING_TYPE.intersection(types) - {"title"} or _NUMBER_CLASS.search(classes)
         if self.heading is not None and number:
             self.spans.append(BREAK)
 
@@ -577,14 +535,14 @@ class _BodyWalker:
 
     def _formula(self, element: etree._Element, alt: str) -> None:
         """A formula by its alternative text, or by its own where it is a plain row of signs."""
-        said = _said_of_formula(element, alt)
+        said = said_of_formula(element, alt)
         if said is None:
             self.leave(element, INCOMPLETE)
-        elif _name(element) in _SHOWN:
+        elif name_of(element) in SHOWN:
             self._span(f" {said} ")
-        elif _is_plain_formula(element) and not alt:
+        elif is_plain_formula(element) and not alt:
             self.spans.append(StyledSpan(f" {said} "))
-            self.added += count_characters(said) - sum(map(count_characters, _texts(element)))
+            self.added += count_characters(said) - sum(map(count_characters, texts_of(element)))
         else:
             self.spans.append(StyledSpan(" "))
             self._add_text(said)
@@ -596,11 +554,11 @@ class _BodyWalker:
         if why == "note" and self._holds_notes(element):
             self._leave_notes(element)
             return
-        text = seen(" ".join(_runs(element)))
+        text = seen(" ".join(runs_of(element)))
         block = left_out(self.source, hyphens.join(text, self.known), why)
         block.characters = count_characters(text)
-        block.note = tuple(_keys(self.path, element)) if why == "note" else ()
-        block.refs = tuple(_targets(self.path, element)) if why == "reference to a note" else ()
+        block.note = tuple(keys_of(self.path, element)) if why == "note" else ()
+        block.refs = tuple(targets_of(self.path, element)) if why == "reference to a note" else ()
         if self.spans or self.heading is not None:
             if block.characters:
                 self.left.append(block)
@@ -614,13 +572,13 @@ class _BodyWalker:
     def _holds_notes(self, element: etree._Element) -> bool:
         """Whether an element is no note, but holds several, or has a heading above one."""
         held = sum(one in self.notes for one in element.iterdescendants("{*}*"))
-        return held > 1 or (held == 1 and element not in self.notes and _holds_heading(element))
+        return held > 1 or (held == 1 and element not in self.notes and holds_heading(element))
 
     def _leave_notes(self, element: etree._Element) -> None:
         """Set aside what holds several notes, each by itself."""
         self._add(left_out(self.source, seen(element.text or ""), "note"))
         for child in element:
-            if _name(child):
+            if name_of(child):
                 self.leave(child, "note")
             self._add(left_out(self.source, seen(child.tail or ""), "note"))
 
@@ -654,208 +612,3 @@ class _BodyWalker:
         for name in (element.get("id"), element.get("name")):
             if name:
                 self.anchors.append(name)
-
-
-# -- what markup says ------------------------------------------------------------------------------
-
-
-def _name(element: etree._Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
-
-
-def _level(element: etree._Element) -> int:
-    heading = re.fullmatch(r"h([1-6])", _name(element))
-    return int(heading[1]) if heading else 0
-
-
-def _language_of(element: etree._Element) -> str | None:
-    """What an element or the nearest around it says that it is in."""
-    for one in (element, *element.iterancestors()):
-        if language := one.get(_LANG) or one.get("lang"):
-            return str(language).strip()
-    return None
-
-
-def _texts(element: etree._Element) -> Iterator[str]:
-    """The text nodes in an element."""
-    return (piece for piece in _pieces(element) if piece)
-
-
-def _runs(element: etree._Element) -> Iterator[str]:
-    """The text of an element, in pieces that blocks part."""
-    run: list[str] = []
-    for piece in (*_pieces(element), None):
-        if piece is None:
-            yield "".join(run)
-            run.clear()
-        else:
-            run.append(piece)
-
-
-def _pieces(element: etree._Element) -> Iterator[str | None]:
-    """Text nodes, and None at the borders of blocks."""
-    name = _name(element)
-    if not name or name in _SILENT:
-        return
-    border = name in _BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
-    if border:
-        yield None
-    if name in _SHOWN:
-        yield element.get("alt", "")
-    yield element.text or ""
-    for child in element:
-        yield from _pieces(child)
-        yield child.tail or ""
-    if border:
-        yield None
-
-
-def _said_of_formula(element: etree._Element, alt: str) -> str | None:
-    """What is spoken for a formula: its alternative text in words, or a plain row of signs."""
-    notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
-    written = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
-    words = next((text.strip() for text in written if text.strip() and not _TEX.search(text)), None)
-    if words is not None:
-        return " ".join(words.split())
-    if _name(element) != "math" or not _is_plain_formula(element):
-        return None
-    leaves = (e for e in element.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext"))
-    signs = " ".join(" ".join("".join(leaf.itertext()).split()) for leaf in leaves)
-    return signs.strip() or None
-
-
-def _is_code(element: etree._Element) -> bool:
-    """Whether lines as they stand are of a program, not of verse."""
-    inside = [child for child in element if _name(child)]
-    whole = len(inside) == 1 and _name(inside[0]) in ("code", "samp", "kbd")
-    return whole or any(
-        _CODE_CLASS.search(one.get("class", ""))
-        for one in (element, element.getparent())
-        if one is not None and _name(one) != "body"
-    )
-
-
-def _is_plain_formula(element: etree._Element) -> bool:
-    """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
-    inside = {_name(e) for e in element.iter("{*}*")}
-    return inside <= _PLAIN_MATH and not inside & {"annotation", "annotation-xml"}
-
-
-def _keys(path: str, element: etree._Element) -> Iterator[str]:
-    """What references call a note: the ids in it."""
-    ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
-    holder = element.getparent()
-    if holder is not None and _name(holder) in ("li", "aside"):
-        ids.add(holder.get("id"))
-    return (f"{path}#{found}" for found in sorted(filter(None, ids)))
-
-
-def _targets(path: str, element: etree._Element) -> Iterator[str]:
-    """The keys of the notes that a reference leads to."""
-    for link in element.iter("{*}a"):
-        target, fragment = resolve(path, link.get("href", ""))
-        yield f"{target or path}#{fragment}"
-
-
-def _is_hidden(element: etree._Element) -> bool:
-    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style", "")))
-
-
-def _is_page_mark(types: list[str], classes: str) -> bool:
-    return bool(_PAGE.intersection(types) or _PAGE_CLASS.search(classes))
-
-
-def _is_caption(element: etree._Element, name: str, classes: str) -> bool:
-    """Whether an element says what a picture beside it shows."""
-    if name != "figcaption" and not _CAPTION_CLASS.search(classes):
-        return False
-    parent = element.getparent()
-    return parent is not None and any(_name(e) in _PICTURES for e in parent.iter("{*}*"))
-
-
-def _is_heading(name: str, types: list[str], classes: str) -> bool:
-    if re.fullmatch(r"h[1-6]", name):
-        return True
-    bare = {word.rpartition(":")[2] for word in types}
-    return name in ("p", "div") and bool(
-        _HEADING_TYPE.intersection(bare) or (name == "p" and _HEADING_CLASS.search(classes))
-    )
-
-
-def _is_subtitle(element: etree._Element) -> bool:
-    return "subtitle" in f"{types_of(element)} {element.get('class', '')}".lower()
-
-
-def _is_note_reference(link: etree._Element) -> bool:
-    """Whether a link leads to a note: its markup says so, or it is a raised or bracketed mark."""
-    types, classes = types_of(link).split(), link.get("class", "")
-    if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
-        return True
-    target, _, fragment = link.get("href", "").partition("#")
-    text = "".join(link.itertext()).strip()
-    if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
-        return False
-    parent = link.getparent()
-    raised = (parent is not None and _name(parent) == "sup") or any(
-        True for _ in link.iter("{*}sup")
-    )
-    return raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
-
-
-def _is_reference_around(element: etree._Element) -> bool:
-    """Whether a raised element holds a note reference and nothing else."""
-    links = list(element.iter("{*}a"))
-    if not links or not all(_is_note_reference(link) for link in links):
-        return False
-    inside = sum(count_characters(text) for link in links for text in _texts(link))
-    return sum(count_characters(text) for text in _texts(element)) <= inside + 2 * len(links)
-
-
-def _note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
-    """The elements that hold the notes with these ids, each no larger than a note is."""
-    bodies: set[etree._Element] = set()
-    for element in body.iter("{*}*") if notes else ():
-        if element.get("id") not in notes and element.get("name") not in notes:
-            continue
-        holder = _note_holder(element)
-        if holder is None or _level(holder) or _name(holder) in _NO_NOTES:
-            continue
-        held = [holder]
-        if _name(holder) == "dt":
-            # Number and text of a note, side by side.
-            held += takewhile(lambda e: _name(e) == "dd", holder.itersiblings("{*}*"))
-        words = sum(count_words("".join(part.itertext())) for part in held)
-        if words <= _NOTE_WORDS and not any(map(_holds_heading, held)):
-            bodies.update(held)
-    return bodies
-
-
-def _note_holder(element: etree._Element) -> etree._Element | None:
-    """The block that an element is or stands in, or the list item that this begins."""
-    holder: etree._Element | None = element
-    while holder is not None and _name(holder) not in _BLOCKS:
-        holder = holder.getparent()
-    itemised = holder is not None and _name(holder) == "p" and _is_item(holder)
-    return holder.getparent() if holder is not None and itemised else holder
-
-
-def _is_item(paragraph: etree._Element) -> bool:
-    """Whether a paragraph is the beginning of a list item or a note's own element."""
-    parent = paragraph.getparent()
-    return parent is not None and _name(parent) in ("li", "aside", "dd") and parent[0] is paragraph
-
-
-def _holds_heading(element: etree._Element) -> bool:
-    return any(_level(e) for e in element.iter("{*}*"))
-
-
-def _is_lines(element: etree._Element) -> bool:
-    """Whether all children are short blocks without breaks: lines of verse, marked one by one."""
-    children = [child for child in element if _name(child)]
-    return len(children) > 1 and all(
-        _name(child) in ("div", "p")
-        and not any(_name(e) in _BLOCKS or _name(e) == "br" for e in child.iterdescendants("{*}*"))
-        and count_words("".join(child.itertext())) <= 20
-        for child in children
-    )

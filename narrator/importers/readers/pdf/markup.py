@@ -16,7 +16,7 @@ from lxml import etree
 from narrator.importers import hyphens
 from narrator.importers.chapters.outline import letters
 from narrator.importers.prose import is_ordinal
-from narrator.importers.readers import xhtml
+from narrator.importers.readers import elements
 from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.pdf.layout import Portion
@@ -57,7 +57,7 @@ def documents_of(
                 holder = etree.SubElement(body, "hgroup")
             element = _element(holder, part, is_hyphenated)
             element.set(
-                xhtml.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
+                elements.SOURCE, f"{name}, page {part.lines[0].page + 1}" if part.lines else path
             )
             for number in pointed.get(id(part), ()):
                 etree.SubElement(element, "a", id=f"entry-{number}")
@@ -191,7 +191,7 @@ def _element(body: etree._Element, part: Portion, is_hyphenated: bool) -> etree.
         return _row(body, part)
     element = etree.SubElement(body, "p")
     if part.kind == "left":
-        element.set(xhtml.LEFT, part.lines[0].left or "")
+        element.set(elements.LEFT, part.lines[0].left or "")
     _write(element, joined(part.lines, is_hyphenated))
     return element
 
@@ -260,7 +260,7 @@ def _write_mark(element: etree._Element, text: str, note: str) -> None:
     if note:
         link.set("href", f"#{note}")
     else:
-        link.set(xhtml.LEFT, MARK_LEFT)
+        link.set(elements.LEFT, MARK_LEFT)
     etree.SubElement(link, "sup").text = text
 
 
