@@ -168,8 +168,7 @@ class Outline:
         first = next(said, piece.blocks[0])
         if first.matter is not None and first.matter != "chapter":
             return first.matter
-        line = first.text if first.kind == "text" and len(first.lines) == 1 else ""
-        titled = matter.kind_of_title(piece.title or line)
+        titled = matter.kind_of_title(piece.title or _line(first))
         if titled or first.matter == "chapter":
             return titled or first.matter
         if piece.title and letters(piece.title) != letters(self.context.title):
@@ -179,6 +178,11 @@ class Outline:
         if piece.begins_document:
             return matter.kind_of_file(piece.blocks[0].source, piece.words)
         return None
+
+
+def _line(block: Block) -> str:
+    """The text of a paragraph of one line, which may be a title."""
+    return block.text if block.kind == "text" and len(block.lines) == 1 else ""
 
 
 def letters(text: str) -> str:

@@ -226,7 +226,6 @@ _TAGS = re.compile(
 )
 """What shows that a text which begins as HTML is HTML."""
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
-_SRT = re.compile(rf"\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}")
 _SLUG = re.compile(
     r"(?:\A|\n[ \t]*\n)[ \t]*(?:\d+[A-Z]?\.?[ \t]+)?(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. ]"
     r"(?=[^\na-z]*[A-Z]{2})[^\n]*"
@@ -236,10 +235,19 @@ _CUE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][A-Z0-9 .'’#-]+(?:\([^()\n]*\))?[ \t]
 _TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):", re.IGNORECASE)
 _ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
 _FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
-_JSON_FEED = re.compile(r'\s*\{.{0,2000}?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL)
-_MHTML = re.compile(r"^Content-Type:\s*multipart/related;", re.MULTILINE | re.IGNORECASE)
+_SIGNS: tuple[tuple[re.Pattern[str], Kind | str], ...] = (
+    (re.compile(r"\AWEBVTT"), "vtt"),
+    (re.compile(rf"\A\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}"), "srt"),
+    (re.compile(r'\A\s*\{.*?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL), "feed"),
+    (
+        re.compile(r"^Content-Type:\s*multipart/related;", re.MULTILINE | re.IGNORECASE),
+        "is a web archive (MHTML); save the page as HTML instead",
+    ),
+)
+"""What the first characters of a text say that it is."""
+_LATEX = re.compile(r"\\documentclass|\\begin\{document\}")
 _MAIL = 2000
-"""Characters that the head of a mail or a web archive has."""
+"""Characters in which such signs are looked for."""
 
 
 def _of_text(path: Path, data: bytes) -> Kind | str:
@@ -260,14 +268,9 @@ def _of_text(path: Path, data: bytes) -> Kind | str:
 
 def _of_signs(text: str) -> Kind | str | None:
     """What a text says of itself in its first words."""
-    if text.startswith("WEBVTT"):
-        return "vtt"
-    if _SRT.match(text):
-        return "srt"
-    if _JSON_FEED.match(text):
-        return "feed"
-    if _MHTML.search(text, 0, _MAIL):
-        return "is a web archive (MHTML); save the page as HTML instead"
+    signed = next((what for sign, what in _SIGNS if sign.search(text, 0, _MAIL)), None)
+    if signed is not None:
+        return signed
     found = _XML.match(text)
     root = next((r for r in _ROOTS if found and r.casefold() == found["root"].casefold()), None)
     if root is not None and not (root in ("document", "article") and _TAGS.search(text)):
@@ -277,9 +280,7 @@ def _of_signs(text: str) -> Kind | str | None:
         return "html"
     if text.lstrip().startswith("<?xml"):
         return "is XML of a kind that has no reader here; make EPUB or HTML of it"
-    if "\\documentclass" in text or "\\begin{document}" in text:
-        return f"is {_NAMES['.tex']}"
-    return None
+    return f"is {_NAMES['.tex']}" if _LATEX.search(text) else None
 
 
 def _of_habits(text: str) -> Kind:

@@ -262,21 +262,15 @@ _CELL_ENDS = re.compile(r"(?<!\\)\|")
 def _take_in(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
     """Write tables, code and pictures as text, where a user has them read; what stays as it is, the
     script leaves out, and that is remarked."""
+    treated = {"tables": choices.tables, "code": choices.code, "pictures": choices.pictures}
     stays: Counter[str] = Counter()
     for token in tokens:
-        first, last = token.map or (0, 0)
-        if token.type == "table_open" and choices.tables == "read":
-            _show(source, first, [_row(row) for row in source.rows[first:last]])
-        elif token.type == "fence" and choices.code == "read":
-            _show(source, first, ["", *source.rows[first + 1 : last]])
-        elif token.type in _ASIDES:
-            stays[_ASIDES[token.type]] += 1
-        elif pictures := sum(child.type == "image" for child in token.children or ()):
-            if choices.pictures == "omit":
-                stays["pictures"] += pictures
-                continue
-            for row in range(first, last):
-                source.shown[row] = _IMAGE.sub(r"\1", source.shown[row])
+        pictures = sum(child.type == "image" for child in token.children or ())
+        name = _ASIDES.get(token.type, "pictures" if pictures else "")
+        if name and treated[name] == "read":
+            _write_out(source, token, name)
+        elif name:
+            stays[name] += pictures or 1
     if stays:
         what = ", ".join(f"{name} ({count})" for name, count in sorted(stays.items()))
         how = ", ".join(f"--{name} read" for name in sorted(stays))
@@ -284,6 +278,19 @@ def _take_in(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -
 
 
 _ASIDES = {"table_open": "tables", "fence": "code"}
+
+
+def _write_out(source: _MarkdownFile, token: Token, name: str) -> None:
+    """Write a table, code or a paragraph's pictures as text."""
+    first, last = token.map or (0, 0)
+    rows = source.rows[first:last]
+    if name == "tables":
+        _show(source, first, list(map(_row, rows)))
+    elif name == "code":
+        _show(source, first, ["", *rows[1:]])
+    else:
+        shown = (_IMAGE.sub(r"\1", row) for row in source.shown[first:last])
+        source.shown[first:last] = list(shown)
 
 
 def _row(row: str) -> str:

@@ -64,24 +64,17 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
     """The book in a source's documents. Raises ImportFailed, Slow."""
     documents = _documents(source.pages, choices)
     aside = {page.path: page.aside for page in source.pages if page.aside is not None}
-    facts = source.facts
-    context = BookContext(
-        facts.title or stem(path), (facts.subtitle or "", *facts.authors, facts.publisher or "")
-    )
-    language = facts.language or _language(documents)
-    foreign = _foreign(documents, choices.language or language or "en")
-    reading = [document for name, document in documents.items() if name not in aside]
-    outline = _outline(reading, source, context)
+    outline = _outline([d for name, d in documents.items() if name not in aside], source, path)
     outline.choices = choices
+    language = source.facts.language or _language(documents)
+    foreign = _foreign(documents, choices.language or language or "en")
     divided = divide(outline, CHOSEN if choices.heading else source.rules)
-    outside = _outside(documents, aside, len(divided.chapters))
-    left_out = (*divided.left_out, *outside)
+    left_out = (*divided.left_out, *_outside(documents, aside, len(divided.chapters)))
     if not divided.chapters:
         raise ImportFailed(Problem(path, None, _nothing_to_read(left_out)))
-    title, author = facts.title or outline.said.get("title"), outline.said.get("author")
-    facts = replace(facts, title=title, authors=facts.authors or ((author,) if author else ()))
+    facts = _with_said(source.facts, outline)
     book = Book(
-        title=title or context.title,
+        title=facts.title or stem(path),
         authors=facts.authors or ("Unknown",),
         language=language,
         chapters=tuple(divided.chapters),
@@ -98,7 +91,7 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
         description=facts.description,
         genre=facts.genre,
         copyright=facts.copyright,
-        is_titled=title is not None,
+        is_titled=facts.title is not None,
         speakers=divided.speakers,
         dialogue=divided.dialogue,
         remarks=(*source.remarks, *foreign, *_missing(facts), *divided.remarks),
@@ -107,6 +100,12 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
         what = f"{lost} characters would be lost; please report this book"
         raise ImportFailed(Problem(path, None, what))
     return _compared(book, source.characters)
+
+
+def _with_said(facts: Metadata, outline: Outline) -> Metadata:
+    """The facts, with what the text says of title and author where they do not."""
+    title, author = facts.title or outline.said.get("title"), outline.said.get("author")
+    return replace(facts, title=title, authors=facts.authors or ((author,) if author else ()))
 
 
 def _compared(book: Book, characters: int | None) -> Book:
@@ -141,8 +140,11 @@ def _missing(facts: Metadata) -> list[str]:
     return [f"The book does not say its {fact}." for fact in said if not said[fact]]
 
 
-def _outline(documents: Sequence[Document], source: Pages, context: BookContext) -> Outline:
+def _outline(documents: Sequence[Document], source: Pages, path: Path) -> Outline:
     """The blocks of a book's reading order, with what its contents and guide point to."""
+    facts = source.facts
+    others = (facts.subtitle or "", *facts.authors, facts.publisher or "")
+    context = BookContext(facts.title or stem(path), others)
     blocks: list[Block] = []
     places: dict[tuple[str, str], int] = {}
     """Document and id of everything that can be pointed to; "" is the document itself."""

@@ -191,14 +191,22 @@ class _BodyWalker:
             return
         self._anchor(element)
         kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
-        if kind is not None and self._nested(kind):
-            if why := reason(kind):
-                self.leave(element, why)
-                return
-            kind = None
-        if kind is not None:
-            self.sections += 1
-            self.matter.append((kind, self.sections))
+        nested = kind is not None and self._nested(kind)
+        if nested and (why := reason(kind)):
+            self.leave(element, why)
+            return
+        if kind is None or nested:
+            self._paragraphs(element, name, types, classes)
+            return
+        self.sections += 1
+        self.matter.append((kind, self.sections))
+        self._paragraphs(element, name, types, classes)
+        self.matter.pop()
+
+    def _paragraphs(
+        self, element: etree._Element, name: str, types: list[str], classes: str
+    ) -> None:
+        """Read what a block element holds that is neither left out nor within a row."""
         if name == "p" and _SPACE_CLASS.search(classes):
             self._add(Block("scene", self.source))
         count = len(self.blocks)
@@ -211,8 +219,6 @@ class _BodyWalker:
         self.flush()
         if name in ("p", "div") and all(b.reason == _PICTURE for b in self.blocks[count:]):
             self._empty(element, classes)
-        if kind is not None:
-            self.matter.pop()
 
     def _set_apart(self, element: etree._Element, begin: int, may: bool = True) -> None:
         """Note what an element holds that begins a paragraph: it may be a speaker's name."""
@@ -232,9 +238,7 @@ class _BodyWalker:
     ) -> str | None:
         if why := element.get(LEFT):
             return str(why)
-        if element in self.notes or _NOTE_BODY.intersection(types):
-            return "note"
-        if name != "body" and _NOTE_CLASS.search(classes):
+        if self._is_note(element, name, types, classes):
             return "note"
         if name == "nav":
             return "table of contents"
@@ -249,6 +253,10 @@ class _BodyWalker:
         if self.choices.code == "omit" and name == "pre" and is_code(element):
             return "code"
         return "hidden" if is_hidden(element) else None
+
+    def _is_note(self, element: etree._Element, name: str, types: list[str], classes: str) -> bool:
+        is_named = name != "body" and _NOTE_CLASS.search(classes)
+        return element in self.notes or bool(_NOTE_BODY.intersection(types) or is_named)
 
     def _inside(self, element: etree._Element, name: str, types: list[str], classes: str) -> None:
         if name == "hgroup" or is_heading(name, types, classes):

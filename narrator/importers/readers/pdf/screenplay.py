@@ -63,34 +63,39 @@ def margins_of(lines: Sequence[TextLine]) -> Margins | None:
     That is: headings of scenes, and below them names in capitals at a margin of their own, each
     with a speech that stands between that and the margin of the headings.
     """
-    slugs = [line for line in lines if _is_slug(line.text)]
-    if len(slugs) < 2:
+    pairs = list(pairwise(lines))
+    action = _margin_of_action(lines)
+    name = None if action is None else _margin_of_names(pairs, action)
+    if action is None or name is None:
         return None
-    action = _usual(line.x0 for line in slugs if CELL not in line.text)
-    action = (
-        _usual(line.x0 for line in lines if CELL not in line.text) if action is None else action
-    )
+    under = [below for above, below in pairs if abs(above.x0 - name) < _NEAR]
+    said = [line for line in under if not line.text.startswith("(")]
+    speech = _usual(line.x0 for line in said if _is_between(action, line.x0, name))
+    rooms = (above.base - below.base for above, below in pairs if above.page == below.page)
+    leading = _usual(room for room in rooms if room > 1)
+    return None if speech is None or leading is None else Margins(action, speech, name, leading)
+
+
+def _margin_of_action(lines: Sequence[TextLine]) -> float | None:
+    """Where the headings of scenes begin, without their numbers; None where there are not two."""
+    plain = [line for line in lines if CELL not in line.text]
+    slugs = [line for line in lines if _is_slug(line.text)]
+    own = _usual(line.x0 for line in slugs if CELL not in line.text)
+    return None if len(slugs) < 2 else own or _usual(line.x0 for line in plain)
+
+
+def _margin_of_names(pairs: Sequence[tuple[TextLine, TextLine]], action: float) -> float | None:
+    """Where lines in capitals begin, each with one below that stands further left."""
     names = Counter(
         _grain(above.x0)
-        for above, below in pairwise(lines)
-        if _is_shouted(above.text) and action is not None and above.x0 > below.x0 > action + _NEAR
+        for above, below in pairs
+        if _is_shouted(above.text) and _is_between(action, below.x0, above.x0)
     )
-    if action is None or not names or names.most_common(1)[0][1] < _FEW:
-        return None
-    name = float(names.most_common(1)[0][0])
-    speech = _usual(
-        below.x0
-        for above, below in pairwise(lines)
-        if abs(above.x0 - name) < _NEAR and action + _NEAR < below.x0 < name
-        and not below.text.startswith("(")
-    )  # fmt: skip
-    rooms = (
-        above.base - below.base for above, below in pairwise(lines) if above.page == below.page
-    )
-    leading = _usual(room for room in rooms if room > 1)
-    if speech is None or leading is None:
-        return None
-    return Margins(action, speech, name, leading)
+    return next((float(x) for x, count in names.most_common(1) if count >= _FEW), None)
+
+
+def _is_between(action: float, x: float, name: float) -> bool:
+    return action + _NEAR < x < name
 
 
 def screenplay_of(
@@ -162,34 +167,37 @@ class _Script:
 
     def _line(self, line: TextLine, above: TextLine | None) -> Iterator[ScriptItem]:
         apart = above is None or self._is_apart(above, line)
-        text = line.text.strip()
-        if _MORE.fullmatch(text):
-            yield left(text, _PAGE_END, self.source_of(line))
-        elif self._is_transition(line):
+        if _MORE.fullmatch(line.text.strip()):
+            yield left(line.text, _PAGE_END, self.source_of(line))
+        elif alone := self._alone(line):
             yield from self._ended()
-            yield left(text, "transition", self.source_of(line))
-        elif numbered := (_SLUG.fullmatch(text) if _is_slug(text) else _NUMBERED.fullmatch(text)):
-            yield from self._ended()
-            yield ScriptItem("scene", list(_scene(numbered)), self.source_of(line))
+            yield alone
+        elif self._is_cue(line) and self._goes_on(line.text):
+            self.parts[-1][1].append(ScriptRun(f" {line.text}", left=_PAGE_END))
         elif self._is_cue(line):
-            if self._goes_on(text):
-                self.parts[-1][1].append(ScriptRun(f" {text}", left=_PAGE_END))
-                return
             yield from self._ended()
             self.cue, self.source = _runs(line), self.source_of(line)
-        elif CELL in text and _is_shouted(text):
-            yield from self._ended()
-            self.beside.append(self.source_of(line))
-            yield ScriptItem("told", _runs(line), self.source_of(line))
-        elif line.x0 > self.margins.name + _NEAR:
-            yield from self._ended()
-            yield ScriptItem("centred", _runs(line), self.source_of(line))
         elif self.cue and line.x0 > (self.margins.action + self.margins.speech) / 2:
             self._say(line, apart and above is not None and above.page == line.page)
         else:
             yield from self._ended(but_told=not apart)
             self.source = self.source if self.told else self.source_of(line)
             _add(self.told, _runs(line))
+
+    def _alone(self, line: TextLine) -> ScriptItem | None:
+        """What a line is by itself, if it is one element of a script."""
+        text, source = line.text.strip(), self.source_of(line)
+        if self._is_transition(line):
+            return left(text, "transition", source)
+        if numbered := (_SLUG.fullmatch(text) if _is_slug(text) else _NUMBERED.fullmatch(text)):
+            return ScriptItem("scene", list(_scene(numbered)), source)
+        if self._is_cue(line):
+            return None
+        if CELL in text and _is_shouted(text):
+            self.beside.append(source)
+            return ScriptItem("told", _runs(line), source)
+        far = line.x0 > self.margins.name + _NEAR
+        return ScriptItem("centred", _runs(line), source) if far else None
 
     def _is_apart(self, above: TextLine, line: TextLine) -> bool:
         room = above.base - line.base
