@@ -276,11 +276,16 @@ def _of_signs(text: str) -> Kind | str | None:
     if root is not None and not (root in ("document", "article") and _TAGS.search(text)):
         what = _ROOTS[root]
         return what if what in _READABLE else f"is {what}"
-    if _HTML.match(text) and (_TAGS.search(text) or text.lstrip()[:9].lower() == "<!doctype"):
+    if _is_html(text):
         return "html"
     if text.lstrip().startswith("<?xml"):
         return "is XML of a kind that has no reader here; make EPUB or HTML of it"
     return f"is {_NAMES['.tex']}" if _LATEX.search(text) else None
+
+
+def _is_html(text: str) -> bool:
+    declared = text.lstrip()[:9].lower() == "<!doctype"
+    return bool(_HTML.match(text) and (declared or _TAGS.search(text)))
 
 
 def _of_habits(text: str) -> Kind:

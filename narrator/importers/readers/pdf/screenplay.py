@@ -71,9 +71,13 @@ def margins_of(lines: Sequence[TextLine]) -> Margins | None:
     under = [below for above, below in pairs if abs(above.x0 - name) < _NEAR]
     said = [line for line in under if not line.text.startswith("(")]
     speech = _usual(line.x0 for line in said if _is_between(action, line.x0, name))
-    rooms = (above.base - below.base for above, below in pairs if above.page == below.page)
-    leading = _usual(room for room in rooms if room > 1)
+    leading = _leading(pairs)
     return None if speech is None or leading is None else Margins(action, speech, name, leading)
+
+
+def _leading(pairs: Sequence[tuple[TextLine, TextLine]]) -> float | None:
+    rooms = (above.base - below.base for above, below in pairs if above.page == below.page)
+    return _usual(room for room in rooms if room > 1)
 
 
 def _margin_of_action(lines: Sequence[TextLine]) -> float | None:
