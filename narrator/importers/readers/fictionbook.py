@@ -7,7 +7,7 @@ Pictures are left where they are, but for the cover.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,11 +182,7 @@ class _FictionBook:
                 section.set("id", f"section-{number}")
         sources = [(_is_notes(body), part) for body in bodies for part in _parts(body)]
         for number, (is_note, part) in enumerate(sources):
-            for one in (e for element in part for e in element.iter("{*}*")):
-                if key := one.get("id"):
-                    self.places.setdefault(key, f"p{number}")
-                    if is_note:
-                        self.notes.add(key)
+            self._find_places(part, f"p{number}", is_note)
         section = 0
         for number, (is_note, part) in enumerate(sources):
             root = etree.Element("html")
@@ -202,6 +198,14 @@ class _FictionBook:
                     self._block(element, body, 1)
                     self.contents += self._entries(element, page)
             self.pages.append(SourcePage(page, root))
+
+    def _find_places(self, part: Sequence[etree._Element], page: str, is_note: bool) -> None:
+        """Write down what ids are on a page, and which are of notes."""
+        for one in (e for element in part for e in element.iter("{*}*")):
+            if key := one.get("id"):
+                self.places.setdefault(key, page)
+                if is_note:
+                    self.notes.add(key)
 
     def _beginning(self) -> str:
         """What stands in bodies before their first elements, where nothing should."""
