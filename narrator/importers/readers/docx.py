@@ -102,9 +102,7 @@ def _pages(archive: Archive, parts: _WordParts) -> Pages:
     numbering = parts.first("numbering")
     facts = _facts(archive)
     document = parts.xml(parts.main)
-    notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
-    for line in (line for part in notes for line in list(part) if _is_separator(line)):
-        line.getparent().remove(line)
+    notes = _notes(parts)
     asides = [(why, parts.xml(n)) for kind, why in _ASIDE.items() for n in parts.names(kind)]
     characters = sum(map(_characters, (document, *notes, *(root for _, root in asides))))
     preparer = wordml.Preparer(styles, _unlisted(numbering))
@@ -217,6 +215,15 @@ def _unlisted(numbering: etree._Element | None) -> set[tuple[str, str]]:
 
 
 # -- notes -----------------------------------------------------------------------------------------
+
+
+def _notes(parts: _WordParts) -> list[etree._Element]:
+    """The parts that hold notes, without the lines above them."""
+    notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
+    for part in notes:
+        for line in filter(_is_separator, list(part)):
+            part.remove(line)
+    return notes
 
 
 def _is_separator(note: etree._Element) -> bool:
