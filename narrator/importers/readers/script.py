@@ -238,8 +238,7 @@ class _ScriptWriter:
 
     def _speech(self, item: ScriptItem) -> None:
         name, extensions, behind = _cue(item.text)
-        said = any(text_of(part.runs) and not part.is_aside for part in item.parts)
-        if not said or not _may_be_label(name):
+        if not _is_said(item.parts) or not _may_be_label(name):
             for runs in (item.runs, *(part.runs for part in item.parts)):
                 self._paragraph(item, runs, "direction")
             return
@@ -298,6 +297,11 @@ def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
 def begins_within(text: str) -> bool:
     """Whether a text begins within a sentence: in small letters, after dashes or not."""
     return text.lstrip(" -–—….'’")[:1].islower()
+
+
+def _is_said(parts: Sequence[SpeechPart]) -> bool:
+    """Whether a speech has more than directions."""
+    return any(text_of(part.runs) and not part.is_aside for part in parts)
 
 
 def _may_be_label(name: str) -> bool:
