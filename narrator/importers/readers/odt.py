@@ -188,6 +188,12 @@ def _characters(element: etree._Element) -> int:
     return sum(map(count_characters, _signs(element)))
 
 
+def _spaces(source: etree._Element) -> int:
+    """How many spaces an element stands for."""
+    count = value_of(source, "c") or "1"
+    return min(int(count), 80) if count.isdigit() and len(count) < 4 else 1
+
+
 class _OdtWriter:
     """Writes the blocks of an OpenDocument text as XHTML."""
 
@@ -300,10 +306,7 @@ class _OdtWriter:
         if not name or name in _SKIPPED:
             return
         if name == "s":
-            count = value_of(source, "c") or "1"
-            self._say(
-                " " * min(int(count) if count.isdigit() and len(count) < 4 else 1, 80), into, said
-            )
+            self._say(" " * _spaces(source), into, said)
         elif name == "tab":
             self._say("\t", into, said)
         elif name == "line-break":
