@@ -21,12 +21,11 @@ from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup, wordml
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import LANG, LEFT
 from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.styles import LANG
 from narrator.importers.readers.wordml import W, name_of, value_of
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"

@@ -14,9 +14,8 @@ from lxml import etree
 from narrator.importers import matter
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import LEFT, name_of
 from narrator.importers.readers.references import note_targets
-from narrator.importers.readers.sheets import name_of
 
 _MENU = "menu or tool of a web page"
 _ASIDE = "beside the text of a web page"

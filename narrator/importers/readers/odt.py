@@ -19,13 +19,13 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import INCOMPLETE, LEFT
+from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
 from narrator.importers.readers.looks import ParagraphLook, judge
-from narrator.importers.readers.odf import OdfStyles, name_of, value_of
+from narrator.importers.readers.odf import OdfStyles, value_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.styles import LANG, Properties, look_of, say, styled
+from narrator.importers.readers.styles import Properties, look_of, styled
 
 _SKIPPED = names(
     "change-info creator date creator-initials sender-initials binary-data forms script "

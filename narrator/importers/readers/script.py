@@ -23,7 +23,7 @@ from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
-from narrator.importers.readers.elements import LEFT, SOURCE
+from narrator.importers.readers.elements import LEFT, SOURCE, say
 from narrator.importers.readers.package import Metadata
 
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
@@ -335,8 +335,4 @@ def _add(element: etree._Element, run: ScriptRun) -> None:
     for number, row in enumerate(text.split("\n")):
         if number:
             etree.SubElement(inside, "br")
-        last = next(inside.iterchildren(reversed=True), None)
-        if last is None:
-            inside.text = (inside.text or "") + row
-        else:
-            last.tail = (last.tail or "") + row
+        say(inside, row)
