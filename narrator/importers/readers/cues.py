@@ -25,6 +25,8 @@ _TAG = re.compile(
     r"(?P<rest>(?:[. \t/][^<>\n]*)?)>|<(?P<time>\d[\d:.,]*)>|(?P<ass>\{\\[^{}\n]*\})",
     re.IGNORECASE,
 )
+_OPENS = {"i": "em", "em": "em", "b": "strong", "strong": "strong", "rt": "ruby"}
+"""Tags -> how the words after them are said."""
 _VOICE = re.compile(r"(?:\.[\w.-]*)?\s+(?P<name>.*\S)\s*")
 
 
@@ -143,39 +145,45 @@ def _seconds(groups: Sequence[str | None]) -> float:
 
 def _lines(rows: Sequence[str]) -> Iterator[CueLine]:
     """The rows of a cue, without their tags."""
-    style = {"i": 0, "b": 0}
+    opened: set[str] = set()
     voice: str | None = None
-    inside_ruby = False
     for row in rows:
         line = CueLine([], voice)
-        at = 0
-        for found in (*_TAG.finditer(row), None):
-            piece = row[at : found.start() if found else len(row)]
-            left = "ruby annotation" if inside_ruby else None
-            text = html.unescape(piece).replace("\n", " ")
-            line.runs += [ScriptRun(text, style["i"] > 0, style["b"] > 0, left)] if text else []
-            if found is None:
-                break
-            at = found.end()
-            name, ends = (found["name"] or "").lower(), bool(found["end"])
-            if name in ("i", "em", "b", "strong"):
-                key = name.replace("em", "i").replace("strong", "b")
-                style[key] = 0 if ends else 1
-            elif name == "rt":
-                inside_ruby = not ends
-            elif name == "v":
-                voice = None if ends else _voice(found["rest"])
-                if (line.text or line.begins_voice) and not ends:
-                    yield line
-                    line = CueLine([], voice)
-                line.begins_voice = line.begins_voice or voice is not None
-                line.voice = voice or line.voice
-            elif name in ("br", "p"):
-                line.runs.append(ScriptRun(" "))
-            elif found["time"]:
-                line.runs.append(ScriptRun(f" {found['time']} ", left=TIMES))
+        for one in _runs_and_voices(row, opened):
+            if isinstance(one, ScriptRun):
+                line.runs.append(one)
+                continue
+            voice = None if one["end"] else _voice(one["rest"])
+            if not one["end"] and (line.text or line.begins_voice):
+                yield line
+                line = CueLine([], voice)
+            line.begins_voice = line.begins_voice or voice is not None
+            line.voice = voice or line.voice
         if line.begins_voice or any(run.text.strip() for run in line.runs):
             yield line
+
+
+def _runs_and_voices(row: str, opened: set[str]) -> Iterator[ScriptRun | re.Match[str]]:
+    """The words of a row, and its tags of voices; `opened` says how the words are said and goes
+    on from row to row."""
+    at = 0
+    for found in (*_TAG.finditer(row), None):
+        piece = row[at : found.start() if found else len(row)]
+        if text := html.unescape(piece).replace("\n", " "):
+            left = "ruby annotation" if "ruby" in opened else None
+            yield ScriptRun(text, "em" in opened, "strong" in opened, left)
+        if found is None:
+            return
+        at = found.end()
+        name = (found["name"] or "").lower()
+        if name in _OPENS:
+            (opened.discard if found["end"] else opened.add)(_OPENS[name])
+        elif name == "v":
+            yield found
+        elif name in ("br", "p"):
+            yield ScriptRun(" ")
+        elif found["time"]:
+            yield ScriptRun(f" {found['time']} ", left=TIMES)
 
 
 def _voice(rest: str) -> str | None:

@@ -21,12 +21,11 @@ from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup, wordml
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import LANG, LEFT
 from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.styles import LANG
 from narrator.importers.readers.wordml import W, name_of, value_of
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -102,9 +101,7 @@ def _pages(archive: Archive, parts: _WordParts) -> Pages:
     numbering = parts.first("numbering")
     facts = _facts(archive)
     document = parts.xml(parts.main)
-    notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
-    for line in (line for part in notes for line in list(part) if _is_separator(line)):
-        line.getparent().remove(line)
+    notes = _notes(parts)
     asides = [(why, parts.xml(n)) for kind, why in _ASIDE.items() for n in parts.names(kind)]
     characters = sum(map(_characters, (document, *notes, *(root for _, root in asides))))
     preparer = wordml.Preparer(styles, _unlisted(numbering))
@@ -217,6 +214,15 @@ def _unlisted(numbering: etree._Element | None) -> set[tuple[str, str]]:
 
 
 # -- notes -----------------------------------------------------------------------------------------
+
+
+def _notes(parts: _WordParts) -> list[etree._Element]:
+    """The parts that hold notes, without the lines above them."""
+    notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
+    for part in notes:
+        for line in filter(_is_separator, list(part)):
+            part.remove(line)
+    return notes
 
 
 def _is_separator(note: etree._Element) -> bool:

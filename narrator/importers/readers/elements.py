@@ -48,6 +48,7 @@ LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def name_of(element: etree._Element) -> str:
+    """Its name in small letters, without its namespace; "" for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
@@ -97,6 +98,16 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield child.tail or ""
     if border:
         yield None
+
+
+def say(parent: etree._Element, text: str | None) -> None:
+    """Add words at the end of an element."""
+    if not text:
+        return
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text
 
 
 def said_of_formula(element: etree._Element, alt: str) -> str | None:

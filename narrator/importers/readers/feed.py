@@ -26,14 +26,13 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import SOURCE
+from narrator.importers.readers.elements import LANG, SOURCE
 from narrator.importers.readers.furniture import leave_furniture
 from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
 _ITUNES = "{http://www.itunes.com/dtds/podcast-1.0.dtd}"
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _TAGGED = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|#x[0-9A-Fa-f]+|[A-Za-z]\w+);")
 _EXCERPT = re.compile(r"(?:\[?(?:…|\.\.\.)\]?|(?:continue|keep) reading\W*|read more\W*)\s*$", re.I)
 _NUMBER = re.compile(r"\d{1,6}")
@@ -209,7 +208,7 @@ def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
     names = [_first(channel, "author"), _first(channel, "creator")]
     authors = [_said(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
     authors = authors if any(authors) else names[1:]
-    tag = _first(channel, "language") or root.get(_LANG) or ""
+    tag = _first(channel, "language") or root.get(LANG) or ""
     tag = tag.replace("_", "-")
     description = _first(channel, "description") or _first(channel, "subtitle")
     return Metadata(

@@ -7,7 +7,7 @@ Pictures are left where they are, but for the cover.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from narrator.importers.encoding import NoText, decode
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import LEFT, SOURCE
+from narrator.importers.readers.elements import LEFT, SOURCE, name_of, say
 from narrator.importers.readers.fb2facts import (
     cover_in,
     facts_of_book,
@@ -123,8 +123,8 @@ def _root(text: str) -> tuple[str, etree._Element, list[str]]:
         root = markup.xml_of(text)
         told = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
-    if _name(root) != "fictionbook":
-        raise markup.BadMarkup(f"no FB2, but <{_name(root)}>")
+    if name_of(root) != "fictionbook":
+        raise markup.BadMarkup(f"no FB2, but <{name_of(root)}>")
     return text, root, told
 
 
@@ -175,26 +175,22 @@ class _FictionBook:
     """Ids of notes."""
 
     def read(self) -> None:
-        bodies = [element for element in self.root if _name(element) == "body"]
+        bodies = [element for element in self.root if name_of(element) == "body"]
         bodies.sort(key=_is_notes)
         for number, section in enumerate(self.root.iter("{*}section")):
             if not section.get("id"):
                 section.set("id", f"section-{number}")
         sources = [(_is_notes(body), part) for body in bodies for part in _parts(body)]
         for number, (is_note, part) in enumerate(sources):
-            for one in (e for element in part for e in element.iter("{*}*")):
-                if key := one.get("id"):
-                    self.places.setdefault(key, f"p{number}")
-                    if is_note:
-                        self.notes.add(key)
+            self._find_places(part, f"p{number}", is_note)
         section = 0
         for number, (is_note, part) in enumerate(sources):
             root = etree.Element("html")
             body = etree.SubElement(root, "body")
-            section += _name(part[0]) == "section" and not is_note
+            section += name_of(part[0]) == "section" and not is_note
             body.set(SOURCE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
             page = f"p{number}"
-            _append(body, None if is_note or number else self._beginning())
+            say(body, None if is_note or number else self._beginning())
             for element in part:
                 if is_note:
                     self._note(element, body)
@@ -203,17 +199,25 @@ class _FictionBook:
                     self.contents += self._entries(element, page)
             self.pages.append(SourcePage(page, root))
 
+    def _find_places(self, part: Sequence[etree._Element], page: str, is_note: bool) -> None:
+        """Write down what ids are on a page, and which are of notes."""
+        for one in (e for element in part for e in element.iter("{*}*")):
+            if key := one.get("id"):
+                self.places.setdefault(key, page)
+                if is_note:
+                    self.notes.add(key)
+
     def _beginning(self) -> str:
         """What stands in bodies before their first elements, where nothing should."""
-        bodies = (element for element in self.root if _name(element) == "body")
+        bodies = (element for element in self.root if name_of(element) == "body")
         return " ".join(body.text or "" for body in bodies if not _is_notes(body))
 
     def _entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
         """The titles of a section and those in it, as a table of contents."""
-        if _name(element) != "section":
+        if name_of(element) != "section":
             return
         inside = tuple(entry for child in element for entry in self._entries(child, page))
-        title = next((child for child in element if _name(child) == "title"), None)
+        title = next((child for child in element if name_of(child) == "title"), None)
         said = "" if title is None else said_in(title)
         if said:
             yield TocEntry(said, page, element.get("id", ""), inside)
@@ -222,14 +226,14 @@ class _FictionBook:
 
     def _note(self, element: etree._Element, parent: etree._Element) -> None:
         """A note, or what holds notes."""
-        holds = any(_name(child) == "section" for child in element)
-        if _name(element) == "section" and not holds:
+        holds = any(name_of(child) == "section" for child in element)
+        if name_of(element) == "section" and not holds:
             made = etree.SubElement(parent, "aside", id=element.get("id", ""))
             made.set(_TYPE, "footnote")
             self._blocks(element, made, _DEEPEST)
-        elif _name(element) in ("section", "body"):
+        elif name_of(element) in ("section", "body"):
             made = etree.SubElement(parent, "div")
-            _append(made, element.text)
+            say(made, element.text)
             for child in element:
                 self._note(child, made)
         else:
@@ -237,12 +241,12 @@ class _FictionBook:
             made.set(LEFT, "note")
             self._block(element, made, _DEEPEST)
             return
-        if _name(element) != "body":
-            _append(parent, element.tail)
+        if name_of(element) != "body":
+            say(parent, element.tail)
 
     def _block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """An element of blocks, as XHTML; `depth` is that of the sections around it."""
-        name = _name(element)
+        name = name_of(element)
         if name == "section":
             made = self._made(parent, "section", element)
             self._blocks(element, made, depth + 1)
@@ -266,7 +270,7 @@ class _FictionBook:
             self._spans(element, self._made(parent, _BLOCK[name], element))
         else:
             self._span(element, parent)
-        _append(parent, element.tail)
+        say(parent, element.tail)
 
     def _made(self, parent: etree._Element, name: str, element: etree._Element) -> etree._Element:
         made = etree.SubElement(parent, name)
@@ -275,14 +279,14 @@ class _FictionBook:
         return made
 
     def _blocks(self, element: etree._Element, made: etree._Element, depth: int) -> None:
-        _append(made, element.text)
+        say(made, element.text)
         for child in element:
             if isinstance(child.tag, str):
                 self._block(child, made, depth)
 
     def _title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """A heading, of the book where no section is around; in verse and notes a line."""
-        around = _name(element.getparent()) if element.getparent() is not None else ""
+        around = name_of(element.getparent()) if element.getparent() is not None else ""
         if depth == _DEEPEST:
             made = self._made(parent, "p", element)
         elif around in ("poem", "stanza", "cite", "epigraph"):
@@ -291,12 +295,12 @@ class _FictionBook:
             made = self._made(parent, f"h{min(6, max(1, depth - 1))}", element)
             if around == "body":
                 made.set(LEFT, "title page")
-        _append(made, element.text)
+        say(made, element.text)
         for number, line in enumerate(e for e in element if isinstance(e.tag, str)):
             if number:
                 etree.SubElement(made, "br")
             self._spans(line, made)
-            _append(made, line.tail)
+            say(made, line.tail)
 
     def _subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """A heading within a section, or what parts scenes."""
@@ -307,14 +311,14 @@ class _FictionBook:
     # -- inside a paragraph ------------------------------------------------------------------------
 
     def _spans(self, element: etree._Element, made: etree._Element) -> None:
-        _append(made, element.text)
+        say(made, element.text)
         for child in element:
             if isinstance(child.tag, str):
                 self._span(child, made)
-                _append(made, child.tail)
+                say(made, child.tail)
 
     def _span(self, element: etree._Element, parent: etree._Element) -> None:
-        name = _name(element)
+        name = name_of(element)
         if name == "image":
             etree.SubElement(parent, "img", alt=element.get("alt", ""))
             self._spans(element, parent)
@@ -353,7 +357,7 @@ def _parts(body: etree._Element) -> Iterator[list[etree._Element]]:
     for child in body:
         if not isinstance(child.tag, str):
             continue
-        if _name(child) != "section":
+        if name_of(child) != "section":
             between.append(child)
             continue
         if between:
@@ -362,17 +366,3 @@ def _parts(body: etree._Element) -> Iterator[list[etree._Element]]:
         yield [child]
     if between:
         yield between
-
-
-def _append(parent: etree._Element, text: str | None) -> None:
-    """Add text at the end of an element."""
-    if not text:
-        return
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text
-
-
-def _name(element: etree._Element) -> str:
-    return str(element.tag).rpartition("}")[2].lower()

@@ -14,15 +14,15 @@ from lxml import etree
 from narrator.importers import matter
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.archive import types_of
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import LEFT, name_of
 from narrator.importers.readers.references import note_targets
-from narrator.importers.readers.sheets import name_of
 
 _MENU = "menu or tool of a web page"
 _ASIDE = "beside the text of a web page"
 _OUTSIDE = "outside of the text of a web page"
 _COMMENT = "comment"
 _LISTED = "table of contents"
+_EDGE = "header or footer of a page"
 _TAGS = {
     "form": _MENU, "button": _MENU, "select": _MENU, "textarea": _MENU, "dialog": _MENU,
     "noscript": "for browsers without scripts", "aside": _ASIDE, "footer": _ASIDE,
@@ -50,7 +50,7 @@ _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          r"headertemplate|wst-header|ws-header|license(container)?", _OUTSIDE),
         (r"MsoCommentText|MsoCommentReference|msocomtxt|msocomanch\w*", _COMMENT),
         (r"MsoToc\d|MsoToc(Heading)?", _LISTED),
-        (r"MsoHeader|MsoFooter", "header or footer of a page"),
+        (r"MsoHeader|MsoFooter", _EDGE),
     )
 )  # fmt: skip
 """What classes and ids of web pages, and of Word, say."""
@@ -93,6 +93,8 @@ class _WebPage:
         self.sizes = _sizes(body)
         self.most = self.sizes[body] / 2
         self.path = path
+        self.is_word = body.find(".//{*}p[@class='MsoNormal']") is not None
+        self.is_google = "doc-content" in body.get("class", "").split()
         self.notes: set[etree._Element] = set()
         """What note references lead to."""
 
@@ -122,47 +124,53 @@ class _WebPage:
         if found := told or next((_ROLES[t] for t in types if t in _ROLES), None):
             return found
         said = f"{element.get('class', '')} {element.get('id', '')}"
-        if name in _INLINE:
-            return next((why for pattern, why in _HIDDEN if pattern.search(said)), None)
-        return next((why for pattern, why in _NAMED if pattern.search(said)), None)
+        patterns = _HIDDEN if name in _INLINE else _NAMED
+        return next((why for pattern, why in patterns if pattern.search(said)), None)
 
     def keep_main(self) -> None:
         """Mark what stands beside the element that says that it is the text, if one does."""
-        chosen = [e for e in self.body.iter("{*}main") if not _within(e, "main")]
-        chosen += [e for e in self.body.iter("{*}*") if e.get("role") == "main" and e not in chosen]
-        if len(chosen) != 1:
-            chosen = [e for e in self.body.iter("{*}article") if not _within(e, "article")]
+        chosen = self._main() or self._outermost("article")
         if not chosen or sum(self.sizes[e] for e in chosen) <= self.most:
             return
         around = {above for one in chosen for above in one.iterancestors()}
-        for above in list(around):
+        for above in around & self.sizes.keys():
             for child in above.iterchildren("{*}*"):
-                inside = child in around or child in chosen
-                if above in self.sizes and not inside and child.get(LEFT) is None:
+                if child not in around and child not in chosen and child.get(LEFT) is None:
                     self.leave(child, _OUTSIDE)
+
+    def _main(self) -> list[etree._Element]:
+        """The one element that says that it is the text."""
+        found = self._outermost("main")
+        found += [e for e in self.body.iter("{*}*") if e.get("role") == "main" and e not in found]
+        return found if len(found) == 1 else []
+
+    def _outermost(self, name: str) -> list[etree._Element]:
+        return [e for e in self.body.iter(f"{{*}}{name}") if not _within(e, name)]
 
     def leave_of_programs(self) -> None:
         """What Word, Google Docs and LibreOffice write that is no text."""
-        is_word = any(True for _ in self.body.iterfind(".//{*}p[@class='MsoNormal']"))
-        is_google = "doc-content" in self.body.get("class", "").split()
         for element in self.body.iter("{*}*"):
             if element.get(LEFT) is not None:
                 continue
-            style, name = element.get("style", ""), name_of(element)
-            if _WORD_COMMENT.search(style):
-                self.leave(element, _COMMENT)
+            name = name_of(element)
+            if why := self._why_of_programs(element, name):
+                self.leave(element, why)
             elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
                 self.leave(_box_of(element), _COMMENT)
-            elif name == "div" and element.getparent() is self.body and is_google:
-                self.leave(element, "header or footer of a page")
             elif name == "img" and _is_rule(element):
                 element.set("class", "separator")
-            elif name == "div" and element.get("title") in _OFFICE_TITLES:
-                self.leave(element, "header or footer of a page")
-            elif name == "div" and _CONTENTS.fullmatch(element.get("id", "")):
-                self.leave(element, _LISTED)
-            elif is_word and name == "del":
-                self.leave(element, "deleted text")
+
+    def _why_of_programs(self, element: etree._Element, name: str) -> str | None:
+        if _WORD_COMMENT.search(element.get("style", "")):
+            return _COMMENT
+        if name == "del":
+            return "deleted text" if self.is_word else None
+        if name != "div":
+            return None
+        is_edge = self.is_google and element.getparent() is self.body
+        if is_edge or element.get("title") in _OFFICE_TITLES:
+            return _EDGE
+        return _LISTED if _CONTENTS.fullmatch(element.get("id", "")) else None
 
     def leave_notes(self) -> None:
         """Notes of several paragraphs in a box of their own, as word processors write them."""
@@ -170,11 +178,10 @@ class _WebPage:
         said = ((one, {one.get("id"), one.get("name")}) for one in self.body.iter("{*}*"))
         self.notes = {one for one, names in said if ids & names}
         for one in self.notes:
-            first = next((e for e in (one, *one.iterancestors()) if name_of(e) == "p"), None)
-            box = None if first is None else first.getparent()
-            if box is None or name_of(box) != "div" or box[0] is not first or one.get(LEFT):
+            box = None if one.get(LEFT) else _box_begun_by(one)
+            if box is None or _headed(box):
                 continue
-            if sum(other in self.notes for other in box.iter("{*}*")) == 1 and not _headed(box):
+            if sum(other in self.notes for other in box.iter("{*}*")) == 1:
                 box.set(LEFT, "note")
 
     def leave_titles(self) -> None:
@@ -226,6 +233,13 @@ def _box_of(link: etree._Element) -> etree._Element:
     box = None if line is None or name_of(line) != "p" else line.getparent()
     is_reference = "_ref" in link.get("id", "_ref")
     return link if is_reference or box is None or name_of(box) != "div" else box
+
+
+def _box_begun_by(one: etree._Element) -> etree._Element | None:
+    """The box whose first paragraph is an element, or holds it."""
+    first = next((e for e in (one, *one.iterancestors()) if name_of(e) == "p"), None)
+    box = None if first is None else first.getparent()
+    return box if box is not None and name_of(box) == "div" and box[0] is first else None
 
 
 def _is_of_contents(line: etree._Element) -> bool:

@@ -98,24 +98,19 @@ class _Site:
 
     def pages(self) -> Pages:
         """The pages in reading order, and what they say."""
-        several = len(self.roots) > 1
-        listing = self._listing() if several else None
+        listing = self._listing() if len(self.roots) > 1 else None
         contents = self._entries(listing) if listing else []
-        order = dict.fromkeys(entry.path for entry in contents if entry.path != listing)
-        order |= dict.fromkeys(name for name in self.roots if name != listing)
+        first = [listing] if listing else []
+        order = dict.fromkeys((*first, *(entry.path for entry in contents), *self.roots))
         aside = listing if listing and self._is_mostly_links(listing) else None
-        if listing and not aside:
-            contents, order = [], {listing: None} | order
-        facts = [facts_of(self.roots[name]) for name in ([aside] if aside else []) + list(order)]
+        facts = [facts_of(self.roots[name]) for name in order]
         for name, root in self.roots.items():
             self._mend(root, name)
-        pages = [SourcePage(name, self.roots[name]) for name in order]
-        if aside:
-            listed = "table of contents"
-            pages.append(SourcePage(aside, self.roots[aside], listed))
-        return Pages(
-            pages, _joined(facts, bool(aside)), contents if aside else (), remarks=self.remarks
-        )
+        pages = [SourcePage(name, self.roots[name]) for name in order if name != aside]
+        if aside is None:
+            return Pages(pages, _joined(facts, False), remarks=self.remarks)
+        pages.append(SourcePage(aside, self.roots[aside], "table of contents"))
+        return Pages(pages, _joined(facts, True), contents, remarks=self.remarks)
 
     def _root(self, name: str) -> etree._Element:
         """A page as elements with names in small letters."""

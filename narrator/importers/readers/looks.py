@@ -7,7 +7,7 @@ page. One judgement for all formats that have looks; knows XHTML, no format of a
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -161,20 +161,7 @@ def _hold_the_text(styled: Sequence[_LookedAt], lines: Sequence[_LookedAt]) -> b
 
 def _take_title_page(lines: Sequence[_LookedAt], said: FirstPage) -> Sequence[_LookedAt]:
     """Set aside what says title and author at the top; the lines after it."""
-    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
-    titles = [line for line in roles if line.look.role == "title"]
-    if len(titles) > 2:  # an author who takes the style for chapters
-        for line in (line for line in lines if line.look.role == "title" and line.text):
-            line.level = 1
-    roles = [line for line in roles if not line.level]
-    for line in roles:
-        if line.look.role == "author":
-            said.authors = (*said.authors, line.text)
-        elif line.look.role == "title":
-            said.title = said.title or line.text
-        elif line.look.role == "subtitle":
-            said.subtitle = said.subtitle or line.text
-        _leave(line)
+    _take_roles(lines, said)
     end = _end_of_title_page([line for line in lines if line.text][:_FRONT], said)
     if end is None:
         return lines
@@ -185,30 +172,53 @@ def _take_title_page(lines: Sequence[_LookedAt], said: FirstPage) -> Sequence[_L
     return lines[place + 1 :]
 
 
+def _take_roles(lines: Sequence[_LookedAt], said: FirstPage) -> None:
+    """Set aside the lines near the top whose styles say what they are."""
+    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
+    if sum(line.look.role == "title" for line in roles) > 2:
+        # An author who takes the style for chapters.
+        for line in lines:
+            if line.look.role == "title" and line.text:
+                line.level = 1
+    texts: dict[str, list[str]] = defaultdict(list)
+    for line in roles:
+        if not line.level:
+            texts[line.look.role].append(line.text)
+            _leave(line)
+    said.authors = tuple(texts["author"])
+    said.title = next(iter(texts["title"]), None)
+    said.subtitle = next(iter(texts["subtitle"]), None)
+
+
 def _leave_contents(lines: Sequence[_LookedAt]) -> None:
     """Set aside a list of chapters that an author typed: lines in a row that come again below."""
     said = [line for line in lines if line.text]
-    places: dict[str, int] = {}
-    for place, line in enumerate(said):
-        if line.words <= _LONGEST:
-            places[_entry(line.text)] = place
+    places = {_entry(line.text): at for at, line in enumerate(said) if line.words <= _LONGEST}
     run: list[_LookedAt] = []
     for place, line in enumerate(said[: 10 * _FRONT]):
         again = places.get(_entry(line.text), place) > place
-        named = _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
-        listed = named and (again or bool(run and _LISTED.search(line.text)))
-        if listed:
+        if _may_be_listed(line) and (again or (run and _LISTED.search(line.text))):
             run.append(line)
             continue
         if len(run) > 2:
-            above = said[place - len(run) - 1] if place > len(run) else None
-            headed = above is not None and matter.kind_of_title(above.text) == "toc"
-            for entry in (*([above] if headed and above else []), *run):
-                _leave(entry, _CONTENTS)
+            _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
         run = []
     for above, below in pairwise(said):
         if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
             _leave(above, _CONTENTS)
+
+
+def _may_be_listed(line: _LookedAt) -> bool:
+    """Whether a line may be the title of a chapter."""
+    return _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
+
+
+def _leave_list(entries: Sequence[_LookedAt], above: _LookedAt | None) -> None:
+    """Set aside the lines of a list, and what is above if it says that they are one."""
+    if above is not None and matter.kind_of_title(above.text) == "toc":
+        _leave(above, _CONTENTS)
+    for entry in entries:
+        _leave(entry, _CONTENTS)
 
 
 def _entry(text: str) -> str:
@@ -222,16 +232,26 @@ def _end_of_title_page(front: Sequence[_LookedAt], said: FirstPage) -> _LookedAt
         if (line.words > _LONGEST and not line.look.role) or (not line.alone and place):
             break
         above = [other for other in front[:place] if other.alone and not _is_contact(other)]
-        after = front[place + 1 : place + 2]
-        by = _BY.fullmatch(line.text) if place < 15 else None
-        name = (by["name"] or by["other"]) if by else None
-        if name is None and _BY_ALONE.fullmatch(line.text) and after and after[0].words <= 6:
-            name, line = after[0].text, after[0]
-        if name and above and count_words(name) <= 8 and name[:1].isupper():
+        name, end = _author(front, place)
+        if name and above:
             said.authors = said.authors or (_unshouted(name.strip(" .")),)
             said.title = said.title or _title_of(above)
-            return line
+            return end
     return None
+
+
+def _author(front: Sequence[_LookedAt], place: int) -> tuple[str, _LookedAt]:
+    """Whom a line names as the author, and the line that has the name, which may be the next one;
+    "" for nobody."""
+    line = front[place]
+    by = _BY.fullmatch(line.text) if place < 15 else None
+    name = (by["name"] or by["other"]) if by else None
+    after = front[place + 1 : place + 2]
+    if name is None and _BY_ALONE.fullmatch(line.text) and after and after[0].words <= 6:
+        name, line = after[0].text, after[0]
+    if name and count_words(name) <= 8 and name[:1].isupper():
+        return name, line
+    return "", line
 
 
 def _is_contact(line: _LookedAt) -> bool:
@@ -256,22 +276,24 @@ def _unshouted(text: str) -> str:
 
 def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
     """Set aside a few lines above the first heading that nothing but a title page says."""
-    first = next((place for place, line in enumerate(lines) if line.level), None)
-    front = [line for line in lines[: first or 0] if line.text and line.alone]
-    usual = _usual_size(lines)
-    if not front or sum(line.words for line in front) > _FRONT_WORDS or said.title:
-        return
-    if any(line.words > _LONGEST + 5 for line in front) or not any(
-        _weight(line, usual) for line in front
-    ):
+    first = next((place for place, line in enumerate(lines) if line.level), 0)
+    front = [line for line in lines[:first] if line.text and line.alone]
+    if said.title or not _is_title_page(front, _usual_size(lines)):
         return
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
     rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
-    people = [text for text in rest if _PERSON.fullmatch(text)]
+    people = list(filter(_PERSON.fullmatch, rest))
     said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         _leave(line)
+
+
+def _is_title_page(front: Sequence[_LookedAt], usual: float) -> bool:
+    """Whether lines are few and short, and one is shown as a title is."""
+    short = all(line.words <= _LONGEST + 5 for line in front)
+    few = sum(line.words for line in front) <= _FRONT_WORDS
+    return short and few and any(_weight(line, usual) for line in front)
 
 
 def _leave(line: _LookedAt, why: str = "title page") -> None:
@@ -294,18 +316,28 @@ def _find_headings(lines: Sequence[_LookedAt], styled: bool) -> None:
     usual = _usual_size(lines)
     for line in candidates:
         line.heading = _heading_of(line)
-    named = [line for line in candidates if line.heading and _is_named(line.heading)]
+        line.level = _level_of(line.heading)
+    named = sum(bool(line.level) for line in candidates)
     bare = [
         line
         for line in candidates
-        if line.heading and line not in named and (_weight(line, usual) or line.gap)
+        if line.heading and not line.level and (_weight(line, usual) or line.gap)
     ]
     if not named and not _count_up(bare):
         bare = []
-    for line in (*named, *bare):
-        line.level = 1 if line.heading and line.heading.level == PART else 2
+    for line in bare:
+        line.level = 2
     if not styled:
-        _find_looks(lines, candidates, usual, len(named) + len(bare))
+        _find_looks(lines, candidates, usual, named + len(bare))
+
+
+def _level_of(heading: Heading | None) -> int:
+    """The level of a heading that says what it begins; 0 for what is none, or a number alone."""
+    if heading is None:
+        return 0
+    if heading.level == PART:
+        return 1
+    return 2 if heading.names_chapter or heading.key.startswith("solo") else 0
 
 
 def _find_alike(lines: Sequence[_LookedAt], styled: Sequence[_LookedAt]) -> None:
@@ -334,15 +366,15 @@ def _usual_size(lines: Sequence[_LookedAt]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def _is_named(heading: Heading) -> bool:
-    return heading.names_chapter or heading.level == PART or heading.key.startswith("solo")
-
-
 def _weight(line: _LookedAt, usual: float) -> int:
     """How much a line looks like a heading."""
     look = line.look
-    larger = bool(usual) and look.size >= _LARGER * usual
-    return look.centred + look.bold + 2 * larger + 2 * look.page + line.text.isupper()
+    larger = 2 * _is_larger(line, usual)
+    return look.centred + look.bold + larger + 2 * look.page + line.text.isupper()
+
+
+def _is_larger(line: _LookedAt, usual: float) -> bool:
+    return bool(usual) and line.look.size >= _LARGER * usual
 
 
 def _count_up(bare: Sequence[_LookedAt]) -> bool:
@@ -406,18 +438,20 @@ def _find_looks(
     places = {id(line): place for place, line in enumerate(lines)}
     alike: dict[tuple[bool, ...], list[_LookedAt]] = {}
     for line in candidates:
-        if line.level or not _may_title(line.text) or _weight(line, usual) < 2:
-            continue
-        if counted > 1 and not line.look.page:
-            continue
         look = line.look
-        shape = (look.centred, look.bold, bool(usual) and look.size >= _LARGER * usual, look.page)
-        alike.setdefault(shape, []).append(line)
+        if not line.level and _looks_so(line, usual) and (counted <= 1 or look.page):
+            shape = (look.centred, look.bold, _is_larger(line, usual), look.page)
+            alike.setdefault(shape, []).append(line)
     for key, same in alike.items():
         prose = [line for line in same if _words_after(lines, places[id(line)]) >= _BETWEEN]
         if len(prose) > 1 or (prose and key[-1] and counted):
             for line in prose:
                 line.level = 2
+
+
+def _looks_so(line: _LookedAt, usual: float) -> bool:
+    """Whether a line's words and its look are as those of headings."""
+    return _may_title(line.text) and _weight(line, usual) >= 2
 
 
 def _words_after(lines: Sequence[_LookedAt], place: int) -> int:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from lxml import etree
 
+from narrator.importers.readers.elements import name_of
 from narrator.importers.readers.package import LANGUAGE
 from narrator.importers.readers.styles import NONE, Properties, named
 
@@ -21,11 +22,6 @@ _ENCODED = re.compile(r"_([0-9a-f]{2,4})_")
 _POINTS = {"pt": 1.0, "in": 72.0, "cm": 28.35, "mm": 2.835, "px": 0.75, "pc": 12.0}
 _LENGTH = re.compile(r"(-?\d{1,6}(?:\.\d{1,6})?)(pt|in|cm|mm|px|pc)")
 _DEEPEST = 30
-
-
-def name_of(element: etree._Element) -> str:
-    """An element's name without its namespace; "" for what is none."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def value_of(element: etree._Element, name: str) -> str | None:

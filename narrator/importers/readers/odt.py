@@ -19,13 +19,13 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import INCOMPLETE, LEFT
+from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
 from narrator.importers.readers.looks import ParagraphLook, judge
-from narrator.importers.readers.odf import OdfStyles, name_of, value_of
+from narrator.importers.readers.odf import OdfStyles, value_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.styles import LANG, Properties, look_of, say, styled
+from narrator.importers.readers.styles import Properties, look_of, styled
 
 _SKIPPED = names(
     "change-info creator date creator-initials sender-initials binary-data forms script "
@@ -188,6 +188,12 @@ def _characters(element: etree._Element) -> int:
     return sum(map(count_characters, _signs(element)))
 
 
+def _spaces(source: etree._Element) -> int:
+    """How many spaces an element stands for."""
+    count = value_of(source, "c") or "1"
+    return min(int(count), 80) if count.isdigit() and len(count) < 4 else 1
+
+
 class _OdtWriter:
     """Writes the blocks of an OpenDocument text as XHTML."""
 
@@ -300,10 +306,7 @@ class _OdtWriter:
         if not name or name in _SKIPPED:
             return
         if name == "s":
-            count = value_of(source, "c") or "1"
-            self._say(
-                " " * min(int(count) if count.isdigit() and len(count) < 4 else 1, 80), into, said
-            )
+            self._say(" " * _spaces(source), into, said)
         elif name == "tab":
             self._say("\t", into, said)
         elif name == "line-break":

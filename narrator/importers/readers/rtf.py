@@ -18,13 +18,13 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import INCOMPLETE
+from narrator.importers.readers.elements import INCOMPLETE, LANG
 from narrator.importers.readers.looks import judge
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES, SIGNS, RtfToken, tokens
 from narrator.importers.readers.rtfwriter import RtfWriter, whole
-from narrator.importers.readers.styles import LANG, NONE, Properties, named
+from narrator.importers.readers.styles import NONE, Properties, named
 
 _DEEPEST = 2_000
 """Groups within each other."""

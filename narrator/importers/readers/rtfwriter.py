@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from narrator.importers.book import count_characters
+from narrator.importers.readers.elements import say
 from narrator.importers.readers.looks import ParagraphLook
 from narrator.importers.readers.pages import SourcePage
-from narrator.importers.readers.styles import Properties, look_of, say, styled
+from narrator.importers.readers.styles import Properties, look_of, styled
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
@@ -183,14 +184,12 @@ class RtfWriter:
         sink = self._sinks[-1]
         self.pieces += 1
         self._flush(sink)
-        line, marker = self._line(sink), whole(sink.marker).strip()
+        line = self._line(sink)
+        marker = whole(sink.marker).strip() or self._typed(line)
         page = self.page or bool(block.page)
         why = next(iter(sink.reasons)) if len(sink.reasons) == 1 else ""
         if block.role == "toc":
             why = why or "table of contents"
-        if not marker and (typed := _TYPED.match(line.text or "")):
-            marker, line.text = typed[1], (line.text or "")[typed.end() :]
-            self.characters -= count_characters(marker)
         look = look_of(block, sink.shown, page)
         self.looks[line] = ParagraphLook(
             look.level, look.role, look.centred, look.bold, look.size, page, look.space, why
@@ -212,6 +211,15 @@ class RtfWriter:
         if ends_cell and sink.cell is not None:
             sink.row.append(sink.cell)
             sink.cell = None
+
+    def _typed(self, line: etree._Element) -> str:
+        """What a list has before its words, taken from where an author has typed it."""
+        typed = _TYPED.match(line.text or "")
+        if typed is None:
+            return ""
+        line.text = (line.text or "")[typed.end() :]
+        self.characters -= count_characters(typed[1])
+        return typed[1]
 
     def _holder(self, sink: _RtfText, in_cell: bool) -> etree._Element:
         """What a paragraph is put into: a cell, or the text."""

@@ -23,7 +23,7 @@ from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
-from narrator.importers.readers.elements import LEFT, SOURCE
+from narrator.importers.readers.elements import LEFT, SOURCE, say
 from narrator.importers.readers.package import Metadata
 
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
@@ -238,8 +238,7 @@ class _ScriptWriter:
 
     def _speech(self, item: ScriptItem) -> None:
         name, extensions, behind = _cue(item.text)
-        said = any(text_of(part.runs) and not part.is_aside for part in item.parts)
-        if not said or not _may_be_label(name):
+        if not _is_said(item.parts) or not _may_be_label(name):
             for runs in (item.runs, *(part.runs for part in item.parts)):
                 self._paragraph(item, runs, "direction")
             return
@@ -300,6 +299,11 @@ def begins_within(text: str) -> bool:
     return text.lstrip(" -–—….'’")[:1].islower()
 
 
+def _is_said(parts: Sequence[SpeechPart]) -> bool:
+    """Whether a speech has more than directions."""
+    return any(text_of(part.runs) and not part.is_aside for part in parts)
+
+
 def _may_be_label(name: str) -> bool:
     said = ordinary(name).strip(" .")
     return any(map(str.isalnum, said)) and len(name) <= _LONGEST_NAME
@@ -331,8 +335,4 @@ def _add(element: etree._Element, run: ScriptRun) -> None:
     for number, row in enumerate(text.split("\n")):
         if number:
             etree.SubElement(inside, "br")
-        last = next(inside.iterchildren(reversed=True), None)
-        if last is None:
-            inside.text = (inside.text or "") + row
-        else:
-            last.tail = (last.tail or "") + row
+        say(inside, row)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from lxml import etree
 
 from narrator.importers.book import names
+from narrator.importers.readers.elements import name_of
 
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
@@ -48,11 +49,6 @@ def declarations(style: str) -> dict[str, str]:
         for name, _, value in pairs
         if (key := name.strip().lower()) in _PROPERTIES
     }
-
-
-def name_of(element: etree._Element) -> str:
-    """An element's name in small letters, without its namespace; Word has names with colons."""
-    return str(element.tag).rpartition("}")[2].lower()
 
 
 def write_styles(root: etree._Element, rules: Rules) -> None:

@@ -8,6 +8,7 @@ from lxml import etree
 
 from narrator.importers.book import names
 from narrator.importers.readers.archive import types_of
+from narrator.importers.readers.elements import name_of
 
 NARRATED = "narrated"
 """Class of what ends a speech and is the narrator's: the heading of a scene."""
@@ -39,7 +40,7 @@ def is_narrated(element: etree._Element) -> bool:
 
 def is_first_of_two(cell: etree._Element) -> bool:
     """Whether an element is the first cell of a row that has two."""
-    if not isinstance(cell.tag, str) or cell.tag.rpartition("}")[2].lower() not in ("td", "th"):
+    if name_of(cell) not in ("td", "th"):
         return False
     row = cell.getparent()
     return row is not None and len(row) == 2 and row[0] is cell

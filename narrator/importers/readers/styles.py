@@ -11,10 +11,9 @@ from dataclasses import dataclass, fields, replace
 
 from lxml import etree
 
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import LANG, LEFT
 from narrator.importers.readers.looks import ParagraphLook
 
-LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HEADING = re.compile(
     r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
     r"標題|标题|見出し)\s*(\d)",
@@ -100,11 +99,3 @@ def styled(
     if said.italic or (said.underline and not said.link):
         parent = etree.SubElement(parent, "em")
     return parent
-
-
-def say(parent: etree._Element, text: str) -> None:
-    """Add words at the end of an element."""
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text

@@ -151,12 +151,7 @@ class _Subtitles:
     def __init__(self, name: str, cues: Sequence[SubtitleCue]) -> None:
         self.file = name
         rows = [line.text for cue in cues for line in cue.lines]
-        names = Counter(found["name"] for row in rows if (found := _NAME.match(_bare(row))))
-        usual = [name for name in names if not is_capitals(name) and _is_name(name)]
-        named = sum(names[name] for name in usual)
-        often = named >= _NAMED * len(rows) and named > min(2, len(rows) - 1)
-        least = max(3, _NAMED_ONE * len(rows))
-        self.usual = frozenset(name for name in usual if often or names[name] >= least)
+        self.usual = _usual_names(rows)
         """Names in ordinary letters that begin rows."""
         self.again: list[str] = []
         """Names that are written though they do not stand in the source."""
@@ -278,6 +273,17 @@ class _Subtitles:
         if piece.is_other or (piece.kind == "sung" != above.first.kind):
             return None
         return above.speaker if self.goes_on or above.first.kind == "sound" else None
+
+
+def _usual_names(rows: Sequence[str]) -> frozenset[str]:
+    """Names in ordinary letters that begin rows often enough to be those of speakers."""
+    names = Counter(found["name"] for row in rows if (found := _NAME.match(_bare(row))))
+    usual = [name for name in names if not is_capitals(name) and _is_name(name)]
+    named = sum(names[name] for name in usual)
+    if named >= _NAMED * len(rows) and named > min(2, len(rows) - 1):
+        return frozenset(usual)
+    least = max(3, _NAMED_ONE * len(rows))
+    return frozenset(name for name in usual if names[name] >= least)
 
 
 def _bare(row: str) -> str:

@@ -12,6 +12,7 @@ from lxml import etree
 
 from narrator.characters import seen
 from narrator.importers import matter
+from narrator.importers.readers.elements import LANG
 from narrator.importers.readers.package import LANGUAGE, Metadata
 
 _GUTENBERG = re.compile(
@@ -19,7 +20,6 @@ _GUTENBERG = re.compile(
     r"(?:,? by (?P<author>[^,]+?)\.?)?",
     re.IGNORECASE,
 )
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def facts_of(root: etree._Element) -> Metadata:
@@ -70,7 +70,7 @@ class _MetaTags:
 
 def _language(root: etree._Element, said: _MetaTags) -> str | None:
     body = next(root.iter("{*}body"), root)
-    tags = [one.get(key) for one in (root, body) for key in ("lang", _LANG)]
+    tags = [one.get(key) for one in (root, body) for key in ("lang", LANG)]
     tags += [said.first("dc.language", "dcterms.language", "language", "content-language")]
     tags += [said.first("og:locale")]
     known = (_tag(tag.strip().replace("_", "-")) for tag in tags if tag)

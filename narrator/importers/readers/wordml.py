@@ -46,6 +46,7 @@ _NEEDLESS = names(
 _OURS = re.compile(r"n-\d+")
 """Names of the bookmarks of notes (`docx.py`)."""
 _FIELD = re.compile(r"\s*([A-Za-z]+)")
+_PAGE_NUMBERS = names("PAGE NUMPAGES SECTIONPAGES")
 _LISTS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _PLAIN_MATH = {
@@ -276,7 +277,7 @@ class Preparer:
             made = etree.Element(f"{{{W}}}pPr")
             listed = etree.SubElement(made, f"{{{W}}}numPr")
             for name, said in zip(("numId", "ilvl"), own.number, strict=True):
-                etree.SubElement(listed, f"{{{W}}}{name}").set(f"{{{W}}}val", said)
+                _tell(listed, name, said)
             paragraph.insert(0, made)
 
     def _run(self, run: etree._Element, base: Properties) -> Properties:
@@ -284,30 +285,41 @@ class Preparer:
         rpr = _child(run, "rPr")
         said, raised, struck = self._said(rpr, base)
         self._follow(run)
-        why = run.get("left") or (HIDDEN if said.hidden else None)
-        if any(f.shown and f.kind in ("PAGE", "NUMPAGES", "SECTIONPAGES") for f in self._fields):
-            why = why or PAGE_NUMBER
-        linked = said.link or any(f.kind == "HYPERLINK" for f in self._fields)
-        linked = linked or name_of(run.getparent()) == "hyperlink"
-        made = etree.Element(f"{{{W}}}rPr")
-        if why:
-            etree.SubElement(made, f"{{{W}}}rStyle").set(f"{{{W}}}val", _STYLE_OF[why])
-        elif self._speaks(said.language, run):
-            etree.SubElement(made, f"{{{W}}}rStyle").set(f"{{{W}}}val", f"in-{said.language}")
-        if said.italic or (said.underline and not linked):
-            etree.SubElement(made, f"{{{W}}}i")
-        if said.bold:
-            etree.SubElement(made, f"{{{W}}}b")
+        why = self._why_left(run, said)
         if struck and not why:
             self.prepared.struck += len("".join(_text_of(run).split()))
-        if raised:
-            etree.SubElement(made, f"{{{W}}}vertAlign").set(f"{{{W}}}val", raised)
+        made = self._told(run, said, raised, why)
         if rpr is not None:
             run.remove(rpr)
         if len(made):
             run.insert(0, made)
         self._draw(run)
         return NONE if why else said
+
+    def _why_left(self, run: etree._Element, said: Properties) -> str | None:
+        if said.hidden or run.get("left"):
+            return run.get("left") or HIDDEN
+        numbered = any(field.shown and field.kind in _PAGE_NUMBERS for field in self._fields)
+        return PAGE_NUMBER if numbered else None
+
+    def _told(
+        self, run: etree._Element, said: Properties, raised: str | None, why: str | None
+    ) -> etree._Element:
+        """The properties of a run by which mammoth makes what it should."""
+        linked = said.link or name_of(run.getparent()) == "hyperlink"
+        linked = linked or any(field.kind == "HYPERLINK" for field in self._fields)
+        made = etree.Element(f"{{{W}}}rPr")
+        if why:
+            _tell(made, "rStyle", _STYLE_OF[why])
+        elif self._speaks(said.language, run):
+            _tell(made, "rStyle", f"in-{said.language}")
+        if said.italic or (said.underline and not linked):
+            _tell(made, "i")
+        if said.bold:
+            _tell(made, "b")
+        if raised:
+            _tell(made, "vertAlign", raised)
+        return made
 
     def _said(
         self, rpr: etree._Element | None, base: Properties
@@ -360,6 +372,13 @@ class Preparer:
                 run.remove(child)
 
 
+def _tell(properties: etree._Element, name: str, value: str | None = None) -> None:
+    """Add a property."""
+    made = etree.SubElement(properties, f"{{{W}}}{name}")
+    if value is not None:
+        made.set(f"{{{W}}}val", value)
+
+
 def _join_runs(paragraph: etree._Element) -> None:
     """Join runs of words that are alike, of which Word makes many, and drop empty ones."""
     above: etree._Element | None = None
@@ -372,15 +391,19 @@ def _join_runs(paragraph: etree._Element) -> None:
         if not words:
             paragraph.remove(run)
             continue
-        said = tuple(
-            (e.tag, *e.attrib.values()) for rpr in run[:1] if name_of(rpr) == "rPr" for e in rpr
-        )
+        said = _told_of(run)
         plain = len(words) == 1 and name_of(words[0]) == "t"
         if plain and above is not None and said == alike:
             above.text = (above.text or "") + (words[0].text or "")
             paragraph.remove(run)
         else:
             above, alike = (words[0] if plain else None), said
+
+
+def _told_of(run: etree._Element) -> tuple[tuple[object, ...], ...]:
+    """The properties of a run, to be compared."""
+    rprs = [rpr for rpr in run[:1] if name_of(rpr) == "rPr"]
+    return tuple((e.tag, *e.attrib.values()) for rpr in rprs for e in rpr)
 
 
 def _text_of(run: etree._Element) -> str:
@@ -407,26 +430,34 @@ def _unfold(root: etree._Element) -> None:
     for math in list(root.iter("{*}oMath")):
         _write_formula(math)
     for removed in root.iter(f"{{{W}}}del", f"{{{W}}}moveFrom"):
-        for run in removed.iter(f"{{{W}}}r"):
-            run.set("left", DELETED)
+        _leave_runs(removed, DELETED)
     for properties in list(root.iter(f"{{{W}}}trPr", f"{{{W}}}tcPr", f"{{{W}}}tblPr")):
         _drop_properties(properties)
     for spoken in root.iter(f"{{{W}}}rt"):
-        for run in spoken.iter(f"{{{W}}}r"):
-            run.set("left", "ruby annotation")
+        _leave_runs(spoken, "ruby annotation")
     for element in list(root.iter(f"{{{W}}}*", "{*}oMathPara")):
-        name = name_of(element)
-        if name in _AROUND and name_of(element.getparent()) not in ("rPr", "trPr", "pPr"):
-            element.tag = _BARE
-        elif name == "delText":
-            element.tag = f"{{{W}}}t"
-        elif name == "sym":
-            _write_sign(element)
+        _rename(element)
     _name_targets(root)
     etree.strip_elements(root, *(f"{{{W}}}{name}" for name in _NEEDLESS), with_tail=False)
     etree.strip_tags(root, _BARE)
     for box in list(root.iter(f"{{{W}}}txbxContent")):
         _lift(box)
+
+
+def _leave_runs(element: etree._Element, why: str) -> None:
+    for run in element.iter(f"{{{W}}}r"):
+        run.set("left", why)
+
+
+def _rename(element: etree._Element) -> None:
+    """Give text the names that mammoth knows, and one name to all that is only around it."""
+    name = name_of(element)
+    if name in _AROUND and name_of(element.getparent()) not in ("rPr", "trPr", "pPr"):
+        element.tag = _BARE
+    elif name == "delText":
+        element.tag = f"{{{W}}}t"
+    elif name == "sym":
+        element.tag, element.text = f"{{{W}}}t", sign_of(element)
 
 
 def _name_targets(root: etree._Element) -> None:
@@ -451,8 +482,7 @@ def _drop_properties(properties: etree._Element) -> None:
     if holder is None:
         return
     if _child(properties, "del") is not None:
-        for run in holder.iter(f"{{{W}}}r"):
-            run.set("left", DELETED)
+        _leave_runs(holder, DELETED)
     holder.remove(properties)
 
 
@@ -494,12 +524,6 @@ def sign_of(element: etree._Element) -> str:
     if found is None and 0xE000 <= number < 0xF900:
         return ""
     return chr(found or number) if (found or number) >= 32 else ""
-
-
-def _write_sign(element: etree._Element) -> None:
-    sign = sign_of(element)
-    element.tag = f"{{{W}}}t"
-    element.text = sign
 
 
 def _lift(box: etree._Element) -> None:

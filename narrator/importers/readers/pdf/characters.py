@@ -31,6 +31,7 @@ _LEAST_SPACE = 0.12
 """Ems of a space that PDFium has guessed; it takes some kerning for one."""
 _HYPHEN = 2
 """What PDFium has for a hyphen at a line's end."""
+_UNMAPPED = "\ufffd"
 _CHARACTERS = 60_000
 """Of a page. A newspaper's has 30,000."""
 _LIGATURES = {
@@ -136,22 +137,9 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
     box = pdfium.FS_RECTF()
     x, y = ctypes.c_double(), ctypes.c_double()
     faces: dict[int, Face] = {}
-    at, base, high, end = None, 0.0, 0, 0.0
-    spaced = guessed = False
+    at, base, end = None, 0.0, 0.0
     face = Face(0.0, False, False, True, True)
-    for index in range(pdfium.FPDFText_CountChars(raw)):
-        code = pdfium.FPDFText_GetUnicode(raw, index)
-        owner = pdfium.FPDFText_GetTextObject(raw, index)
-        if chr(code).isspace():
-            spaced, guessed = spaced or bool(owner), not owner
-            continue
-        if not owner:
-            continue  # what PDFium has added
-        if 0xD800 <= code < 0xDC00:
-            high = code
-            continue
-        if 0xDC00 <= code < 0xE000:
-            code, high = (((high - 0xD800) << 10) + code - 0xDC00 + 0x10000 if high else 0), 0
+    for index, code, owner, spaced, guessed in _drawn(raw):
         address = ctypes.addressof(owner.contents)
         if address != at:
             at = address
@@ -165,17 +153,48 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
         if text.turn:
             place = (box.left, box.bottom, box.right, box.top)
             begin, _, stop, _ = _turned(place, text.turn)
-        unmapped = code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900
-        text.unmapped += unmapped
+        shown = _shown(code)
+        text.unmapped += shown == _UNMAPPED
         text.hidden += not face.is_shown
-        shown = "-" if code == _HYPHEN else "\ufffd" if unmapped else chr(code)
-        shown = _LIGATURES.get(shown, shown)
         own, foot = face, base
         if shown in _MARKS and not text.turn and _is_raised(raw, index, base, face):
             own, foot = face._replace(size=face.size * 0.6), base + face.size * 0.35
         spaced = spaced or (guessed and abs(begin - end) > face.size * _LEAST_SPACE)
         yield Glyph(shown, begin, stop, own, spaced), foot
-        spaced, guessed, end = False, False, stop
+        end = stop
+
+
+def _drawn(raw: Any) -> Iterator[tuple[int, int, Any, bool, bool]]:
+    """The characters that the file itself draws: their number, code and object; whether a space
+    stands before, and whether PDFium guesses one there."""
+    import pypdfium2.raw as pdfium
+
+    spaced = guessed = False
+    high = 0
+    for index in range(pdfium.FPDFText_CountChars(raw)):
+        code = pdfium.FPDFText_GetUnicode(raw, index)
+        owner = pdfium.FPDFText_GetTextObject(raw, index)
+        if chr(code).isspace():
+            spaced, guessed = spaced or bool(owner), not owner
+            continue
+        if not owner:
+            continue  # what PDFium has added
+        if 0xD800 <= code < 0xDC00:
+            high = code
+            continue
+        if 0xDC00 <= code < 0xE000:
+            code, high = (((high - 0xD800) << 10) + code - 0xDC00 + 0x10000 if high else 0), 0
+        yield index, code, owner, spaced, guessed
+        spaced = guessed = False
+
+
+def _shown(code: int) -> str:
+    """What a character is read as."""
+    if code == _HYPHEN:
+        return "-"
+    if code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900:
+        return _UNMAPPED
+    return _LIGATURES.get(chr(code), chr(code))
 
 
 def _turned(box: Box, turn: int) -> Box:

@@ -23,10 +23,8 @@ def leave_contents(pages: Sequence[Sequence[TextLine]]) -> None:
     for lines in pages:
         kept = [line for line in lines if line.left is None]
         headed = any(matter.kind_of_title(line.text.strip()) == "toc" for line in kept[:3])
-        dotted = [line for line in kept if _LEADER.search(line.text)]
-        entries = dotted
-        if headed or before:
-            entries = [line for line in kept if line in dotted or _is_entry(line)]
+        listed = headed or before
+        entries = [e for e in kept if _LEADER.search(e.text) or (listed and _is_entry(e))]
         before = len(entries) >= _LEAST and len(entries) >= len(kept) * _SHARE
         if before:
             entries = kept

@@ -109,29 +109,36 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     """Whether a line goes on with the paragraph of the line above."""
     if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
         return False
-    together = above.page == line.page and above.column == line.column
-    step = above.base - line.base
+    together = (above.page, above.column) == (line.page, line.column)
     leading = habits.leading * max(1.0, line.size / habits.size)
-    if together and step > leading * _APART:
+    if together and above.base - line.base > leading * _APART:
         return False
-    if line.initial == 2:
-        return True
-    if line.initial == 1:
-        return False
+    if line.initial:
+        return line.initial == 2
     if above.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
     if any(is_scene_break(one.text) or CELL in one.text for one in (above, line)):
         return False
-    if line.size >= habits.size * _LARGER:
+    if _is_displayed(above, line, habits):
         return together and not is_ordinal(above.text)
-    if line.size < habits.size * 0.95 and _is_centred([above, line], habits):
-        return together and not is_ordinal(above.text)
-    if above.is_strong != line.is_strong and (len(above.text) < 60 or len(line.text) < 60):
-        return False
-    together_quoted = (id(above) in habits.quoted) == (id(line) in habits.quoted)
-    if not together_quoted and above.page == line.page:
+    if _is_set_otherwise(above, line, habits):
         return False
     return not (_is_indented(line, habits) or _is_short(above, line, habits))
+
+
+def _is_displayed(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
+    """Whether lines are set as headings are: larger than the text, or smaller and centred."""
+    if line.size >= habits.size * _LARGER:
+        return True
+    return line.size < habits.size * 0.95 and _is_centred([above, line], habits)
+
+
+def _is_set_otherwise(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
+    """Whether one of two lines is bold or quoted, and the other is not."""
+    if above.is_strong != line.is_strong and min(len(above.text), len(line.text)) < 60:
+        return True
+    quoted = (id(above) in habits.quoted) != (id(line) in habits.quoted)
+    return quoted and above.page == line.page
 
 
 def _is_indented(line: TextLine, habits: Typesetting) -> bool:
@@ -183,6 +190,12 @@ def _rank(
         return 0.0
     if not _is_isolated(part, above, below, habits):
         return 0.0
+    return _rank_in_text_size(part, strong, habits)
+
+
+def _rank_in_text_size(part: Portion, strong: bool, habits: Typesetting) -> float:
+    """How large a heading is in type as large as the text: by its words, capitals, bold."""
+    text = part.text
     said = counted(text) if len(text) <= 120 else None
     names = bool(said and (not said.title or said.mark)) or matter.kind_of_title(text) is not None
     shouts = text.isupper() and sum(map(str.isalpha, text)) > 3

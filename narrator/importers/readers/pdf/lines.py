@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 
 from narrator.importers.readers.pdf.characters import (
@@ -169,36 +169,32 @@ def _gutter(pieces: Sequence[Snippet]) -> tuple[float, float] | None:
     count = int((right - left) / _STRIP) + 1
     if count > 5000:
         return None
-    cover = [0] * (count + 1)
+    changes = [0] * (count + 1)
     for x0, x1, _ in spans:
-        cover[int((x0 - left) / _STRIP)] += 1
-        cover[min(count, int((x1 - left) / _STRIP) + 1)] -= 1
-    total = 0
-    for place, change in enumerate(cover):
-        total += change
-        cover[place] = total
-    size = median(piece.size for piece in pieces)
+        changes[int((x0 - left) / _STRIP)] += 1
+        changes[min(count, int((x1 - left) / _STRIP) + 1)] -= 1
     low, high = int(count * 0.15), int(count * 0.85)
-    middle = cover[low:high]
+    middle = list(accumulate(changes))[low:high]
     least = min(middle, default=0)
     if not middle or least > len(pieces) * 0.4:
         return None
-    most = least + max(1, len(pieces) // 30)  # a title, the number of the page
-    best: tuple[int, int] | None = None
-    begin: int | None = None
-    for place in range(low, high + 1):
-        if place < high and cover[place] <= most:
-            begin = place if begin is None else begin
-        elif begin is not None:
-            if best is None or place - begin > best[1] - best[0]:
-                best = begin, place
-            begin = None
-    if best is None:
-        return None
-    strip = left + best[0] * _STRIP, left + best[1] * _STRIP
+    # More than the least: a title, the number of the page.
+    begin, end = _longest(middle, least + max(1, len(pieces) // 30))
+    strip = left + (low + begin) * _STRIP, left + (low + end) * _STRIP
+    size = median(piece.size for piece in pieces)
     if strip[1] - strip[0] < size * 0.5:
         return None
     return strip if _parts(spans, *strip, size) else None
+
+
+def _longest(counts: Sequence[int], most: int) -> tuple[int, int]:
+    """Where the longest row of counts up to `most` begins and ends."""
+    best, begin = (0, 0), 0
+    for place, count in enumerate((*counts, most + 1)):
+        if count > most:
+            best = max(best, (begin, place), key=lambda row: row[1] - row[0])
+            begin = place + 1
+    return best
 
 
 def _parts(
@@ -264,7 +260,7 @@ def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
             last = ordered[number - 1]
             gap = last.x0 - piece.x1 if leftward else piece.x0 - last.x1
         size = max(piece.size, ordered[number - 1].size)
-        if gap > size * _CELL and (gap > size * _FAR or len(gaps) == 1 or gap > 2.5 * min(gaps)):
+        if _parts_cells(gap, size, gaps):
             runs.append(Run(CELL))
         spaced = gap > size * _SPACE or (piece.glyphs[0].spaced and gap > 0)
         runs += _runs(piece, bool(number) and spaced)
@@ -274,6 +270,13 @@ def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
         page, _merged(runs), min(piece.x0 for piece in row), max(piece.x1 for piece in row),
         widest.base, widest.size, column, leftward,
     )  # fmt: skip
+
+
+def _parts_cells(gap: float, size: float, gaps: Sequence[float]) -> bool:
+    """Whether a space is too wide for one between words, also for those of its line."""
+    if gap <= size * _CELL:
+        return False
+    return gap > size * _FAR or len(gaps) == 1 or gap > 2.5 * min(gaps)
 
 
 def _gaps(row: Sequence[Snippet]) -> list[float]:

@@ -268,7 +268,4 @@ def _append(element: etree._Element, text: str) -> None:
     text = "".join(
         one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff")
     )
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text
+    elements.say(element, text)

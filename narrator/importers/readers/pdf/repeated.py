@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from narrator.importers.counting import ROMAN, bare_value
@@ -50,10 +50,7 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     shown = sum(bool(edge) for edge in edges)
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
     again = [*_coming_again(lines), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
-    heights: dict[int, set[int]] = defaultdict(set)
-    for line in again:
-        for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
-            heights[near].add(line.page)
+    heights = _pages_by_height(again)
     often = max(_OFTEN, shown * _SLOT_SHARE)
     taken = {id(line) for line in again}
     sizes = {round(line.size) for line in again}
@@ -62,6 +59,15 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
         if id(line) in taken or (of_slot and _is_apart(line)):
             line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
     return bool(again)
+
+
+def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
+    """The pages on which one of these lines stands about at a height."""
+    heights: dict[int, set[int]] = defaultdict(set)
+    for line in lines:
+        for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
+            heights[near].add(line.page)
+    return heights
 
 
 def _outermost(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:

@@ -62,12 +62,7 @@ def habits_of(lines: Sequence[TextLine]) -> Typesetting:
         sizes[line.size] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 10.0
     body = [line for line in lines if abs(line.size - size) <= size * 0.06]
-    steps = [
-        round(above.base - line.base, 1)
-        for above, line in pairwise(body)
-        if above.page == line.page and above.column == line.column
-        and size * 0.8 < above.base - line.base < size * 4
-    ]  # fmt: skip
+    steps = _steps(body, size)
     leading = _leading(steps, size)
     apart = [step for step in steps if step > leading * 1.2]
     between = median(apart) if len(apart) * 10 > len(steps) else leading
@@ -84,6 +79,16 @@ def _is_hyphenated(lines: Sequence[TextLine]) -> bool:
     """By how many lines end with a hyphen; a few lines say nothing."""
     ends = sum(line.text.rstrip().endswith("-") for line in lines)
     return len(lines) < _FEW or ends > len(lines) * _HYPHENS
+
+
+def _steps(lines: Sequence[TextLine], size: float) -> list[float]:
+    """From the base of each line to the next one's in its column."""
+    return [
+        round(above.base - line.base, 1)
+        for above, line in pairwise(lines)
+        if above.page == line.page and above.column == line.column
+        and size * 0.8 < above.base - line.base < size * 4
+    ]  # fmt: skip
 
 
 def _leading(steps: Sequence[float], size: float) -> float:
