@@ -255,3 +255,31 @@ def test_a_page_begins_with_what_says_so(tmp_path: Path) -> None:
     pages = "".join(p(title, NEW_PAGE + CENTRED) + _REST * 3 for title in ("The Gate", "Low Tide"))
     book = import_book(build_docx(tmp_path / "book.docx", pages))
     assert [chapter.title for chapter in book.chapters] == ["The Gate", "Low Tide"]
+
+
+def test_numbers_that_word_counts_for_headings_are_written(tmp_path: Path) -> None:
+    level = '<w:start w:val="1"/><w:numFmt w:val="%s"/><w:lvlText w:val="%s"/></w:lvl>'
+    levels = "".join(
+        f'<w:lvl w:ilvl="{depth}">{level % said}'
+        for depth, said in enumerate((("upperRoman", "Part %1"), ("decimal", "Chapter %2")))
+    )
+    numbering = f'<w:abstractNum w:abstractNumId="7">{levels}</w:abstractNum>'
+    numbering += '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
+    styles = "".join(
+        style(f"Heading{n}", f"heading {n}", look=f'<w:numPr><w:ilvl w:val="{n - 1}"/>'
+              '<w:numId w:val="1"/></w:numPr>')
+        for n in (1, 2)
+    )  # fmt: skip
+    part, chapter = styled("Heading1"), styled("Heading2")
+    body = (
+        p("The Sea", part) + p("", chapter) + p("He came.") + p("The Door", chapter)
+        + p("He went.") + p("", part) + p("", chapter) + p("The end of it.")
+    )  # fmt: skip
+    path = build_docx(tmp_path / "book.docx", body, styles, parts={"numbering": numbering})
+    book = import_book(path)
+    assert [chapter.title for chapter in book.chapters] == [
+        "Part I. The Sea: Chapter 1",
+        "Part I. The Sea: Chapter 2. The Door",
+        "Part II, Chapter 1",
+    ]  # fmt: skip
+    assert not any("on the way in" in remark for remark in book.remarks)

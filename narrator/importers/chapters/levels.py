@@ -151,11 +151,11 @@ def start_at_levels(outline: Outline) -> None:
         begin = place if begin is None else begin
         alone = _is_alone(outline, place, following)
         if below and _is_holder(heading, below[0], alone, top, named):
-            holders.append(_Holder(heading.text, heading.level, below[0].level))
+            holders.append(_Holder(_spoken(heading), heading.level, below[0].level))
             if alone:
                 continue
         kind = matter.kind_of_title(heading.text)
-        title = plain(join_heading(heading.lines)) or heading.text
+        title = _spoken(heading)
         start = Start(title, parents=parents, kind=kind, as_it_stands=True, placed=True)
         outline.starts[begin] = start
         chapters.append((begin, place))
@@ -171,6 +171,11 @@ def judge_front(outline: Outline) -> None:
         if start.kind is None and start.reason is None and end < len(outline.blocks):
             kind = matter.kind_of_words(outline.piece(begin, end, start).text, outline.context)
             start.kind = kind if not start.title or kind == "titlepage" else None
+
+
+def _spoken(heading: Block) -> str:
+    """A heading as one line; of Markdown, as its words are."""
+    return plain(join_heading(heading.lines)) or heading.text
 
 
 def _is_holder(heading: Block, below: Block, alone: bool, top: int, named: int) -> bool:

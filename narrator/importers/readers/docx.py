@@ -27,6 +27,7 @@ from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
 from narrator.importers.readers.wordml import W, name_of, value_of
+from narrator.importers.readers.wordnumbers import HeadingNumbers
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _ASIDE = {
@@ -104,7 +105,7 @@ def _pages(archive: Archive, parts: _WordParts) -> Pages:
     notes = _notes(parts)
     asides = [(why, parts.xml(n)) for kind, why in _ASIDE.items() for n in parts.names(kind)]
     characters = sum(map(_characters, (document, *notes, *(root for _, root in asides))))
-    preparer = wordml.Preparer(styles, _unlisted(numbering))
+    preparer = wordml.Preparer(styles, HeadingNumbers(numbering))
     body = next(document.iter(f"{{{W}}}body"), None)
     if body is None:
         raise archive.failed("broken: it has no body", parts.main)
@@ -127,7 +128,7 @@ def _pages(archive: Archive, parts: _WordParts) -> Pages:
         pages,
         taken(facts, said),
         rules=OFFICE,
-        characters=characters + marks,
+        characters=characters + marks + prepared.counted,
         remarks=[*_remarks(prepared, said), *archive.remarks],
     )
 
@@ -193,24 +194,6 @@ def _aside(part: etree._Element) -> etree._Element:
     body = etree.SubElement(root, "body")
     etree.SubElement(body, "p").text = " ".join("".join(_signs(part)).split())
     return root
-
-
-def _unlisted(numbering: etree._Element | None) -> set[tuple[str, str]]:
-    """Lists and levels that show neither numbers nor bullets."""
-    if numbering is None:
-        return set()
-    bare: dict[str, set[str]] = {}
-    for kind in numbering.iter(f"{{{W}}}abstractNum"):
-        bare[value_of(kind, "abstractNumId") or ""] = {
-            value_of(level, "ilvl") or "0"
-            for level in kind.iter(f"{{{W}}}lvl")
-            if value_of(level.find(f"{{{W}}}numFmt")) == "none"
-        }
-    return {
-        (value_of(one, "numId") or "", level)
-        for one in numbering.iter(f"{{{W}}}num")
-        for level in bare.get(value_of(one.find(f"{{{W}}}abstractNumId")) or "", ())
-    }
 
 
 # -- notes -----------------------------------------------------------------------------------------

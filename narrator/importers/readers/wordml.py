@@ -16,10 +16,11 @@ from functools import lru_cache
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
-from narrator.importers.book import names
+from narrator.importers.book import count_characters, names
 from narrator.importers.readers.elements import INCOMPLETE
 from narrator.importers.readers.looks import ParagraphLook
 from narrator.importers.readers.styles import NONE, Properties, look_of, named
+from narrator.importers.readers.wordnumbers import HeadingNumbers
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 DELETED = "deleted by a tracked change"
@@ -185,6 +186,8 @@ class Prepared:
     """Letters in each that runs are marked with."""
     struck: int = 0
     """Characters that are struck through."""
+    counted: int = 0
+    """Characters of the numbers that headings have, which stand in no text."""
 
     @property
     def language(self) -> str | None:
@@ -206,10 +209,9 @@ class _Field:
 class Preparer:
     """Changes the parts of one document in place; its `prepared` is then what they say."""
 
-    def __init__(self, styles: Styles, unlisted: set[tuple[str, str]]) -> None:
+    def __init__(self, styles: Styles, numbers: HeadingNumbers) -> None:
         self.styles = styles
-        self.unlisted = unlisted
-        """Lists and levels whose paragraphs have neither numbers nor bullets."""
+        self.numbers = numbers
         self.prepared = Prepared()
         self._fields: list[_Field] = []
         self._known: dict[tuple[bytes, int], tuple[Properties, str | None, bool]] = {}
@@ -245,9 +247,24 @@ class Preparer:
             self._page = value_of(_child(section, "type")) != "continuous"
         _join_runs(paragraph)
         look = look_of(own, shown, page)
+        if own.number and look.level:
+            self._number(paragraph, own.number, not shown)
         if own.role == "toc" or within is not None:
             look = replace(look, left=_LISTS.get(within.kind, CONTENTS) if within else CONTENTS)
         self._rewrite(paragraph, ppr, own, look)
+
+    def _number(self, paragraph: etree._Element, number: tuple[str, str], is_empty: bool) -> None:
+        """Write what Word counts before a heading, as a line of its own."""
+        said = self.numbers.counted(number, is_empty)
+        if not said:
+            return
+        self.prepared.counted += count_characters(said)
+        run = etree.Element(f"{{{W}}}r")
+        etree.SubElement(run, f"{{{W}}}t").text = said
+        if not is_empty:
+            etree.SubElement(run, f"{{{W}}}br")
+        ppr = _child(paragraph, "pPr")
+        paragraph.insert(0 if ppr is None else 1, run)
 
     def _list(self) -> _Field | None:
         """The field around what is in hand that lists contents."""
@@ -273,7 +290,7 @@ class Preparer:
         number.set(f"{{{W}}}name", f"p-{len(self.prepared.looks)}")
         paragraph.insert(0, number)
         self.prepared.looks.append(look)
-        if own.number and not look.level and own.number not in self.unlisted:
+        if own.number and not look.level and not self.numbers.is_bare(own.number):
             made = etree.Element(f"{{{W}}}pPr")
             listed = etree.SubElement(made, f"{{{W}}}numPr")
             for name, said in zip(("numId", "ilvl"), own.number, strict=True):
