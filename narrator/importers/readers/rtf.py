@@ -96,6 +96,12 @@ class _RtfReader:
         main = (most[0][0] if most else None) or self.said.language
         root = etree.Element("html")
         root.append(body)
+        asides = list(self.writer.asides())
+        try:
+            for page in (root, *(aside.root for aside in asides)):
+                markup.check_depth(page)
+        except markup.TooDeep as error:
+            raise ImportFailed(Problem(self.path, None, f"broken: {error}")) from None
         if main:
             root.set(LANG, main)
         first = judge(body, self.writer.looks)
@@ -110,7 +116,7 @@ class _RtfReader:
                 "The file's braces do not match, as if it were cut off; compare its end."
             )
         return Pages(
-            [SourcePage("document", root), *self.writer.asides()],
+            [SourcePage("document", root), *asides],
             taken(found, first),
             rules=OFFICE,
             characters=self.writer.characters,

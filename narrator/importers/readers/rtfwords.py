@@ -5,6 +5,7 @@ Knows single words and their numbers, not which groups hold text.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -172,7 +173,7 @@ def _encoding(number: int | None) -> str | None:
     special = {10000: "mac-roman", 65001: "utf-8", 936: "gbk", 1361: "johab", 20866: "koi8-r"}
     name = special.get(number or 0, f"cp{number}")
     try:
-        b"".decode(name)
+        codecs.lookup(name)
     except LookupError:
         return None
     return name
